@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python upstream bench-peak
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python upstream bench-peak
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -104,6 +104,9 @@ bench-peak: $(VENV)/.built $(VENV)/.bench ## measure what the edits of gradlife 
 
 bench-ranks: $(VENV)/.built ## time the snapshots of ranks that train together (ARGS=--faults: ranks that die, hang or leave; --merge: merges)
 	$(BIN)/python -m benchmarks.ranks $(ARGS)
+
+gpu: $(VENV)/.built ## on a real GPU: a leak, a peak, an out of memory, the cost of a hunt; without one it says so
+	$(BIN)/python -m benchmarks.gpu $(ARGS)
 
 fuzz: $(VENV)/.built ## run random lifetime programs on the mini engine and on PyTorch, and shrink what differs
 	$(BIN)/python -m benchmarks.fuzz $(ARGS)

@@ -16,7 +16,7 @@ from gradlife.devices.plain_pickle import is_pickle, read_pickle
 from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, open_snapshot
 from gradlife.heap.views.overview import overview, program_view
-from gradlife.model.device.memory import dumps
+from gradlife.model.device.codec import dumps
 from gradlife.model.heap import HeapView
 from gradlife.reports.devices.terminal import print_devices
 from gradlife.reports.formats.json.document import heap_text
@@ -27,7 +27,7 @@ from gradlife.reports.theme import make_console
 ROWS = 8
 
 #: Options about objects, which an allocator's file does not have.
-OBJECTS_ONLY = ("types", "largest", "cycles", "instances", "holders", "why", "interactive", "tui", "html")
+OBJECTS_ONLY = ("types", "largest", "cycles", "instances", "holders", "why", "interactive", "tui")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +75,7 @@ def show_device_memory(args: argparse.Namespace) -> int:
         )
     writers: dict[str, Writer] = {
         "json": dumps,
+        "html": "gradlife.reports.html.devices:device_page",
         "svg": picture(print_devices, "gradlife open"),
     }
     with Outputs(args, writers) as outputs:

@@ -6,6 +6,7 @@ import argparse
 import gc
 import sys
 
+from gradlife.devices.live import device_notes
 from gradlife.errors import UsageError
 from gradlife.heap import snapshot as take_snapshot
 from gradlife.hunting.run.script import prepared, run_script
@@ -49,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
     with OutputFile(args.output) as output, open_output(args.html) as page:
         status = run_script(program.code, program.main).status
         snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
+        if not args.no_labels:
+            snapshot = snapshot.with_notes(device_notes())
         snapshot.write_to(output, labels=not args.no_labels)
         if args.html is not None:
             from gradlife.cli.pages import snapshot_page  # not earlier: the snapshot must not have its modules

@@ -7,9 +7,9 @@ from collections import defaultdict
 
 from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
-from gradlife.heap.snapshot import device_of
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.process.forked import in_fork
+from gradlife.model.heap import device_of
 from gradlife.model.peak.report import Owner
 from gradlife.peaks.recording.holders import Held, holders_of
 

@@ -6,6 +6,7 @@ from gradlife.devices.block_owners import Holders
 from gradlife.devices.holders import HoldersOfDevices, holders_of_devices
 from gradlife.devices.memory_report import report_of
 from gradlife.devices.torch import allocator_states
+from gradlife.model.device.codec import note_of
 from gradlife.model.device.memory import DeviceReport
 
 SOURCE = "this process"
@@ -27,3 +28,9 @@ def of_kind(holders: HoldersOfDevices, kind: str) -> dict[int, Holders]:
     """Return the holders by device number, for one kind of device."""
     pairs = ((device.partition(":"), found) for device, found in holders.items())
     return {int(number or 0): found for (name, _, number), found in pairs if name == kind}
+
+
+def device_notes() -> tuple[tuple[str, str], ...]:
+    """Return the note on device memory for a snapshot of this process; none where it uses no device. Cost: as `device_memory`."""
+    report = device_memory()
+    return (note_of(report),) if report.devices else ()

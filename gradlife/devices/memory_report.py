@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from gradlife.devices.advice import advice_for
 from gradlife.devices.block_owners import Holders, Owned, grouped, owner_of
+from gradlife.devices.memory_map import memory_map
 from gradlife.model.device.memory import (
     AllocatorState,
     Block,
@@ -42,7 +45,7 @@ def memory_of(state: AllocatorState, number: int, holders: HoldersByDevice) -> D
     ]
     used = [block for _, block, _ in owned if block.state is BlockState.USED]
     free = [block for segment in segments for block in segment.blocks if block.state is BlockState.FREE]
-    return DeviceMemory(
+    memory = DeviceMemory(
         device=f"{state.kind}:{number}",
         segments=len(segments),
         reserved_bytes=sum(segment.bytes for segment in segments),
@@ -56,6 +59,7 @@ def memory_of(state: AllocatorState, number: int, holders: HoldersByDevice) -> D
         pins=pins_of(owned),
         failed=next((one for one in reversed(state.failed) if one.device == number), None),
     )
+    return replace(memory, map=memory_map(segments, owned, memory.owners), advice=advice_for(memory))
 
 
 def total(blocks: Sequence[Block]) -> int:

@@ -22,7 +22,7 @@ from gradlife.heap.program_paths import ProgramPaths
 from gradlife.heap.steps import merged_steps
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of
-from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, TypeCount
+from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, TypeCount, device_of
 from gradlife.model.neighbourhood import Neighbourhood
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.output import OutputFile
@@ -69,6 +69,10 @@ class Snapshot:
     def notes(self) -> Notes:
         """When and where the snapshot was taken, by key."""
         return self._notes
+
+    def with_notes(self, more: Notes) -> Snapshot:
+        """Return the same snapshot with more notes."""
+        return Snapshot(self._graph, (*self._notes, *more))
 
     @property
     def has_labels(self) -> bool:
@@ -295,11 +299,6 @@ def by_device(storages: Iterable[tuple[str, int]]) -> dict[str, int]:
     for type_, nbytes in storages:
         found[device_of(type_)] += nbytes
     return dict(found)
-
-
-def device_of(storage_type: str) -> str:
-    """Return the device that a storage's type names."""
-    return storage_type.partition(" ")[2].removeprefix("on an ") or "cpu"
 
 
 def fate_of(story: Story) -> Lifetime:

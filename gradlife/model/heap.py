@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gradlife.model.device.memory import DeviceReport
 from gradlife.model.trace import Lifetime, Step
+
+
+def device_of(storage_type: str) -> str:
+    """Return the device that a storage's type names: ``torch::StorageImpl cuda:0``; those on the CPU name none."""
+    return storage_type.partition(" ")[2].removeprefix("on an ") or "cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +154,4 @@ class HeapView:
     holders: tuple[HolderCount, ...]
     program: tuple[HeldVariable, ...] = ()  # what the program's own variables hold
     libraries: tuple[LibraryShare, ...] = ()
+    device_memory: DeviceReport | None = None  # of a process that used a device with a caching allocator

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
-from gradlife.model.heap import TypeCount
+from gradlife.model.heap import TypeCount, device_of
 from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, Skew, SnapshotCost, WorkerRow
 from gradlife.model.trace import Lifetime, Trace
 
@@ -171,6 +171,15 @@ class Finding:
     def title(self) -> str:
         """The leak in one line."""
         return self.diagnosis.title
+
+    @property
+    def device_bytes(self) -> dict[str, int]:
+        """Retained bytes of storages on devices other than the CPU, by device."""
+        found: dict[str, int] = {}
+        for row in self.retained_types:
+            if row.kind == "storage" and (device := device_of(row.type)) != "cpu":
+                found[device] = found.get(device, 0) + row.bytes
+        return found
 
 
 @dataclass(frozen=True, slots=True)

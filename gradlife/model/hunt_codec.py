@@ -93,6 +93,7 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "survivors": finding.survivors,
         "retained_bytes": finding.retained_bytes,
         "retained_types": [asdict(one) for one in finding.retained_types],
+        "device_bytes": finding.device_bytes,
         "fingerprint": finding.fingerprint,
         "grows_at": finding.grows_at,
         "arrivals": asdict(finding.arrivals) if finding.arrivals is not None else None,

@@ -64,7 +64,7 @@ def test_json_has_every_owner(gradlife: Gradlife, tmp_path: Path) -> None:
 def test_every_owner_is_shown_with_all(gradlife: Gradlife, tmp_path: Path) -> None:
     lines = [block(MB, "active_allocated", frame(f"/a/train{number}.py", number)) for number in range(20)]
     path = written(tmp_path, snapshot(segment(0, *lines)))
-    assert "12 owners more: 12.6 MB, --all" in gradlife("open", path)[1]
+    assert "10 owners more: 10.5 MB, --all" in gradlife("open", path)[1]
     assert gradlife("open", path, "--all")[1].count(" a/train") == 20
 
 
@@ -93,3 +93,11 @@ def test_names_in_a_file_cannot_write_to_the_terminal(gradlife: Gradlife, tmp_pa
     assert "\x1b" not in output
     assert "\u202e" not in output
     assert " a/\\x1b[31m\\u202eb.py:1" in output
+
+
+def test_a_page_with_the_memory_map_is_written(gradlife: Gradlife, tmp_path: Path) -> None:
+    path = written(tmp_path, snapshot(segment(0, block(MB, "active_allocated", frame("/a/train.py", 3)))))
+    assert gradlife("open", path, "--html", str(tmp_path / "map.html"))[0] == 0
+    page = (tmp_path / "map.html").read_text()
+    assert "Memory map" in page
+    assert "a/train.py:3: 1.05 MB, 1 block" in page

@@ -6,8 +6,9 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from gradlife.heap.snapshot import Snapshot, device_of
+from gradlife.heap.snapshot import Snapshot
 from gradlife.heap.views.browsing import PROCESS, UNREACHED, Browser, HeapNode
+from gradlife.model.heap import device_of
 from gradlife.model.heap_map import Area, HeapMap, MappedObject, OtherEnd
 
 #: Most objects, levels, and list entries.

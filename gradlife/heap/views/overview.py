@@ -7,6 +7,7 @@ from dataclasses import replace
 from gradlife.heap.snapshot import Snapshot
 from gradlife.heap.views.heap_map import heap_map
 from gradlife.heap.views.program_objects import ProgramObjects
+from gradlife.model.device.codec import NOTE, report_in
 from gradlife.model.heap import HeapView
 from gradlife.model.heap_map import HeapSummary
 
@@ -24,7 +25,7 @@ def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: in
     """Summarize a snapshot: sizes, origin, all types or the first ones, and the first cycles."""
     return HeapView(
         file=name,
-        notes=snapshot.notes,
+        notes=tuple(note for note in snapshot.notes if note[0] != NOTE),
         objects=snapshot.objects,
         references=snapshot.references,
         bytes=snapshot.bytes,
@@ -34,6 +35,7 @@ def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: in
         cycles=snapshot.cycles(cycles) if cycles else (),
         instances=(),
         holders=(),
+        device_memory=report_in(snapshot.notes),
     )
 
 

@@ -1,15 +1,9 @@
-"""The blocks that a caching allocator holds on a device, and a report of them as versioned JSON."""
+"""The blocks of a device's caching allocator, and a report of who owns them."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
-
-from gradlife._version import __version__
-
-FORMAT = "gradlife.device/1"
 
 
 class BlockState(StrEnum):
@@ -117,6 +111,37 @@ class Pin:
 
 
 @dataclass(frozen=True)
+class Run:
+    """Neighbouring blocks of a segment in one state with one owner."""
+
+    offset: int  # from the beginning of the segment
+    bytes: int
+    blocks: int
+    state: BlockState
+    owner: int = -1  # its place in DeviceMemory.owners; -1: free
+
+
+@dataclass(frozen=True)
+class MappedSegment:
+    """A segment of the memory map, its blocks merged into runs."""
+
+    address: int
+    bytes: int
+    stream: int
+    is_private: bool  # of a graph's pool or a MemPool
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Something to do about the memory of a device."""
+
+    text: str  # an imperative with the code to type
+    saved_bytes: int  # at most
+    reason: str
+
+
+@dataclass(frozen=True)
 class DeviceMemory:
     """The memory of one device as its allocator sees it."""
 
@@ -132,6 +157,8 @@ class DeviceMemory:
     owners: tuple[BlockOwner, ...] = ()  # of all used or waiting blocks, largest first
     pins: tuple[Pin, ...] = ()  # by free_bytes, largest first
     failed: FailedRequest | None = None  # the last one
+    map: tuple[MappedSegment, ...] = ()  # by address
+    advice: tuple[Advice, ...] = ()  # by saved_bytes, largest first
 
 
 @dataclass(frozen=True)
@@ -147,9 +174,3 @@ class DeviceReport:
         from gradlife import _text_of_devices
 
         return _text_of_devices(self)
-
-
-def dumps(report: DeviceReport) -> str:
-    """The report as JSON text, `gradlife.device/1`."""
-    document: dict[str, Any] = {"format": FORMAT, "gradlife": __version__, **asdict(report)}
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"

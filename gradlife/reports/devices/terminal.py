@@ -15,12 +15,15 @@ from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, make_console
 from gradlife.reports.values import counted, size
 
 #: Owners on the first screen.
-MOST_OWNERS = 8
+MOST_OWNERS = 10
 
 #: Free memory below this part of what is reserved is not worth a line.
 LEAST_FREE = 0.05
 
 PINS = 3
+
+#: Pieces of advice on the first screen.
+MOST_ADVICE = 3
 
 
 def print_devices(console: Console, report: DeviceReport, in_full: bool = False) -> None:
@@ -50,6 +53,7 @@ def device_lines(memory: DeviceMemory, source: str, in_full: bool) -> Iterator[T
         yield from failure_lines(memory, memory.failed)
     yield from owner_lines(memory, in_full)
     yield from free_lines(memory, in_full)
+    yield from advice_lines(memory, in_full)
 
 
 def head(memory: DeviceMemory, source: str) -> Text:
@@ -67,7 +71,6 @@ def failure_lines(memory: DeviceMemory, failed: FailedRequest) -> Iterator[Text]
     yield Text(f"   {size(failed.bytes)} requested{at}: {left}")
     if memory.free_bytes >= failed.bytes > memory.largest_free_bytes:
         yield Text(f"   fragmentation: {size(memory.free_bytes)} is free, in pieces", NOTE)
-        yield Text("   → PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", NOTE)
 
 
 def owner_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
@@ -125,3 +128,11 @@ def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
     for pin in memory.pins if in_full else memory.pins[:PINS]:
         keeps = f"keeps {size(pin.free_bytes)} of it with {counted(pin.blocks, 'block')} of {size(pin.bytes)}"
         yield Text(f"   {names.get(pin.owner, pin.owner)} {keeps}", QUIET)
+
+
+def advice_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
+    """What to do, that which saves most first."""
+    for one in memory.advice if in_full else memory.advice[:MOST_ADVICE]:
+        yield Text.assemble("   → ", (f"{size(one.saved_bytes):>7}", TITLE), f"  {one.text}", style=NOTE)
+    if memory.failed is not None:
+        yield Text("   What is held longer than it is used: gradlife peak SCRIPT", QUIET)

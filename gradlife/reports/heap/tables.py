@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gradlife.model.heap import Cycle, HeapView, HeldVariable, HolderCount, LargeObject, LibraryShare, TypeCount
 from gradlife.model.trace import Lifetime, Step
+from gradlife.reports.devices.terminal import device_lines
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
@@ -42,6 +43,7 @@ def parts(view: HeapView) -> Iterator[RenderableType]:
         ("Cyclic parts, those through native objects first", map(cycle_line, view.cycles)),
     )
     yield from held_sections(view)
+    yield from device_sections(view, is_short)
     yield from sections(tables)
     if is_short:
         yield Hanging(Text("Details: "), Text(f"gradlife open {view.file} --all, gradlife why {view.file} NAME"))
@@ -55,6 +57,13 @@ def held_sections(view: HeapView) -> Iterator[RenderableType]:
             ("Held by libraries and Python", library_lines(view.libraries)),
         )
     )
+
+
+def device_sections(view: HeapView, is_short: bool) -> Iterator[RenderableType]:
+    """Yield who owns the memory of each device."""
+    for memory in view.device_memory.devices if view.device_memory is not None else ():
+        lines = [Hanging(Text("  "), line) for line in device_lines(memory, "caching allocator", not is_short)]
+        yield section(f"Memory of {memory.device}, by owner", lines)
 
 
 def sections(tables: Iterable[tuple[str, Iterable[RenderableType]]]) -> Iterator[RenderableType]:

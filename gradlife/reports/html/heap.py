@@ -11,6 +11,7 @@ from gradlife.model.heap import Cycle, HeapView, TypeCount
 from gradlife.model.heap_map import HeapMap, MappedObject, OtherEnd
 from gradlife.model.trace import Lifetime
 from gradlife.reports.heap.tables import FATES
+from gradlife.reports.html.devices import DeviceView, device_views
 from gradlife.reports.html.heap_map import heap_drawing, legend, what
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
@@ -51,6 +52,7 @@ class HeapPage:
     cycles: Sequence[CycleView]
     commands: Sequence[tuple[str, str]]
     data: dict[str, object]
+    devices: Sequence[DeviceView] = ()
 
 
 def heap_page(view: HeapView, found: HeapMap) -> str:
@@ -73,6 +75,7 @@ def page_of(view: HeapView, found: HeapMap) -> HeapPage:
         cycles=[cycle_view(one) for one in view.cycles],
         commands=commands(view.file),
         data=data_of(view, found),
+        devices=device_views(view.device_memory),
     )
 
 

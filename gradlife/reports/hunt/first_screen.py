@@ -7,6 +7,7 @@ first, then the advice, then the line. `gradlife hunt --full` prints everything.
 from __future__ import annotations
 
 import linecache
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -100,9 +101,19 @@ def growth(report: HuntReport) -> str:
     rate = up_to + size(round(nbytes)) if nbytes >= 1 else amounts(growing[0].per_step)
     left = min((one.steps_to_limit for one in growing if one.steps_to_limit is not None), default=None)
     rate += " per second" if seconds and nbytes >= 1 else f" per {report.step}"
+    rate += on_device(growing)
     until = f": out of memory after about {time_left(left, seconds, report.step)}" if left is not None else ""
     limit = report.settings.get("memory_limit", "")
     return f"grows by {rate}{until}{f' ({size(int(limit))})' if until and limit else ''}"
+
+
+def on_device(growing: Sequence[Finding]) -> str:
+    """Name the device that most of the growth is on; empty for the CPU."""
+    found = Counter[str]()
+    for one in growing:
+        found.update(one.device_bytes)
+    device, nbytes = found.most_common(1)[0] if found else ("", 0)
+    return f", most of it on {device}" if 2 * nbytes > sum(one.retained_bytes for one in growing) else ""
 
 
 def time_left(steps: int, seconds: float, step: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds
+from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import SECOND, Confidence, Control, HuntReport, Patch, PerStep, Proof, Severity, StoredAt
 from gradlife.reports.hunt.first_screen import LINES, path_lines, plain_name, print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
@@ -194,3 +195,10 @@ def test_a_long_path_is_broken_before_an_arrow() -> None:
 def test_a_path_calls_variables_by_their_names(kind: str) -> None:
     assert plain_name(f"{kind} 'losses'") == "losses"
     assert plain_name(".losses") == ".losses"
+
+
+def test_growth_that_is_mostly_on_a_device_names_it() -> None:
+    kept = (TypeCount("torch::StorageImpl cuda:0", "storage", 30, 60_000), TypeCount("Tensor", "python", 30, 900))
+    report = hunt(replace(LOSSES, retained_types=kept, retained_bytes=70_000, steps_to_limit=None))
+    assert screen(report, 120).splitlines()[0].endswith("per step, most of it on cuda:0")
+    assert report.findings[0].device_bytes == {"cuda:0": 60_000}

@@ -1,0 +1,64 @@
+"""A report of device memory as versioned JSON, and as a note of a snapshot file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+
+from gradlife._version import __version__
+from gradlife.model.device.memory import BlockOwner, DeviceMemory, DeviceReport, Frame
+from gradlife.model.from_json import built
+
+FORMAT = "gradlife.device/1"
+
+#: The note of a snapshot that has the report.
+NOTE = "device memory"
+
+
+def dumps(report: DeviceReport) -> str:
+    """Return the report as JSON text, `gradlife.device/1`."""
+    document = {"format": FORMAT, "gradlife": __version__, **asdict(report)}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def note_of(report: DeviceReport) -> tuple[str, str]:
+    """Return the report as a note of a snapshot: one line, and no path of the machine."""
+    devices = tuple(map(without_paths, report.devices))
+    return NOTE, json.dumps(asdict(replace(report, devices=devices)), separators=(",", ":"))
+
+
+def report_in(notes: Iterable[tuple[str, str]]) -> DeviceReport | None:
+    """Return the report in a snapshot's notes; None where there is none, or where it is damaged."""
+    text = dict(notes).get(NOTE)
+    if text is None:
+        return None
+    try:
+        report: DeviceReport = built(DeviceReport, json.loads(text))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return report if all(map(is_consistent, report.devices)) else None
+
+
+def is_consistent(memory: DeviceMemory) -> bool:
+    """Whether every run of the map names an owner of the report."""
+    return all(-1 <= run.owner < len(memory.owners) for segment in memory.map for run in segment.runs)
+
+
+def without_paths(memory: DeviceMemory) -> DeviceMemory:
+    """Return the memory with the last two parts of each file's path alone."""
+    failed = memory.failed and replace(memory.failed, frames=tuple(map(short_frame, memory.failed.frames)))
+    return replace(memory, owners=tuple(map(short_owner, memory.owners)), failed=failed)
+
+
+def short_owner(owner: BlockOwner) -> BlockOwner:
+    """Return the owner with a short path."""
+    if owner.place is None:
+        return owner
+    place = short_frame(owner.place)
+    return replace(owner, place=place, text=str(place) if owner.text == str(owner.place) else owner.text)
+
+
+def short_frame(frame: Frame) -> Frame:
+    """Return the frame with the last two parts of its path."""
+    return replace(frame, file="/".join(frame.file.split("/")[-2:]))

@@ -1,0 +1,203 @@
+"""The memory of devices as a page: what to do, a map by owner, and a table of owners."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gradlife.model.device.memory import (
+    BlockOwner,
+    BlockState,
+    DeviceMemory,
+    DeviceReport,
+    MappedSegment,
+    OwnerKind,
+    Run,
+)
+from gradlife.reports.devices.terminal import failure_lines, name_of, short_place, source_line
+from gradlife.reports.drawing.memory_rows import Bar, MemoryRow, memory_rows
+from gradlife.reports.html.page import render_page
+from gradlife.reports.html.tables import Cell, Column, Table
+from gradlife.reports.html.traces import NARROW, WIDE, Drawn
+from gradlife.reports.html.words import short
+from gradlife.reports.values import counted, size
+
+#: Segments that the map has, the largest ones, and runs in all of them.
+MOST_SEGMENTS, MOST_RUNS = 200, 20_000
+
+#: Colours of the largest owners; the others share one.
+TONES = ("1", "2", "3", "4", "5", "6")
+OTHERS, WAITING, FREE = "others", str(BlockState.WAITING), str(BlockState.FREE)
+
+KINDS = {
+    OwnerKind.HOLDER: "held by the program",
+    OwnerKind.LINE: "allocated at this line, holder not known",
+    OwnerKind.LIBRARY: "kept by a library",
+    OwnerKind.STREAM: "freed, waits for a stream",
+    OwnerKind.UNSEEN: "not known",
+}
+
+
+@dataclass(frozen=True)
+class DeviceView:
+    """One device, ready to be shown."""
+
+    key: str
+    name: str
+    facts: Sequence[tuple[str, str]]
+    failure: Sequence[str]
+    advice: Sequence[tuple[str, str, str]]  # bytes, what to do, why
+    map: Drawn
+    legend: Sequence[tuple[str, str]]
+    left_out: str
+    owners: Table
+    pins: Sequence[str]
+
+
+def device_page(report: DeviceReport) -> str:
+    """Return the page."""
+    name = short(os.path.basename(report.source) or report.source, 100)
+    return render_page(f"Device memory of {name}", "devices.html", devices=device_views(report), limits=report.limits)
+
+
+def device_views(report: DeviceReport | None) -> list[DeviceView]:
+    """Collect what a page shows of each device; nothing without a report."""
+    return [device_view(memory, number) for number, memory in enumerate(report.devices)] if report is not None else []
+
+
+def device_view(memory: DeviceMemory, number: int) -> DeviceView:
+    """Collect what the page shows of one device."""
+    drawn = drawn_segments(memory)
+    return DeviceView(
+        key=f"device-{number}",
+        name=memory.device,
+        facts=facts(memory),
+        failure=[line.plain.strip() for line in failure_lines(memory, memory.failed)] if memory.failed else [],
+        advice=[(size(one.saved_bytes), short(one.text), one.reason) for one in memory.advice],
+        map=map_drawing(memory, drawn),
+        legend=legend(memory),
+        left_out=left_out(memory, drawn),
+        owners=owner_table(memory),
+        pins=pins(memory),
+    )
+
+
+def facts(memory: DeviceMemory) -> list[tuple[str, str]]:
+    """Return the sums of the device."""
+    rows = [
+        ("Reserved", memory.reserved_bytes),
+        ("Used", memory.used_bytes),
+        ("Waiting for streams", memory.waiting_bytes),
+        ("Free in the cache", memory.free_bytes),
+        ("Largest free block", memory.largest_free_bytes),
+        ("Lost to rounding", memory.rounding_bytes),
+    ]
+    return [(name, size(nbytes)) for name, nbytes in rows] + [("Segments", f"{memory.segments:,}")]
+
+
+def drawn_segments(memory: DeviceMemory) -> list[MappedSegment]:
+    """Choose the segments that the map has: the largest, as many as a page can show."""
+    chosen: list[MappedSegment] = []
+    runs = 0
+    for segment in sorted(memory.map, key=lambda one: (-one.bytes, one.address))[:MOST_SEGMENTS]:
+        runs += len(segment.runs)
+        if runs > MOST_RUNS:
+            break
+        chosen.append(segment)
+    return chosen
+
+
+def left_out(memory: DeviceMemory, drawn: Sequence[MappedSegment]) -> str:
+    """Count the segments that the map does not have."""
+    rest = len(memory.map) - len(drawn)
+    if not rest:
+        return ""
+    nbytes = sum(one.bytes for one in memory.map) - sum(one.bytes for one in drawn)
+    return f"{counted(rest, 'smaller segment')} of {size(nbytes)} in all are not drawn."
+
+
+def map_drawing(memory: DeviceMemory, segments: Sequence[MappedSegment]) -> Drawn:
+    """Draw the map for a wide place and for a narrow one."""
+    rows = [memory_row(segment, memory.owners) for segment in segments]
+    words = f"{counted(len(rows), 'segment')}, the largest first; the table below has the owners"
+    wide, narrow = (memory_rows(rows, width, f"Memory of {memory.device}", words) for width in (WIDE + 480, NARROW))
+    return Drawn(wide, narrow)
+
+
+def memory_row(segment: MappedSegment, owners: Sequence[BlockOwner]) -> MemoryRow:
+    """Make a row of a segment."""
+    colours = tones(owners)
+    pool = ", private pool" if segment.is_private else ""
+    words = f"segment of {size(segment.bytes)} at {segment.address:#x}, stream {segment.stream:#x}{pool}"
+    return MemoryRow(
+        size(segment.bytes), segment.bytes, words, tuple(bar(run, owners, colours) for run in segment.runs)
+    )
+
+
+def bar(run: Run, owners: Sequence[BlockOwner], colours: Mapping[int, str]) -> Bar:
+    """Make a bar of a run of blocks."""
+    owner = owners[run.owner] if run.owner >= 0 else None
+    words = f"{name_of(owner) if owner else 'free'}: {size(run.bytes)}, {counted(run.blocks, 'block')}"
+    colour = colours.get(run.owner, OTHERS) if run.state is BlockState.USED else str(run.state)
+    return Bar(run.offset, run.bytes, colour, short(words), run.owner)
+
+
+def tones(owners: Sequence[BlockOwner]) -> dict[int, str]:
+    """Return the colours of the largest owners, by their number."""
+    coloured = [number for number, owner in enumerate(owners) if owner.kind is not OwnerKind.STREAM]
+    return dict(zip(coloured, TONES, strict=False))
+
+
+def legend(memory: DeviceMemory) -> list[tuple[str, str]]:
+    """Return the meaning of the colours: class and text."""
+    states = {run.state for segment in memory.map for run in segment.runs}
+    colours = tones(memory.owners)
+    lines = [(colour, short(name_of(memory.owners[number]))) for number, colour in colours.items()]
+    used = sum(owner.kind is not OwnerKind.STREAM for owner in memory.owners)
+    lines += [(OTHERS, "other owners")] * (used > len(colours))
+    lines += [(WAITING, "freed, waits for a stream")] * (BlockState.WAITING in states)
+    return lines + [(FREE, "free")] * (BlockState.FREE in states)
+
+
+def owner_table(memory: DeviceMemory) -> Table:
+    """Return the owners with their lines, each with the number that its blocks have on the map."""
+    columns = [
+        Column("owner"),
+        Column("bytes", True),
+        Column("share", True),
+        Column("blocks", True),
+        Column("allocated at"),
+        Column("known as"),
+    ]
+    whole = max(1, memory.used_bytes + memory.waiting_bytes)
+    rows: list[list[Cell | str | int | float]] = [
+        [
+            Cell(short(name_of(owner))),
+            Cell(size(owner.bytes), owner.bytes),
+            Cell(f"{owner.bytes / whole:.1%}", owner.bytes / whole),
+            owner.blocks,
+            short(place_of(owner)),
+            KINDS[owner.kind],
+        ]
+        for owner in memory.owners
+    ]
+    tags = [f"owner-{number}" for number in range(len(rows))]
+    return Table("Owners of the blocks in use", columns, rows, tags=tags)
+
+
+def place_of(owner: BlockOwner) -> str:
+    """Return the line that allocated the largest block, with its source where it is here."""
+    if owner.place is None:
+        return ""
+    return f"{short_place(owner.place)}  {source_line(owner.place)}".strip()
+
+
+def pins(memory: DeviceMemory) -> list[str]:
+    """Return a sentence on each owner that keeps free memory from being given back."""
+    names = {owner.text: name_of(owner) for owner in memory.owners}
+    return [
+        f"{short(names.get(pin.owner, pin.owner))}: {counted(pin.blocks, 'block')} of {size(pin.bytes)} keep "
+        f"{size(pin.free_bytes)} of free memory in their segments"
+        for pin in memory.pins
+    ]
