@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "backends": {"engine", "environments", "model", "errors", "scenario"},
     "runner": {"backends", "environments", "probes", "scenario", "heap", "model", "errors"},
     "doctor": {"runner", "backends", "environments", "heap", "hunting", "model", "errors", "_heap"},
-    "interactive": {"heap", "hunting", "reports", "patterns", "model", "output", "errors"},
+    "interactive": {"heap", "hunting", "peaks", "reports", "patterns", "model", "output", "errors"},
     "reports": {"model", "patterns", "errors"},
     "mcp_server": {"errors"},
     "pytest_plugin": {
@@ -52,6 +52,7 @@ ALLOWED: dict[str, set[str]] = {
         "reports",
         "heap",
         "hunting",
+        "peaks",
         "patterns",
         "model",
         "output",

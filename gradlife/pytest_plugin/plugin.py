@@ -13,7 +13,7 @@ import pytest
 
 from gradlife._version import __version__
 from gradlife.pytest_plugin.scenarios import recognition
-from gradlife.pytest_plugin.settings import marks, options
+from gradlife.pytest_plugin.settings import marks, options, peak_marks
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -30,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line("markers", marks.DESCRIPTION)
+    config.addinivalue_line("markers", peak_marks.DESCRIPTION)
     options.take_path(config)
     if config.getoption("gradlife_backend"):  # refuse a wrong name before collection
         importlib.import_module("gradlife.pytest_plugin.scenarios.systems").systems_of(config)
@@ -73,6 +74,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Prepare the tests to be checked."""
     if options.options_of(config).checks_all or any(map(marks.is_concerned, items)):
         importlib.import_module("gradlife.pytest_plugin.startup").prepare(config, items)
+    if any(peak_marks.MARKER in item.keywords for item in items):
+        importlib.import_module("gradlife.pytest_plugin.startup").prepare_peaks(config, items)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 
 from gradlife.errors import GradlifeError
 from gradlife.pytest_plugin import refusals
+from gradlife.pytest_plugin.settings import peak_marks
 from gradlife.pytest_plugin.settings.marks import (
     LEAST_CYCLE,
     REPEATED,
@@ -22,7 +23,7 @@ from gradlife.pytest_plugin.settings.marks import (
 )
 from gradlife.pytest_plugin.settings.options import FAIL, Options, options_of
 
-NAME, REPORTER = "gradlife-manager", "gradlife-reporter"
+NAME, REPORTER, PEAKS = "gradlife-manager", "gradlife-reporter", "gradlife-peaks"
 
 
 def start(config: pytest.Config) -> None:
@@ -69,6 +70,22 @@ def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:
             raise BadMarker(f"gradlife can't measure here: {wrong}")
     except BadMarker as error:
         refuse(config, items, str(error))
+
+
+def prepare_peaks(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Reads the terms of tests whose peak is measured; a marker that makes no sense is an error of collection."""
+    wrong = refusals.of_interpreter()
+    try:
+        for item in [] if wrong else items:
+            terms = peak_marks.terms_of(item)
+            if terms is not None:
+                item.stash[peak_marks.TERMS] = terms
+    except BadMarker as error:
+        wrong = str(error)
+    if wrong:
+        refuse(config, items, f"gradlife: {wrong}")
+    elif not config.pluginmanager.has_plugin(PEAKS):
+        config.pluginmanager.register(import_module("gradlife.pytest_plugin.checks.peak_memory").PeakHooks(), PEAKS)
 
 
 def refuse(config: pytest.Config, items: list[pytest.Item], words: str) -> None:

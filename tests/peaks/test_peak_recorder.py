@@ -11,8 +11,8 @@ import pytest
 from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.forked import in_fork
-from gradlife.peaks.recording.lifetimes import Storage, before, within
-from gradlife.peaks.recording.torch import Contexts, Recorder
+from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
+from gradlife.peaks.recording.torch import Contexts, Recorder, limits_now
 from peak_recordings import names, recorded
 
 torch = pytest.importorskip("torch")
@@ -249,3 +249,107 @@ def test_a_wrapper_subclass_is_taken_apart_first() -> None:
         twice + twice
 
     assert len(of_size(recorded(step, 1).storages, 4060)) == 2  # both real ones
+
+
+def lives(found: Recording, nbytes: int) -> list[tuple[int | None, list[int], int | None]]:
+    """Birth, reads and the operation that finds it gone, of storages of a size that operations made."""
+    return [
+        (one.birth, one.reads, one.died // 2 if one.died is not None else None)
+        for one in found.storages
+        if one.birth is not None and one.sizes[0][1] == nbytes
+    ]
+
+
+def test_an_output_that_is_passed_in_is_overwritten_and_one_in_place_is_read() -> None:
+    a, b, c = (torch.ones(100) for _ in range(3))
+
+    def step() -> None:
+        torch.add(a, b, out=c)
+        c.add_(a)
+
+    found = recorded(step, 1)
+    assert names(found) == ["add", "add_"]
+    assert [(one.reads, one.overwrites) for one in found.storages if one.data == c.data_ptr()] == [([1], [0])]
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * gradient * x
+
+
+def test_what_a_custom_function_saves_is_read_in_the_backward_pass() -> None:
+    weight = torch.ones(100, requires_grad=True)
+
+    def step() -> None:
+        Square.apply(weight.exp()).sum().backward()
+        weight.grad = None
+
+    found = recorded(step, 1)
+    backward = [number for number, one in enumerate(found.operations) if one.in_backward]
+    birth, reads, died = lives(found, 400)[0]
+    assert (names(found)[0], birth) == ("exp", 0)
+    assert reads[-1] in backward
+    assert died is not None
+    assert died > reads[-1]
+
+
+def test_a_checkpointed_activation_is_made_twice_and_gone_in_between() -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    weight = torch.ones(100, requires_grad=True)
+
+    def step() -> None:
+        checkpoint(lambda x: x.exp().sin(), weight, use_reentrant=False).sum().backward()
+        weight.grad = None
+
+    found = recorded(step, 1)
+    first, second = (number for number, name in enumerate(names(found)) if name == "exp")
+    [gone] = [died for birth, _, died in lives(found, 400) if birth == first]
+    assert not found.operations[first].in_backward
+    assert found.operations[second].in_backward
+    assert gone is not None
+    assert gone <= second
+
+
+def test_what_a_hook_of_a_tensor_makes_is_made_in_the_backward_pass() -> None:
+    weight = torch.ones(100, requires_grad=True)
+
+    def step() -> None:
+        output = weight.exp()
+        output.register_hook(lambda gradient: gradient.cos())
+        output.sum().backward()
+        weight.grad = None
+
+    found = recorded(step, 1)
+    assert [one.in_backward for one in found.operations if one.function == "aten.cos"] == [True]
+
+
+def test_batches_of_a_loader_are_made_by_its_stack() -> None:
+    from torch.utils.data import DataLoader, TensorDataset
+
+    loader = DataLoader(TensorDataset(torch.ones(8, 25)), batch_size=4)
+
+    def step() -> None:
+        for (batch,) in loader:
+            batch.sum()
+
+    found = recorded(step, 1)
+    stacks = [number for number, name in enumerate(names(found)) if name == "stack"]
+    assert [birth for birth, _, _ in lives(found, 400)] == stacks
+    assert len(stacks) == 2
+
+
+def test_compiled_code_is_said_to_run_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = type(sys)("torch._dynamo.utils")
+    compiler.counters = {"frames": {"ok": 1}}  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch._dynamo.utils", compiler)
+    assert limits_now() == ("Code under torch.compile ran uncompiled in the recorded steps.",)
+    compiler.counters = {}  # type: ignore[attr-defined]
+    assert limits_now() == ()

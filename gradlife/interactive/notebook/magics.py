@@ -42,6 +42,7 @@ class GradlifeMagics(Magics):
           %gradlife save heap.glheap         a file for gradlife open, why and diff
           %gradlife hunt train_step          calls a function again and again: what grows?
           %%gradlife hunt --steps 100        the same with the cell below
+          %%gradlife peak                    what of the cell's peak memory is never read again?
           %gradlife leaks                    the findings; why 1, refs 1, cycle 1 show more
           %gradlife cut 1                    removes the suspect reference; step 7 shows whether that ends it
           %gradlife help [VERB]              all verbs

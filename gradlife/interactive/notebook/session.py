@@ -19,15 +19,19 @@ from gradlife.interactive.session import ROWS, Session, rows_of
 from gradlife.interactive.session import VERBS as SESSION_VERBS
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.trace import Trace
+from gradlife.peaks.run.api import peak_of
 from gradlife.reports.heap import session as reports
 from gradlife.reports.heap.diff import print_diff
 from gradlife.reports.hunt.terminal import print_hunt
+from gradlife.reports.peak.terminal import print_peak
 from gradlife.reports.values import counted, size
 
 #: Verbs that end the session, of which a notebook has none.
 ENDING = {"quit", "continue"}
+#: Verbs that a cell may stand below.
+OF_CELLS = {"hunt", "peak"}
 #: In help order.
-VERBS = ("hunt", "snapshot", "diff", *(verb for verb in SESSION_VERBS if verb not in ENDING))
+VERBS = ("hunt", "peak", "snapshot", "diff", *(verb for verb in SESSION_VERBS if verb not in ENDING))
 
 
 class NotebookSession(Session):
@@ -47,7 +51,7 @@ class NotebookSession(Session):
         verb, _, rest = (line.strip() or "help").partition(" ")
         if verb not in self.verbs:
             raise UnknownNameError("verb", verb, self.verbs, "%gradlife help")
-        if self._cell is not None and verb != "hunt":
+        if self._cell is not None and verb not in OF_CELLS:
             raise UsageError(f"{verb!r} takes no cell", "%%gradlife hunt")
         try:
             getattr(self, f"do_{verb}")(rest.strip())
@@ -60,20 +64,30 @@ class NotebookSession(Session):
     def do_hunt(self, text: str) -> None:
         """hunt [--steps N] [--lines] [FUNCTION]: repeat the function, or the cell under %%gradlife; what grows?"""
         options = hunt_options(text)
-        step = self._cell
-        if step is None:
-            if not options.function:
-                raise UsageError("hunt in what?", "%%gradlife hunt over a cell, or %gradlife hunt FUNCTION")
-            step = self._patient.value(options.function)
-            if not callable(step):
-                raise UsageError(f"{options.function!r} is not a function", "%%gradlife hunt over a cell")
-        elif options.function:
-            raise UsageError("below %%gradlife hunt the cell is the step", "%gradlife hunt FUNCTION")
-        name = options.function or "the cell"
+        step, name = self._step_of("hunt", options.function)
         report = hunt_stepper(Stepper(step), name, options.steps, options.lines)
         self._patient.hunted(step, report)
         self.answer = report
         print_hunt(self._console, report, then=next_magics)
+
+    def do_peak(self, text: str) -> None:
+        """peak [FUNCTION]: call it, or below %%gradlife run the cell, a few times; what of the peak is never read again?"""
+        step, name = self._step_of("peak", text)
+        self.answer = peak_of(Stepper(step), name)
+        print_peak(self._console, self.answer, in_full=True)
+
+    def _step_of(self, verb: str, function: str) -> tuple[Callable[[], object], str]:
+        """The cell, or the function of an expression, and its name."""
+        if self._cell is not None:
+            if function:
+                raise UsageError(f"below %%gradlife {verb} the cell is the step", f"%gradlife {verb} FUNCTION")
+            return self._cell, "the cell"
+        if not function:
+            raise UsageError(f"{verb} in what?", f"%%gradlife {verb} over a cell, or %gradlife {verb} FUNCTION")
+        step = self._patient.value(function)
+        if not callable(step):
+            raise UsageError(f"{function!r} is not a function", f"%%gradlife {verb} over a cell")
+        return step, function
 
     def do_snapshot(self, text: str) -> None:
         """snapshot [FILE]: freeze the heap; a later `diff` shows what has changed since."""

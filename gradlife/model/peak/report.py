@@ -220,6 +220,12 @@ class PeakReport:
         """The reduction of the peak by all savings together."""
         return self.peak_bytes - min((one.peak_after for one in self.savings), default=self.peak_bytes)
 
+    def _repr_html_(self) -> str:
+        """Return the report as a notebook shows it: its page, in a frame."""
+        from gradlife import _html_of
+
+        return _html_of(self)
+
     @property
     def exit_status(self) -> int:
         """3 if nothing was recorded, 1 if more is unused than allowed, else 0."""

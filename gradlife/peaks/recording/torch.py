@@ -193,6 +193,14 @@ def whole_outputs(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] |
     return [one for one in outputs if covers_its_storage(one)]
 
 
+def limits_now() -> tuple[str, ...]:
+    """What a recording of this process does not see as it is."""
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
+    if counters.get("frames", {}).get("ok"):
+        return ("Code under torch.compile ran uncompiled in the recorded steps.",)
+    return ()
+
+
 def covers_its_storage(tensor: Any) -> bool:
     """Has the storage nothing but this tensor's elements, once each?"""
     try:

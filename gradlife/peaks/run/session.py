@@ -13,7 +13,7 @@ from gradlife.peaks.analysis.judge import Judge, Recorded, judged
 from gradlife.peaks.analysis.looks import Look
 from gradlife.peaks.analysis.scouting import scout_peaks
 from gradlife.peaks.recording.holders import holders_now
-from gradlife.peaks.recording.torch import Contexts, Recorder
+from gradlife.peaks.recording.torch import Contexts, Recorder, limits_now
 
 #: Steps that are not recorded, after those that decide what a step is.
 WARMUP = 2
@@ -105,7 +105,7 @@ class PeakSession:
     def _finish(self) -> None:
         assert self._recorder is not None
         recording = self._recorder.stop()
-        about = replace(self.about, warmup_steps=self._warmup)
+        about = replace(self.about, warmup_steps=self._warmup, limits=(*self.about.limits, *limits_now()))
         recorded = Recorded(recording, self._looks, 1, self._contexts.seconds, self._malloc)
         self.report = in_fork(lambda: judged(recorded, about))
         self._on_report(self.report)

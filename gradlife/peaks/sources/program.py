@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import linecache
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -48,7 +50,8 @@ class Spot:
 def source_of(file: str) -> Source | None:
     """The source of a file; None if it cannot be read."""
     try:
-        text = importlib.util.decode_source(changed_sources.source_of(file))
+        cell = [] if os.path.exists(file) else linecache.getlines(file)  # a notebook's cell has no file
+        text = "".join(cell) or importlib.util.decode_source(changed_sources.source_of(file))
         return Source(file, text, ast.parse(text))
     except (OSError, ValueError, SyntaxError):
         return None

@@ -13,12 +13,15 @@ from markupsafe import Markup
 from gradlife.model.heap import HeapDiff
 from gradlife.model.heap_map import HeapSummary
 from gradlife.model.hunt import HuntReport
+from gradlife.model.peak.report import PeakReport
 from gradlife.model.trace import Trace
 from gradlife.reports.html.environment import asset, environment
 from gradlife.reports.html.heap import facts, type_table
 from gradlife.reports.html.heap_diff import diff_view
 from gradlife.reports.html.heap_map import heap_drawing, legend
 from gradlife.reports.html.hunt import hunt_view
+from gradlife.reports.html.page import as_frame
+from gradlife.reports.html.peak import peak_page
 from gradlife.reports.html.why import why_view
 
 #: Findings with a card, and rows of a table.
@@ -35,6 +38,8 @@ def fragment(value: object) -> str:
             return rendered("notebook_why.html", view=why_view(value))
         case HeapDiff():
             return rendered("notebook_diff.html", view=diff_view(value), rows=ROWS)
+        case PeakReport():
+            return as_frame(peak_page(value))
         case HeapSummary():
             return rendered(
                 "notebook_heap.html",

@@ -40,8 +40,14 @@ def test_why_and_refs_report_a_variable_a_type_and_an_address(cells: Cells) -> N
     assert said[4] == said[0]
 
 
-def test_the_verbs_are_those_of_the_session_and_three_more() -> None:
-    assert ("hunt", "snapshot", "diff", *(verb for verb in SESSION_VERBS if verb not in ("quit", "continue"))) == VERBS
+def test_the_verbs_are_those_of_the_session_and_four_more() -> None:
+    assert (
+        "hunt",
+        "peak",
+        "snapshot",
+        "diff",
+        *(verb for verb in SESSION_VERBS if verb not in ("quit", "continue")),
+    ) == VERBS
 
 
 def test_help_has_every_verb_and_the_question_mark_the_docstring(cells: Cells) -> None:
@@ -66,6 +72,8 @@ def test_help_has_every_verb_and_the_question_mark_the_docstring(cells: Cells) -
         ("%gradlife hunt --steps 0 f", "argument --steps: '0' is not a number of steps (try: %gradlife help hunt)"),
         ("%gradlife hunt 5 + 5", "'5 + 5' is not a function (try: %%gradlife hunt over a cell)"),
         ("%%gradlife why x\n1", "'why' takes no cell (try: %%gradlife hunt)"),
+        ("%gradlife peak", "peak in what? (try: %%gradlife peak over a cell, or %gradlife peak FUNCTION)"),
+        ("%%gradlife peak f\n1", "below %%gradlife peak the cell is the step (try: %gradlife peak FUNCTION)"),
         ("%%gradlife hunt f\n1", "below %%gradlife hunt the cell is the step (try: %gradlife hunt FUNCTION)"),
         (
             "%%gradlife hunt\nx = 1\ny = 2 +* 3",
@@ -213,3 +221,16 @@ def test_all_verbs_are_offered_where_none_is_begun(cells: Cells) -> None:
     asked = "from IPython.core.completer import provisionalcompleter\nwith provisionalcompleter():\n    "
     said = cells(f"{asked}print(*(one.text for one in get_ipython().Completer.completions({line!r}, {len(line)})))")
     assert set(VERBS) <= set(said[0].split())
+
+
+@pytest.mark.torch
+@pytest.mark.whole
+def test_the_peak_of_a_cell_names_the_variable_and_the_line(cells: Cells) -> None:
+    pytest.importorskip("torch")
+    _, said = cells(
+        "import torch\nnet = torch.nn.Linear(64, 4000)\nx, y = torch.ones(128, 64), torch.zeros(128, dtype=torch.long)",
+        "%%gradlife peak\nlogits = net(x)\nloss = torch.nn.functional.cross_entropy(logits, y)\nnet.zero_grad()\nloss.backward()",
+    )
+    assert said.startswith("drag  the cell: peak of 9.27 MB")
+    assert "global logits of __main__: 2.05 MB" in said
+    assert "`del logits` after line 2" in said

@@ -1,0 +1,88 @@
+"""The peak of a marked test: the test is run again a few times, its tensors are recorded, its terms are checked."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+
+import pytest
+
+from gradlife.errors import GradlifeError
+from gradlife.hunting.process.import_watch import when_imported
+from gradlife.model.peak.report import PeakReport, Use
+from gradlife.peaks.recording.torch import Contexts
+from gradlife.peaks.run.session import PeakSession
+from gradlife.pytest_plugin.checks.repeats import NotRepeatable, Repeats
+from gradlife.pytest_plugin.settings.peak_marks import TERMS, PeakTerms
+from gradlife.reports.peak.terminal import first_screen
+from gradlife.reports.peak.words import percent
+from gradlife.reports.values import size
+
+
+class OverPeak(pytest.fail.Exception, AssertionError):  # type: ignore[name-defined, misc]
+    """A test's memory is not as its marker says. It is shown without a traceback: pytest's own says nothing."""
+
+    __module__ = "builtins"
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words, pytrace=False)  # type: ignore[call-arg]
+
+
+class PeakHooks:
+    """Measures the peaks of marked tests."""
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Run a marked test as often as a peak needs."""
+        terms = item.stash.get(TERMS, None)
+        if terms is None:
+            return (yield)
+        repeats = Repeats(item)
+        done = yield
+        words = "\n".join(complaint(measured(item, repeats), terms))
+        if words:
+            raise OverPeak(words)
+        return done
+
+
+def measured(item: pytest.Item, repeats: Repeats) -> PeakReport:
+    """The peak of a test that has run once. What is in the way is the report's trouble."""
+    about = PeakReport(item.nodeid, "run of the test")
+    if importlib.util.find_spec("torch") is None:
+        return replace(about, trouble="torch is not installed")
+    contexts = Contexts()
+    when_imported("torch.optim.optimizer", contexts.attach)
+    session = PeakSession(contexts, lambda report: None)
+    session.about = about
+    try:
+        repeats.settle()
+        while not session.step():
+            repeats.again()
+    except (NotRepeatable, GradlifeError) as error:
+        return replace(about, trouble=str(error))
+    finally:
+        session.close()
+        contexts.detach()
+    return session.report or about
+
+
+def complaint(report: PeakReport, terms: PeakTerms) -> Iterator[str]:
+    """What is not as the marker says, and below it the first screen of the report; nothing where all is."""
+    if not report.peak_bytes:
+        yield f"the peak of this test could not be measured: {report.trouble or 'it runs no operation of torch'}"
+        return
+    found = list(excesses(report, terms))
+    yield from found
+    if found:
+        yield from (line.plain for line in first_screen(report))
+
+
+def excesses(report: PeakReport, terms: PeakTerms) -> Iterator[str]:
+    """Each limit that is exceeded. What was there before, and no run of the test reads, is not the test's."""
+    peak = report.peak_bytes - report.uses.get(Use.UNREAD.value, 0)
+    if terms.limit is not None and peak > terms.limit:
+        yield f"the peak of this test is {size(peak)}, more than its limit of {size(terms.limit)}"
+    if terms.drag is not None and report.unused_percent > terms.drag:
+        share = percent(report.unused_bytes, report.peak_bytes)
+        yield f"{share} of the peak of this test is never read again, more than {terms.drag:g} %"
