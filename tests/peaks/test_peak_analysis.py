@@ -151,6 +151,17 @@ def test_an_edit_lets_go_after_the_statement_that_uses_it_last(tmp_path: Path) -
     assert release(found, [Holder(Owner.NAMED, "", Kind.LOCAL, "x", str(file), "other")], 1) == 2
 
 
+def test_what_is_no_longer_stored_is_free_within_the_statement_that_uses_it_last(tmp_path: Path) -> None:
+    """Hooks that fill a dict which nobody reads: the backward pass is one statement, and frees as it goes."""
+    file = tmp_path / "hooks.py"
+    file.write_text("def hook(output):\n    kept['x'] = output\n\ndef step(loss):\n    loss.backward()\n")
+    operations = [Operation("op", [(str(file), 5, "step")], "", True) for _ in range(4)]
+    found = Recording(operations, [], [0, 4])
+    kept = Holder(Owner.NAMED, "", Kind.GLOBAL, "kept", str(file), "hooks", path="['x']")
+    named = Holder(Owner.NAMED, "", Kind.GLOBAL, "loss", str(file), "hooks")
+    assert (release(found, [kept], 1), release(found, [named], 1)) == (2, 4)
+
+
 def test_moments_to_look_at_are_the_peak_and_those_behind_it() -> None:
     high, low = storage(0, 60, 0, 4, (1,)), storage(1, 50, 4, 9, (5,))
     works = [storage(2, 100, 3, 4, (3,)), storage(3, 100, 7, 8, (7,))]

@@ -272,7 +272,7 @@ def test_an_output_that_is_passed_in_is_overwritten_and_one_in_place_is_read() -
     assert [(one.reads, one.overwrites) for one in found.storages if one.data == c.data_ptr()] == [([1], [0])]
 
 
-class Square(torch.autograd.Function):
+class Square(torch.autograd.Function):  # type: ignore[misc, name-defined]
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         ctx.save_for_backward(x)

@@ -53,7 +53,7 @@ def recorded_bytes(story: Scenario) -> list[tuple[str, int]]:
 
     made: dict[int, tuple[Any, int]] = {}
 
-    class Account(TorchDispatchMode):
+    class Account(TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             result = function(*args, **(kwargs or {}))
             for one in result if isinstance(result, (list, tuple)) else [result]:

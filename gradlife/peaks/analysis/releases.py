@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from gradlife.peaks.edits.advice import is_stored_for_nobody
 from gradlife.peaks.edits.names import value_yielded, yield_of
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame, Recording
@@ -25,8 +26,8 @@ def release(recording: Recording, holders: Iterable[Holder], last: int) -> int:
 
 def release_by(recording: Recording, holder: Holder, last: int) -> int:
     """The same for one holder."""
-    if last < 0:
-        return 0
+    if last < 0 or is_stored_for_nobody(holder):
+        return last + 1
     frame = frame_of(holder, recording.operations[last].frames)
     if frame is None:
         return resumption(recording, holder, last)

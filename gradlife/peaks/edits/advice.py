@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from gradlife.model.peak.report import Edit, LineChange
 from gradlife.peaks.edits.changes import changed, diff
@@ -163,6 +164,12 @@ def dead_store_edit(holder: Holder, life: Life) -> Edit | None:
         return Edit(text, source.file, line)
     rest = () if len(spot.block) > 1 else (" " * spot.statement.col_offset + "pass",)
     return edit_of(source, text, line, LineChange(line, end, rest))
+
+
+@cache
+def is_stored_for_nobody(holder: Holder) -> bool:
+    """Is the edit that a name or container is not stored under at all? Then it never holds anything."""
+    return stored_at(holder, Life((), ()))[1] is not None
 
 
 def stored_at(holder: Holder, life: Life) -> tuple[Source | None, Spot | None]:
