@@ -219,6 +219,10 @@ COUNTED = ("tensors", "storages", "graph_nodes")
 LEAST_ROUNDS = 3
 LEAST_COUNT = 0.5
 
+#: Steps of the rounds that make a verdict sure, and how many fewer do as well.
+SURE_STEPS = 23
+FEWER_STEPS = 3
+
 #: The least bytes per step that are growth, and how far rounds may differ. Batches may increase in size by chance over
 #: three rounds; over four rounds, equal growth is no coincidence.
 LEAST_BYTES = 1024
@@ -309,6 +313,13 @@ class HuntReport:
         if any(row.verdict == HuntVerdict.INCONCLUSIVE.value for row in self.workers) and not kinds:
             return HuntVerdict.INCONCLUSIVE
         return HuntVerdict.NEEDS_GC if kinds else HuntVerdict.CLEAN
+
+    @property
+    def more_steps(self) -> int:
+        """Steps that are missing to a sure verdict; 0 where it is sure. With fewer, what grows may be a cache that fills."""
+        steps = [one.steps for one in self.rounds if one.steps]
+        is_sure = len(steps) >= LEAST_ROUNDS and sum(steps) >= SURE_STEPS - FEWER_STEPS
+        return 0 if is_sure or not steps else max(1, SURE_STEPS - sum(steps))
 
     @property
     def step(self) -> str:

@@ -96,6 +96,14 @@ def test_memory_that_a_finding_or_a_cache_may_have_is_not_reported_again() -> No
     assert hunt(rounds=grown, explained=(Explained("bounded cache", "a deque", 1),)).unheld_rate == 0
 
 
+@pytest.mark.parametrize(
+    ("steps", "more"),
+    [((), 0), ((4, 3), 16), ((3, 3, 3, 3), 11), ((5, 17), 1), ((5, 30), 1), ((5, 7, 8), 0), ((5, 7, 11), 0)],
+)
+def test_few_steps_or_two_rounds_tell_how_many_more_would_do(steps: tuple[int, ...], more: int) -> None:
+    assert hunt(rounds=rounds(PerStep(), *steps)).more_steps == more
+
+
 def test_what_is_explained_or_found_is_in_no_doubt() -> None:
     added = rounds(PerStep(tensors=1), 5, 7, 11)
     assert hunt(rounds=added, explained=(Explained("bounded cache", "a deque", 1),)).verdict is HuntVerdict.CLEAN

@@ -285,7 +285,9 @@ class Child:
         return self._step
 
     def _new_hunt(self) -> Hunt:
-        schedule = schedule_for(self._settings.steps, is_endless=False, in_step=self._settings.in_step)
+        schedule = schedule_for(
+            self._settings.steps, is_endless=False, in_step=self._settings.in_step, may_be_short=True
+        )
         hunt = Hunt(schedule, has_lines=self._settings.lines)
         if self._settings.in_step:
             hunt.on_snapshot = self._log_snapshot

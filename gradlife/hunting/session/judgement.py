@@ -44,17 +44,15 @@ from gradlife.hunting.snapshots.compile_caches import is_bounded
 from gradlife.hunting.snapshots.creation_sites import Noted
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
+from gradlife.hunting.steps.schedule import LEAST_SNAPSHOTS
 from gradlife.model.hunt import Finding, HuntReport
-
-#: Two rounds at least: one tells nothing.
-LEAST_SNAPSHOTS = 3
 
 
 def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntReport:
     """Judge the snapshots and build the report."""
     if len(snapshots) < LEAST_SNAPSHOTS:
-        few = about.trouble or f"only {hunt.steps} steps were seen: too few to tell growth from warming up"
-        limits = (advice(about.target, hunt.steps, about.stepped_by),) if about.is_script else ()
+        few = about.trouble or f"only {hunt.steps_now} steps were seen: too few to tell growth from warming up"
+        limits = (advice(about.target, hunt.steps_now, about.stepped_by),) if about.is_script else ()
         return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
     whole = evidence_of(snapshots, about.rounds or ROUNDS)
     planted = planted_in(whole.snapshots, hunt.controls)

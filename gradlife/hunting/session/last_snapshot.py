@@ -64,7 +64,7 @@ class Returns:
     def _take_snapshot(self) -> None:
         try:
             with self._lock, self._hunt.clock.paused():
-                if len(self._hunt.snapshots) > 1 and not snapshots_at_return(
+                if (len(self._hunt.snapshots) > 1 or self._hunt.spare is not None) and not snapshots_at_return(
                     self._hunt
                 ):  # its caller has taken no step since
                     self._hunt.at_return = (self._hunt.steps_now, labelled(self._hunt))

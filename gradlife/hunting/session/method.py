@@ -25,7 +25,7 @@ from gradlife.hunting.snapshots.native_objects import LEAST_SNAPSHOTS as LEAST_N
 from gradlife.hunting.snapshots.native_objects import Unreached, counted, grows, unreached
 from gradlife.hunting.snapshots.stale_activations import LeftBehind, Watch, addresses_of, undeclared
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
-from gradlife.hunting.steps.schedule import LEAST_ROUNDS, MOST_EXTENSION, Clock, Schedule
+from gradlife.hunting.steps.schedule import LEAST_ROUNDS, LEAST_SNAPSHOTS, MOST_EXTENSION, Clock, Schedule
 from gradlife.hunting.stores.executed_lines import LineWatch
 
 T = TypeVar("T")
@@ -50,6 +50,7 @@ class Hunt:
     schedule: Schedule
     warmup_steps: int = 0
     snapshots: list[StepSnapshot] = field(default_factory=list)
+    spare: StepSnapshot | None = None  # of the warm-up, until there are rounds enough without it
     waiting: Waiting | None = None
     natives: list[Unreached] = field(default_factory=list)
     left_behind: LeftBehind | None = None
@@ -143,6 +144,8 @@ class Hunt:
     def _warm_up(self) -> Iterator[int]:
         """The first step by itself: what it runs to set things up is no part of the others, whose lines are watched."""
         yield from self._steps(min(1, self.schedule.warmup))
+        if self.schedule.has_spare:
+            self._take_spare()
         watch = LineWatch()
         watch.start()
         try:
@@ -150,6 +153,14 @@ class Hunt:
         finally:
             watch.stop()
         self.noted.executed = watch.lines
+
+    def _take_spare(self) -> None:
+        """A snapshot like the others, but for a collection of all: most programs take more steps and never need it."""
+        self.clock.stop()
+        Collect.YOUNG.run()
+        self.controls.plant(self.steps, self.steps)
+        self.spare = take_snapshot(self.steps, collect=Collect.NOTHING)
+        self.clock.start()
 
     def _late_round(self) -> Iterator[int]:
         """Longer than any before, so that there are few of them however long the program runs. Nothing is planted in it."""
@@ -216,7 +227,7 @@ class Hunt:
                 one.file.give_up()
         self.snapshots.clear()
         self.natives.clear()
-        self.waiting = self.left_behind = self.parting = self.suspects = None
+        self.spare = self.waiting = self.left_behind = self.parting = self.suspects = None
 
     @property
     def steps_now(self) -> int:
@@ -262,6 +273,8 @@ class Hunt:
     def _add(self, latest: StepSnapshot, began: float) -> Iterator[int]:
         """Add a snapshot that was taken just now; C++ objects are counted at the same moment."""
         self.snapshots.append(latest)
+        if len(self.snapshots) > LEAST_ROUNDS:
+            self.spare = None
         if self.has_natives and not self.natives and self.malloc.keeps_changing and not self.early_snapshots:
             yield from self._count_natives()
         self.on_snapshot(self.steps, began, time.monotonic())
@@ -330,7 +343,8 @@ class Hunt:
     def clear(self) -> Clear | None:
         """The result if no snapshot shows a leak; None if one does, or if that was not judged yet."""
         found = self.suspects.clear if self.suspects is not None else None
-        return found if found is not None and found.snapshots == len(self.snapshots) else None
+        is_whole = found is not None and LEAST_SNAPSHOTS <= found.snapshots == len(self.snapshots)
+        return found if is_whole else None
 
     def _lines_round(self) -> Iterator[int]:
         """Add a round to record creation sites, if none was recorded."""

@@ -10,6 +10,7 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.session.clean_report import About, cleared
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot
+from gradlife.hunting.steps.schedule import LEAST_SNAPSHOTS
 from gradlife.model.hunt import MALLOC, HuntReport, HuntVerdict
 
 #: What is said of a program that grows by what nothing was found to hold.
@@ -130,10 +131,12 @@ def with_late_rounds(
 
 def has_another_round(hunt: Hunt) -> bool:
     """Were there enough steps since the last snapshot to be one more round?"""
-    snapshots = hunt.snapshots
-    return (
-        len(snapshots) > 1 and hunt.steps_now - snapshots[-1].steps >= (snapshots[-1].steps - snapshots[-2].steps) / 2
-    )
+    return is_round_since(hunt.snapshots, hunt.steps_now)
+
+
+def is_round_since(snapshots: Sequence[StepSnapshot], steps: int) -> bool:
+    """Are the steps since the last of these snapshots half a round at least?"""
+    return len(snapshots) > 1 and steps - snapshots[-1].steps >= (snapshots[-1].steps - snapshots[-2].steps) / 2
 
 
 def snapshots_at_return(hunt: Hunt) -> Sequence[StepSnapshot]:
@@ -145,9 +148,11 @@ def snapshots_at_return(hunt: Hunt) -> Sequence[StepSnapshot]:
 def labelled(hunt: Hunt) -> Sequence[StepSnapshot]:
     """The snapshots, the last of them with labels, which it lacks where the hunt was cut short."""
     snapshots = hunt.snapshots
+    if hunt.spare is not None and len(snapshots) + has_another_round(hunt) < LEAST_SNAPSHOTS:
+        snapshots = [hunt.spare, *snapshots]
     if len(snapshots) < 2 or snapshots[-1].has_labels:
         return snapshots
-    is_another = has_another_round(hunt)
+    is_another = is_round_since(snapshots, hunt.steps_now)
     if is_another:
         hunt.controls.plant(hunt.steps_now - snapshots[-1].steps, hunt.steps_now, is_early=True)
     now = take_snapshot(hunt.steps_now, with_labels=True)

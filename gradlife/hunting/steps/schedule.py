@@ -19,7 +19,12 @@ CONFIRMATION = (131, 197)
 
 #: Rounds without which nothing is shown, and the seconds of stepping after which no more are added to them.
 LEAST_ROUNDS = 3
+LEAST_SNAPSHOTS = 3  # one round tells nothing
 PATIENCE = 8.0
+
+#: Steps of each round where so few were asked for that longer ones would be too few.
+SHORTEST_ROUND = 3
+LEAST_SHORT_ROUNDS = 4
 
 #: Seconds that an extension may take.
 MOST_EXTENSION = 2.5
@@ -40,6 +45,7 @@ class Schedule:
     may_end: bool = False  # the steps may be over before the hunt is, and with them what held their survivors
     patience: float = PATIENCE  # seconds of stepping after which the least number of rounds is enough
     in_step: bool = False  # one of several ranks: no step is taken more or less for what this one sees
+    has_spare: bool = False  # a snapshot after the first step, for programs that end before there are two rounds
 
     @property
     def is_exact(self) -> bool:
@@ -47,10 +53,15 @@ class Schedule:
         return self.in_step and not self.extension
 
 
-def schedule_for(steps: int | None, *, is_endless: bool, in_step: bool = False) -> Schedule:
-    """The rounds of a hunt: `steps` in all where that was asked for; a target without end affords longer ones at once."""
+def schedule_for(
+    steps: int | None, *, is_endless: bool, in_step: bool = False, may_be_short: bool = False
+) -> Schedule:
+    """The rounds of a hunt: `steps` in all where that was asked for; a target without end affords longer ones at once.
+
+    Of a script, which may be short, a spare snapshot is taken. What runs already does not end soon.
+    """
     if steps is None:
-        usual = Schedule(7, KNOWN_LENGTH) if is_endless else Schedule(may_end=True)
+        usual = Schedule(7, KNOWN_LENGTH) if is_endless else Schedule(may_end=True, has_spare=may_be_short and not in_step)
         return replace(usual, in_step=True, patience=math.inf) if in_step else usual
     warmup = max(1, steps // 10)
     rounds = tuple(shared_out(steps - warmup))
@@ -60,6 +71,9 @@ def schedule_for(steps: int | None, *, is_endless: bool, in_step: bool = False) 
 
 def shared_out(steps: int) -> Iterator[int]:
     """A number of steps as rounds of growing length, as many as the usual ones or fewer."""
+    if steps < SHORTEST_ROUND * (LEAST_SHORT_ROUNDS + 1):
+        yield from short_rounds(steps)
+        return
     collector = Schedule.collector if steps > 6 * Schedule.collector else 0
     left = steps - collector
     usual = [length for length in UNKNOWN_LENGTH if length <= max(2, left // LEAST_ROUNDS)]
@@ -71,6 +85,14 @@ def shared_out(steps: int) -> Iterator[int]:
     yield from usual
     if rest > 0:
         yield rest
+
+
+def short_rounds(steps: int) -> Iterator[int]:
+    """A small number of steps as rounds that are equally short, the last of them with the rest."""
+    number = max(1, min(LEAST_SHORT_ROUNDS, steps // SHORTEST_ROUND))
+    yield from [SHORTEST_ROUND] * (number - 1)
+    if steps > 0:
+        yield steps - SHORTEST_ROUND * (number - 1)
 
 
 class Clock:

@@ -19,7 +19,16 @@ from gradlife.model.hunt import ATTACHED, Confidence, Finding, FindingKind, Hunt
 from gradlife.model.ranks import Spread
 from gradlife.model.trace import Step, Trace
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
-from gradlife.reports.hunt.sentences import amounts, because_of_it, folded, headline, how_often, listed, verdict_word
+from gradlife.reports.hunt.sentences import (
+    amounts,
+    because_of_it,
+    folded,
+    headline,
+    how_often,
+    how_sure,
+    listed,
+    verdict_word,
+)
 from gradlife.reports.hunt.workers import leaking_workers, worker_notes
 from gradlife.reports.source_places import Place, first_place
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
@@ -82,7 +91,7 @@ def head_text(report: HuntReport) -> Text:
         text.append(f", {leaking_ranks(report)},")
     elif leaking_workers(report):
         text.append(f", {leaking_workers(report)},")
-    return text.append(f" {growth(report)}")
+    return text.append(f" {growth(report)}{how_sure(report)}")
 
 
 def growth(report: HuntReport) -> str:

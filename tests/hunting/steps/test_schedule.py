@@ -39,6 +39,14 @@ def test_so_many_steps_make_three_rounds_at_least(steps: int) -> None:
     assert len(schedule_for(steps, is_endless=True).rounds) <= len(UNKNOWN_LENGTH) + 1
 
 
+@pytest.mark.parametrize(
+    ("steps", "rounds"),
+    [(4, (3,)), (7, (3, 3)), (8, (3, 4)), (12, (3, 3, 5)), (13, (3, 3, 3, 3)), (15, (3, 3, 3, 5)), (16, (5, 10))],
+)
+def test_few_steps_are_rounds_of_three(steps: int, rounds: tuple[int, ...]) -> None:
+    assert schedule_for(steps, is_endless=True).rounds == rounds
+
+
 def test_waiting_for_a_busy_processor_is_no_time_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     now, waited = iter([100.0, 110.0]), iter(["0 2000000000 1", "0 9000000000 1"])
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
