@@ -1,5 +1,6 @@
-"""Run a program's steps without a hunt and print the resident bytes added per step: ``python -m benchmarks.rss.bare
-TARGET``.
+"""Run a program's steps without a hunt and print the bytes that each adds: ``python -m benchmarks.rss.bare TARGET FIRST LAST``.
+
+Both are measured between the same two steps: bytes in use, by malloc's own counters, and resident memory.
 """
 
 from __future__ import annotations
@@ -7,39 +8,38 @@ from __future__ import annotations
 import ctypes
 import gc
 import itertools
+import json
 import os
 import sys
 from pathlib import Path
 
+from gradlife import _heap
 from gradlife.hunting.steps.loop import loop_for
 from gradlife.hunting.steps.targets import FunctionTarget, load, parse
 
-#: Steps before the first measurement: caches fill, and the allocator takes what it reuses later.
-WARMUP = 50
 
-#: Steps between the two measurements.
-STEPS = 200
-
-
-def resident_bytes() -> int:
-    """Return resident memory after a collection, without free memory that malloc keeps."""
+def bytes_now() -> tuple[int, int]:
+    """Bytes in use, and resident ones without free memory that malloc keeps at its end, after a collection."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return _heap.malloc_bytes() or 0, resident
 
 
 def main() -> int:
-    """Print bytes per step."""
+    """Print bytes a step, between two numbers of steps."""
     target = parse(sys.argv[1])
+    first, last = map(int, sys.argv[2:])
     assert isinstance(target, FunctionTarget)
     stepper = load(target)
     loop = loop_for(stepper)
     state = stepper.setup() if stepper.setup is not None else None
     numbers = itertools.count()
-    loop(state, stepper.step, itertools.islice(numbers, WARMUP), lambda: False)
-    before = resident_bytes()
-    loop(state, stepper.step, itertools.islice(numbers, STEPS), lambda: False)
-    print((resident_bytes() - before) / STEPS)
+    loop(state, stepper.step, itertools.islice(numbers, first), lambda: False)
+    before = bytes_now()
+    loop(state, stepper.step, itertools.islice(numbers, last - first), lambda: False)
+    in_use, resident = (after - at for at, after in zip(before, bytes_now(), strict=True))
+    print(json.dumps({"in_use": in_use / (last - first), "resident": resident / (last - first)}))
     return 0
 
 

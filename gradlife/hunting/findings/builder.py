@@ -28,7 +28,18 @@ from gradlife.hunting.snapshots.retained_types import added_up, types_of, types_
 from gradlife.hunting.snapshots.siblings import with_siblings
 from gradlife.hunting.snapshots.step_snapshots import storage_content, tensor_type_names
 from gradlife.model.heap import TypeCount
-from gradlife.model.hunt import Finding, FindingKind, HuntReport, PerStep, Severity
+from gradlife.model.hunt import (
+    EVEN_SHARE,
+    LEAST_MALLOC_BYTES,
+    Finding,
+    FindingKind,
+    HuntReport,
+    PerStep,
+    Round,
+    Severity,
+    grows_evenly,
+    malloc_rates,
+)
 from gradlife.model.trace import UNHELD, Ledger, Lifetime, Trace
 
 ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.RETAINED, FindingKind.NEEDS_GC]
@@ -143,6 +154,27 @@ def unheld_memory(report: HuntReport) -> Finding:
     return finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=0, retained_bytes=0)
 
 
+def with_native_blocks(findings: Iterable[Finding], rounds: Sequence[Round]) -> list[Finding]:
+    """Count what malloc gives out beside all findings as a part of the largest one that native code holds.
+
+    The nodes and names of a graph of TorchScript, say, take more than its tensors, and are no objects that can be counted.
+    """
+    found = list(findings)
+    native = max((one for one in found if one.kind is FindingKind.NATIVE), key=largest_rate, default=None)
+    rates = malloc_rates([one for one in rounds if one.steps])
+    if native is None or not grows_evenly(rates, LEAST_MALLOC_BYTES, EVEN_SHARE):
+        return found
+    others = sum(largest_rate(one) for one in found if one is not native and one.kind is not FindingKind.NEEDS_GC)
+    rate = max(native.per_step.retained_bytes, min(rates) - others)
+    whole = replace(native, per_step=replace(native.per_step, retained_bytes=rate))
+    return [whole if one is native else one for one in found]
+
+
+def largest_rate(one: Finding) -> float:
+    """Bytes that a finding adds each step."""
+    return max(one.per_step.bytes, one.per_step.retained_bytes)
+
+
 def object_to_show(graph: _heap.Graph, kept: Kept) -> int:
     """Return the object to show for a kept group: the largest storage, as a Python object or a tensor on a short
     path.
@@ -247,6 +279,5 @@ def holder(one: Finding) -> tuple[tuple[str, str], ...]:
 
 def rank(one: Finding) -> tuple[int, bool, float, int, int]:
     """The smaller the worse."""
-    rate = max(one.per_step.bytes, one.per_step.retained_bytes)
     waits = one.kind is FindingKind.NEEDS_GC
-    return (list(Severity).index(one.severity), waits, -rate, -one.retained_bytes, ORDER.index(one.kind))
+    return (list(Severity).index(one.severity), waits, -largest_rate(one), -one.retained_bytes, ORDER.index(one.kind))

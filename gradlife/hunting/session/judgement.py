@@ -13,6 +13,7 @@ from gradlife.hunting.findings.builder import (
     growth_finding,
     native_findings,
     retained_finding,
+    with_native_blocks,
     worst_first,
 )
 from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
@@ -81,12 +82,14 @@ def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntR
     if is_bounded([evidence.snapshots[number].compiled for number in (*evidence.judged, len(evidence.snapshots) - 1)]):
         explained += [caches.recompiled(one) for one in findings if caches.is_compilers(one)][:1]
         findings = [one for one in findings if not caches.is_compilers(one)]
+    rounds = tuple(rounds_of(evidence, planted))
+    findings = with_native_blocks(findings, rounds)
     room = room_now(peak_of(snapshots), about.memory_limit)
     return HuntReport(
         target=about.target,
         stepped_by=about.stepped_by,
         warmup_steps=hunt.warmup_steps,
-        rounds=tuple(rounds_of(evidence, planted)),
+        rounds=rounds,
         findings=worst_first(graded(findings, room)),
         explained=tuple(explained),
         controls=tuple(judged_controls(evidence, planted, hunt.controls)),
@@ -150,7 +153,7 @@ def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[
 def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
     """Build the report if the snapshots show no leak but the special rounds may."""
     room = room_now(peak_of(hunt.snapshots[-1:]), about.memory_limit)
-    findings = graded(found_later(hunt, about), room)
+    findings = graded(with_native_blocks(found_later(hunt, about), clear.rounds), room)
     report = cleared(hunt, clear, about)
     return replace(report, findings=worst_first(findings), limits=(*report.limits, *limits_of_lines(hunt, findings)))
 

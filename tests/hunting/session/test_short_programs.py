@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
+
+import torch
 
 from gradlife.hunting.session.clean_report import About
 from gradlife.hunting.session.method import Hunt
