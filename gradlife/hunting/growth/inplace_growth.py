@@ -15,7 +15,7 @@ from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.reachable_growth import Evidence, Grown, is_steady
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.stale_activations import bytes_of
-from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, sized, tensor_type_names
+from gradlife.hunting.snapshots.step_snapshots import sized, tensor_type_names
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import PerStep
 
@@ -46,7 +46,7 @@ class Body:
 def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
     """Return the places that took more in every round, without those in `known`."""
     snapshots = evidence.snapshots
-    if len(snapshots) <= LEAST_ROUNDS or not has_new_sizes(snapshots):
+    if len(snapshots) <= LEAST_ROUNDS or not has_new_sizes(evidence):
         return []
     found = [bodies_of(snapshot.graph) for snapshot in snapshots]
     common = set.intersection(*({place for body in one for place in body.places} for one in found))
@@ -61,9 +61,13 @@ def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
     return rows
 
 
-def has_new_sizes(snapshots: Sequence[StepSnapshot]) -> bool:
-    """Return whether anything has a size that nothing had before. In most programs nothing does."""
-    return bool(snapshots[-1].sizes.difference(*(snapshot.sizes for snapshot in snapshots[:-1])))
+def has_new_sizes(evidence: Evidence) -> bool:
+    """Return whether anything of the program has a size that nothing had before. In most programs nothing does.
+
+    The size of a small storage is that of its block, which malloc now and then makes larger: that of a planted one, too.
+    """
+    sizes = {nbytes for node, nbytes in sized(evidence.graph) if node not in evidence.planted}
+    return bool(sizes.difference(*(snapshot.sizes for snapshot in evidence.snapshots[:-1])))
 
 
 def bodies_of(graph: _heap.Graph) -> list[Body]:

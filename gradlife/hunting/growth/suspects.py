@@ -15,7 +15,14 @@ from gradlife.hunting.growth.garbage import Garbage
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.inplace_growth import Place, place_of, swollen
 from gradlife.hunting.growth.oversized_storages import finished_steps
-from gradlife.hunting.growth.reachable_growth import DOUBTED_SHARE, evidence_of, grown_groups, is_slowing
+from gradlife.hunting.growth.reachable_growth import (
+    DOUBTED_SHARE,
+    Evidence,
+    Grown,
+    evidence_of,
+    grown_groups,
+    is_slowing,
+)
 from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_of, without_planted
 from gradlife.hunting.snapshots.stale_activations import has_fresh_attributes
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
@@ -41,6 +48,7 @@ class Suspects:
     fresh_attributes: bool  # modules have tensors of the last round
     clear: Clear | None  # None: something grows, or a finished step is still held
     grown_in_place: tuple[Place, ...] = ()  # what has one thing in it that is larger after each round
+    slows: bool = False  # something grows that gets less in every round
 
 
 def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
@@ -50,6 +58,7 @@ def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
     planted = planted_in(whole.snapshots, controls)
     evidence = without_planted(whole, planted)
     sure, unsure = grown_groups(evidence)
+    slows = is_any_slowing(evidence, sure, unsure)
     grown_in_place = swollen(evidence, sure)
     sure += grown_in_place
     rare = arrived(evidence, [*unsure, *(one.group for one in sure)])
@@ -64,7 +73,7 @@ def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
         )
     latest = [node for node, number in evidence.born.items() if number == len(evidence.snapshots) - 2]
     places = tuple(place_of(graph, one) for one in grown_in_place)
-    return Suspects(bool(groups), types, has_fresh_attributes(graph, latest), clear, places)
+    return Suspects(bool(groups), types, has_fresh_attributes(graph, latest), clear, places, slows)
 
 
 def is_in_doubt(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
@@ -88,7 +97,11 @@ def has_slowing(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
     """Does anything grow that gets less in every round? Reads the graphs: call it in a fork."""
     whole = evidence_of(snapshots)
     evidence = without_planted(whole, planted_in(whole.snapshots, controls))
-    sure, unsure = grown_groups(evidence)
+    return is_any_slowing(evidence, *grown_groups(evidence))
+
+
+def is_any_slowing(evidence: Evidence, sure: Sequence[Grown], unsure: Sequence[Group]) -> bool:
+    """Does any of these groups get less in every round?"""
     return any(is_slowing(group, evidence, DOUBTED_SHARE) for group in [*unsure, *(one.group for one in sure)])
 
 

@@ -315,8 +315,9 @@ class Hunt:
 
         Where nothing gets less from round to round they only make a rate more exact, and are left out if they take long.
         """
-        is_wanted = self.suspects is not None and self.suspects.grow and self.schedule.extension
-        if is_wanted and (self._affords(self.schedule.extension) or (yield from self._slows())):
+        if self.suspects is None or not self.suspects.grow or not self.schedule.extension:
+            return
+        if self._affords(self.schedule.extension) or self.suspects.slows:
             yield from self._longer(self.schedule.extension)
             if (yield from self._slows()):
                 yield from self._longer(self.schedule.confirmation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,28 +10,19 @@ pytest.importorskip("torch")
 
 import torch
 
-from gradlife.hunting.session.clean_report import About
 from gradlife.hunting.session.method import Hunt
-from gradlife.hunting.session.report import report_of
 from gradlife.hunting.session.step_counter import Counter
-from gradlife.hunting.steps.schedule import LEAST_ROUNDS, Schedule, schedule_for
-from gradlife.model.hunt import HuntReport, HuntVerdict
+from gradlife.hunting.steps.schedule import LEAST_ROUNDS, schedule_for
+from gradlife.model.hunt import HuntVerdict
+from script_hunts import hunted, repeated
 
 kept: list[object] = []
 
 
-def hunted(schedule: Schedule, steps: int, step: Callable[[], object]) -> HuntReport:
-    """The report of a script that ends by itself after so many counted steps."""
-    hunt = Hunt(schedule)
-    counter = Counter(hunt)
-    try:
-        for _ in range(steps):
-            step()
-            counter.step()
-        return report_of(hunt, About("short.py", "SGD.step", is_script=True))
-    finally:
-        hunt.close()
-        kept.clear()
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    yield
+    kept.clear()
 
 
 def keep() -> None:
@@ -41,20 +32,20 @@ def keep() -> None:
 
 @pytest.mark.parametrize(("steps", "rounds"), [(8, [4, 3]), (12, [4, 7]), (13, [5, 3])])
 def test_a_short_script_leaks_by_two_rounds_and_says_how_many_steps_are_missing(steps: int, rounds: list[int]) -> None:
-    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), steps, keep)
+    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), repeated(keep, steps))
     assert (report.verdict, [one.code for one in report.findings]) == (HuntVerdict.LEAK, ["GL402"])
     assert [one.steps for one in report.rounds] == rounds
     assert report.more_steps == 23 - sum(rounds)
 
 
 def test_a_short_script_that_keeps_nothing_is_clean_with_its_controls_right() -> None:
-    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), 12, lambda: torch.ones(3, requires_grad=True).sum())
+    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), repeated(lambda: torch.ones(3, requires_grad=True).sum(), 12))
     assert (report.verdict, report.more_steps) == (HuntVerdict.CLEAN, 12)
     assert [one.is_right for one in report.controls] == [True, True, True]
 
 
 def test_six_counted_steps_are_too_few() -> None:
-    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), 6, keep)
+    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), repeated(keep, 6))
     assert (report.verdict, report.trouble) == (
         HuntVerdict.INCONCLUSIVE,
         "only 6 steps were seen: too few to tell growth from warming up",
@@ -62,7 +53,7 @@ def test_six_counted_steps_are_too_few() -> None:
 
 
 def test_twelve_steps_that_were_asked_for_tell_by_rounds_of_three() -> None:
-    report = hunted(schedule_for(12, is_endless=False), 12, keep)
+    report = hunted(schedule_for(12, is_endless=False), repeated(keep, 12))
     assert (report.verdict, [one.steps for one in report.rounds]) == (HuntVerdict.LEAK, [3, 3, 5])
 
 
