@@ -53,15 +53,15 @@ class Schedule:
         return self.in_step and not self.extension
 
 
-def schedule_for(
-    steps: int | None, *, is_endless: bool, in_step: bool = False, may_be_short: bool = False
-) -> Schedule:
+def schedule_for(steps: int | None, *, is_endless: bool, in_step: bool = False, may_be_short: bool = False) -> Schedule:
     """The rounds of a hunt: `steps` in all where that was asked for; a target without end affords longer ones at once.
 
     Of a script, which may be short, a spare snapshot is taken. What runs already does not end soon.
     """
     if steps is None:
-        usual = Schedule(7, KNOWN_LENGTH) if is_endless else Schedule(may_end=True, has_spare=may_be_short and not in_step)
+        usual = (
+            Schedule(7, KNOWN_LENGTH) if is_endless else Schedule(may_end=True, has_spare=may_be_short and not in_step)
+        )
         return replace(usual, in_step=True, patience=math.inf) if in_step else usual
     warmup = max(1, steps // 10)
     rounds = tuple(shared_out(steps - warmup))

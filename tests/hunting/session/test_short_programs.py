@@ -39,7 +39,10 @@ def test_a_short_script_leaks_by_two_rounds_and_says_how_many_steps_are_missing(
 
 
 def test_a_short_script_that_keeps_nothing_is_clean_with_its_controls_right() -> None:
-    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), repeated(lambda: torch.ones(3, requires_grad=True).sum(), 12))
+    report = hunted(
+        schedule_for(None, is_endless=False, may_be_short=True),
+        repeated(lambda: torch.ones(3, requires_grad=True).sum(), 12),
+    )
     assert (report.verdict, report.more_steps) == (HuntVerdict.CLEAN, 12)
     assert [one.is_right for one in report.controls] == [True, True, True]
 
