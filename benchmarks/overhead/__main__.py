@@ -21,6 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.overhead.breakdown import print_parts
 from benchmarks.overhead.loop import MODELS, OBSERVERS
 
 LOOP = str(Path(__file__).with_name("loop.py"))
@@ -172,7 +173,13 @@ def main() -> None:
     parser.add_argument("-k", metavar="TEXT", default="", help="only passes with this in their name, and the bare loop")
     parser.add_argument("--model", choices=MODELS, action="append", help="only this model")
     parser.add_argument("--json", metavar="FILE", help="write the rows here as well")
+    parser.add_argument(
+        "--parts", action="store_true", help="only a hunt of docs/examples/train.py and what its parts take"
+    )
     arguments = parser.parse_args()
+    if arguments.parts:
+        print_parts(arguments.rounds)
+        return
     rows, absent = measure(arguments.model or list(MODELS), arguments.rounds, arguments.steps, arguments.k)
     print_rows(rows, absent)
     if arguments.json:
