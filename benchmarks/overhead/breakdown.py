@@ -93,7 +93,6 @@ def hunt_measured() -> None:
     from gradlife.hunting.session import judgement, method, report
     from gradlife.hunting.session.clean_report import About
     from gradlife.hunting.session.step_counter import Counter
-    from gradlife.hunting.snapshots import native_objects
     from gradlife.hunting.steps.schedule import schedule_for
 
     meter = Meter()
@@ -101,8 +100,7 @@ def hunt_measured() -> None:
     assert judgement
     places = {
         "snapshots: fork and walk": [(method, "take_snapshot"), (report, "take_snapshot")],
-        "judge: what grows": [(method, "in_fork")],
-        "judge: C++ objects": [(native_objects, "in_fork")],
+        "judge: what grows, C++ objects": [(method, "in_fork")],
         "report": [(report, "in_fork")],
     }
     for name, found in places.items():
