@@ -45,8 +45,8 @@ from gradlife.hunting.snapshots.compile_caches import is_bounded
 from gradlife.hunting.snapshots.creation_sites import Noted
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
-from gradlife.hunting.steps.schedule import LEAST_SNAPSHOTS
-from gradlife.model.hunt import Finding, HuntReport
+from gradlife.hunting.steps.schedule import LEAST_ROUNDS, LEAST_SNAPSHOTS
+from gradlife.model.hunt import Finding, FindingKind, HuntReport, Round
 
 
 def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntReport:
@@ -83,7 +83,7 @@ def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntR
         explained += [caches.recompiled(one) for one in findings if caches.is_compilers(one)][:1]
         findings = [one for one in findings if not caches.is_compilers(one)]
     rounds = tuple(rounds_of(evidence, planted))
-    findings = with_native_blocks(findings, rounds)
+    findings = with_native_blocks(without_strays(findings, rounds), rounds)
     room = room_now(peak_of(snapshots), about.memory_limit)
     return HuntReport(
         target=about.target,
@@ -97,6 +97,20 @@ def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntR
         script_status=about.script_status,
         trouble=about.trouble,
     )
+
+
+def without_strays(findings: Sequence[Finding], rounds: Sequence[Round]) -> list[Finding]:
+    """Leave out plain Python objects that no root reaches, where two rounds are all there is: a few stand by chance where
+    others stood.
+    """
+    if len(rounds) >= LEAST_ROUNDS:
+        return list(findings)
+    return [one for one in findings if one.kind is not FindingKind.NATIVE or has_native_parts(one)]
+
+
+def has_native_parts(one: Finding) -> bool:
+    """Is there anything of torch in it?"""
+    return max(one.per_step.tensors, one.per_step.storages, one.per_step.graph_nodes) > 0
 
 
 def peak_of(snapshots: Sequence[StepSnapshot]) -> float:
