@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from gradlife.model.peak.report import Edit, LineChange
@@ -80,7 +80,8 @@ def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     spot = spot_at(function, line) if function is not None else None
     if source is None or function is None or spot is None:
         return Edit(f"`del {holder.name}` after line {line}", file, line)
-    return delete_after(source, function, last_mention(spot, holder.name) or spot, holder.name, dropped)
+    edit = delete_after(source, function, last_mention(spot, holder.name) or spot, holder.name, dropped)
+    return edit if holder.file else replace(edit, changes=(), patch="")  # other cells may read it
 
 
 def unplaced_edit(holder: Holder) -> Edit:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
-from gradlife.peaks.sources.program import Function, Source, Spot, blocks, is_named, mentions, spot_at
+from gradlife.peaks.sources.program import MODULE, Function, Source, Spot, blocks, is_named, mentions, spot_at
 
 #: Methods that only add to a container.
 ADDING = frozenset({"append", "add", "appendleft"})
@@ -23,6 +23,8 @@ def frame_of_name(holder: Holder, frames: Sequence[Frame]) -> Frame | None:
     for frame in frames:
         if is_same_file(frame[0], holder.file) and (holder.kind is Kind.GLOBAL or frame[2] == holder.function):
             return frame
+        if holder.kind is Kind.GLOBAL and not holder.file and frame[2] == MODULE:
+            return frame  # a cell of a notebook
     return None
 
 
