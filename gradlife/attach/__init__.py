@@ -1,5 +1,5 @@
-"""Attaching to a process that is already running: by a debugger, or by the door that the process has opened itself.
+"""Attaching to a running process: by a debugger, or by a socket that the process has opened itself.
 
-`processes` tells what can be attached to; `debugger` starts one thread in the process; `service` is what that thread
-does, and `client` what asks it. Both sides speak `protocol` over a Unix socket of the same user.
+`processes` checks whether a process can be attached to; `debugger` starts a thread in it; `service` is what that thread
+does, and `client` sends it requests. Both sides speak `protocol` over a Unix socket of the same user.
 """

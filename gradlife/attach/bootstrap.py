@@ -1,11 +1,11 @@
-"""The code that a debugger hands to a process: one expression that starts a thread and leaves no name behind.
+"""The code that a debugger runs in a process: one expression that starts a thread and leaves no name behind.
 
-The thread runs in the process's own interpreter, with the standard library alone until gradlife is found there.
+The thread runs in the process's interpreter, and uses only the standard library until it has found gradlife.
 """
 
 from __future__ import annotations
 
-#: Run in the new thread: connects, finds gradlife, and serves. A socket that is gone ends it without a word.
+#: Run in the new thread: connects, finds gradlife, and serves. If the socket is gone, it ends silently.
 SOURCE = """\
 def gradlife_attached(path, folder, text):
     import ctypes, json, socket, sys
@@ -37,21 +37,21 @@ import threading
 threading.Thread(target=gradlife_attached, args=(PATH, FOLDER, TEXT), name="gradlife", daemon=True).start()
 """
 
-#: Where the address of the expression's own text is put, which the thread frees. 18 characters, like the address.
+#: A placeholder for the address of the expression's own text, which the thread frees. Both have 18 characters.
 ADDRESS = "0x" + 16 * "f"
 
 
 def script(path: str, folder: str = "") -> str:
-    """The same as a file, for interpreters that run one on request. It has no text of its own to free."""
+    """Return the code as a script, for interpreters that run one on request. It has no text of its own to free."""
     return named(path, folder) + "TEXT = 0\n" + SOURCE
 
 
 def named(path: str, folder: str) -> str:
-    """The assignments that the code begins with."""
+    """Return the assignments at the start of the code."""
     return "".join(f"{name} = {value!a}\n" for name, value in (("PATH", path), ("FOLDER", folder)))
 
 
 def expression(path: str, folder: str = "") -> str:
-    """The expression, in ASCII. ``path``: a listening socket; ``folder``: where gradlife is, if the process does not know."""
+    """Return the code as an ASCII expression. ``path``: a listening socket; ``folder``: import path of gradlife."""
     source = named(path, folder) + SOURCE
     return f"__import__('_thread').start_new_thread(exec, ({source!a}, {{'TEXT': {ADDRESS}}}))"

@@ -1,4 +1,4 @@
-"""The side that attaches: connects to a process, asks it for a hunt or a snapshot, and lets it go."""
+"""The attaching side: connects to a process, requests a hunt or a snapshot, and detaches."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from gradlife.model.peak.report import PeakReport
 from gradlife.model.watching.look import Look
 from gradlife.output import reason
 
-#: Seconds that a process has to call back once the expression is run: it imports gradlife first.
+#: Seconds for a process to connect after it was given the code: it imports gradlife first.
 PATIENCE = 60.0
 
 
 class Session:
-    """A process that is attached to. Leaving the block detaches."""
+    """A process that gradlife is attached to. Leaving the block detaches."""
 
     def __init__(self, channel: Channel, target: Target | None, stopped_seconds: float = 0.0, title: str = "") -> None:
         self._channel = channel
         self._target = target
         self._title = title
-        self.stopped_seconds = stopped_seconds  # under a debugger; 0 without one
+        self.stopped_seconds = stopped_seconds  # stopped by a debugger; 0 without one
         self.pid = 0
         try:
             self._greet()
@@ -61,18 +61,18 @@ class Session:
 
     @property
     def title(self) -> str:
-        """The process, as reports name it."""
+        """The name of the process in reports."""
         return self._title or (self._target.title if self._target is not None else f"process {self.pid}")
 
     def hunt(self, terms: Terms, command: str, heard: Callable[[Progress], object]) -> HuntReport:
-        """Hunt in the process. ``command`` is what the report tells to type for more."""
+        """Hunt in the process. ``command``: what the report advises to type for more."""
         self._channel.send(do="hunt", target=self.title, command=command, terms=asdict(terms))
         while "progress" in (message := self._next()):
             heard(Progress(**message["progress"]))
         return hunt_codec.loads(message["report"])
 
     def peak(self, terms: Terms, heard: Callable[[Progress], object]) -> PeakReport:
-        """Record a few steps of the process, and report the peak of its memory."""
+        """Record a few steps of the process, and report its peak memory."""
         self._channel.send(do="peak", target=self.title, terms=asdict(terms))
         while "progress" in (message := self._next()):
             heard(Progress(**message["progress"]))
@@ -88,7 +88,7 @@ class Session:
         look: Callable[[Look], object],
         report: Callable[[HuntReport], object],
     ) -> None:
-        """Watch the process until it ends or its time is up: a report after each round, a look ``every`` so many seconds."""
+        """Watch the process until it ends or the time is up: a report per round, a measurement each ``every`` seconds."""
         self._channel.send(do="follow", target=self.title, command=command, terms=asdict(terms), every=every)
         while (message := self._channel.receive()) is not None:
             if "progress" in message:
@@ -102,7 +102,7 @@ class Session:
                 return
 
     def snapshot(self, path: Path, *, labels: bool = True, user_text: bool = False, native: bool = False) -> Message:
-        """Have the process write a snapshot; returns its ``objects`` and the ``pause_seconds`` of the program."""
+        """Make the process write a snapshot; return its ``objects`` and the ``pause_seconds`` of the program."""
         options = {"labels": labels, "user_text": user_text, "native": native}
         self._channel.send(do="snapshot", path=str(path.absolute()), options=options)
         return self._next()
@@ -124,25 +124,24 @@ class Session:
 
 
 def checked(message: Message) -> Message:
-    """The message, if it is no error."""
+    """Return the message; raise the error that it reports."""
     if "error" in message:
         raise error_of({**message, "hint": message.get("hint") or hint_for(message)})
     return message
 
 
 def hint_for(message: dict[str, Any]) -> str:
-    """Explain how a process that cannot import gradlife can be made to."""
+    """Explain how to attach to a process that cannot import gradlife; empty for other errors."""
     if "executable" not in message:
         return ""
     return f"gradlife attach --inject FOLDER, a folder with a gradlife for {message['executable']}"
 
 
 def attach(pid: int, folder: str = "") -> Session:
-    """Attach to a process: by its own door if it has opened one, by its interpreter where that runs code on request
-    (Python 3.14 on both sides), else by a debugger.
+    """Attach to a process by its own socket, its interpreter, or a debugger, in this order.
 
-    ``folder`` is where gradlife is, for a process that does not have it. Raises UsageError for what cannot be attached to,
-    AttachError where it was tried in vain.
+    The interpreter runs code on request if both sides have Python 3.14. ``folder``: where gradlife is, for a process
+    without it. Raises UsageError if the process cannot be attached to, AttachError if attaching failed.
     """
     target = find_target(pid)
     if os.path.exists(door_of(pid)):
@@ -162,7 +161,7 @@ def attach(pid: int, folder: str = "") -> Session:
 
 
 def accepted(listener: socket.socket, target: Target) -> socket.socket:
-    """The connection of the process, and of no other."""
+    """Accept a connection from this process, and from no other."""
     if not select.select([listener], [], [], PATIENCE)[0]:
         raise AttachError(
             f"{target.title} did not answer in {PATIENCE:.0f} seconds: its main thread is in a long C call",
@@ -176,7 +175,7 @@ def accepted(listener: socket.socket, target: Target) -> socket.socket:
 
 
 def connect(path: str, target: Target | None = None, title: str = "") -> Session:
-    """Attach by a socket that a process listens at; UsageError where none does. ``title`` is what reports call it."""
+    """Attach by a socket on which a process listens; UsageError if none does. ``title``: its name in reports."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(path)

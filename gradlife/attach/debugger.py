@@ -1,7 +1,7 @@
-"""Has gdb start a thread in a running process.
+"""Makes gdb start a thread in a running process.
 
-gdb gets its instructions from `in_gdb.py`, which runs inside it. The process stands still from gdb's attaching until the
-expression is run: the time is measured and shown.
+gdb gets its instructions from `in_gdb.py`, which runs inside it. The process is stopped from gdb's attaching until the
+expression has run: this time is measured and shown.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from gradlife.errors import UsageError
 
 SCRIPT = Path(__file__).with_name("in_gdb.py")
 
-#: Seconds between two interruptions of a process that reaches no place to run anything.
+#: Seconds between two interruptions of a process that reaches no safe point.
 INTERVAL = 0.5
 
-#: Options of gdb: none of the user's files, no questions, names of functions only.
+#: Options of gdb: no user's files, no questions, only names of functions.
 OPTIONS = ("-q", "-nx", "-batch", "--readnever")
 
 
 def inject(target: Target, text: str) -> float:
-    """Have a process run an expression, in its main thread; returns the seconds for which it was under the debugger.
+    """Make a process run an expression in its main thread; return the seconds that it was under the debugger.
 
-    Raises UsageError where no debugger is allowed or installed, AttachError where the process reaches no safe point in ten
-    seconds. The expression may run a little later than this returns.
+    Raises UsageError if no debugger is allowed or installed, AttachError if the process reaches no safe point in ten
+    seconds. The expression may run a little after this returns.
     """
     refuse_debugging(target.pid)
     gdb = shutil.which("gdb")
@@ -47,7 +47,7 @@ def inject(target: Target, text: str) -> float:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        start_new_session=True,  # the keyboard's interrupt must not leave the process half attached
+        start_new_session=True,  # a keyboard interrupt must not leave the process half attached
     ) as debugger:
         said = listen(debugger, target.pid)
     verdict = next((line for line in said if line.split()[:1] in (["done"], ["queued"], ["failed"])), "")
@@ -57,7 +57,7 @@ def inject(target: Target, text: str) -> float:
 
 
 def listen(debugger: subprocess.Popen[bytes], pid: int) -> list[str]:
-    """Read what gdb prints, to its end, and interrupt the process now and then while it waits."""
+    """Read gdb's output to its end; interrupt the process every half second while gdb waits for it."""
     assert debugger.stdout is not None
     descriptor = debugger.stdout.fileno()
     text, is_waiting = b"", False
@@ -75,10 +75,10 @@ def listen(debugger: subprocess.Popen[bytes], pid: int) -> list[str]:
 
 
 def lines_of(text: bytes) -> list[str]:
-    """Split gdb's output into lines; gradlife's own lines lose their mark."""
+    """Split gdb's output into lines, without the prefix of gradlife's own lines."""
     return [line.removeprefix("gradlife ") for line in text.decode(errors="replace").splitlines() if line.strip()]
 
 
 def cause_of(verdict: str, said: list[str]) -> str:
-    """Return the reason of the failure in one line."""
+    """Return the cause of the failure on one line."""
     return verdict.removeprefix("failed ") or (said[-1] if said else "gdb said nothing")

@@ -28,16 +28,16 @@ REGISTERS = (
 )
 ARGUMENTS = ("rdi", "rsi", "rdx")
 
-#: Bytes below the stack pointer that a function may use, and a margin.
+#: Bytes below the stack pointer that a function may use, with a margin.
 RED_ZONE = 512
 
-#: The instruction `syscall`.
+#: The machine code of `syscall`.
 SYSCALL = b"\x0f\x05"
 
-#: How often the process is asked before it is given up; the parent asks twice a second.
+#: Attempts before the process is given up; the parent interrupts it twice a second.
 TRIALS = 20
 
-#: The placeholder in gradlife/attach/bootstrap.py for the address of the text.
+#: The placeholder for the address of the text, as in gradlife/attach/bootstrap.py.
 ADDRESS = "0x" + 16 * "f"
 
 
@@ -46,12 +46,12 @@ class Failed(Exception):
 
 
 def tell(line: str) -> None:
-    """Sends the parent a line."""
+    """Send a line to the parent."""
     print(f"gradlife {line}", flush=True)
 
 
 def address_of(name: str) -> int:
-    """A function of the process."""
+    """Return the address of a function in the process."""
     try:
         return int(gdb.parse_and_eval(f"(unsigned long)&{name}"))
     except gdb.error:
@@ -59,22 +59,22 @@ def address_of(name: str) -> int:
 
 
 def register(name: str) -> int:
-    """A register of the selected thread, unsigned."""
+    """Read a register of the selected thread, unsigned."""
     return int(gdb.parse_and_eval(f"(unsigned long)${name}")) & (1 << 64) - 1
 
 
 def set_register(name: str, value: int) -> None:
-    """Puts a value in it."""
+    """Write a register of the selected thread."""
     gdb.execute(f"set ${name} = (long){value}")
 
 
 def memory() -> Any:
-    """The process, whose memory is read and written."""
+    """Return the process, to read and write its memory."""
     return gdb.selected_inferior()
 
 
 def call(function: int, *arguments: int) -> int:
-    """The result of a function of the process, called in the selected thread. Everything else runs meanwhile."""
+    """Call a function of the process in the selected thread; return its result. Other threads run meanwhile."""
     thread = gdb.selected_thread()
     saved = {name: register(name) for name in REGISTERS}
     home = entry_point()
@@ -101,19 +101,19 @@ def call(function: int, *arguments: int) -> int:
 
 
 def put_text(text: str, at: int) -> None:
-    """Writes the expression, which then knows where it is itself."""
+    """Write the expression to memory, with its own address filled in."""
     code = text.replace(ADDRESS, f"0x{at:016x}").encode("ascii") + b"\0"
     memory().write_memory(at, code)
 
 
 def sleeps() -> bool:
-    """Does the selected thread sleep in a system call?"""
+    """Whether the selected thread sleeps in a system call."""
     number = register("orig_rax")
     return number in SLEEPS and bytes(memory().read_memory(register("rip") - 2, 2)) == SYSCALL
 
 
 def run_in_sleeper(text: str) -> bool:
-    """Has the main thread run it, if it sleeps without the interpreter's lock."""
+    """Run the expression in the main thread if it sleeps without the interpreter's lock; return whether it ran."""
     main = next((one for one in memory().threads() if one.ptid[1] == memory().pid), None)
     if main is None:
         return False
@@ -133,7 +133,7 @@ def run_in_sleeper(text: str) -> bool:
 
 
 def run_at_malloc(text: str) -> bool:
-    """Waits until a thread enters malloc, or the parent interrupts; there it is queued for the main thread."""
+    """Wait until a thread enters malloc, and queue the expression there; return False if the parent interrupts."""
     malloc = address_of("malloc")
     stop = gdb.Breakpoint(f"*{malloc}", internal=True)
     try:
@@ -154,7 +154,7 @@ def run_at_malloc(text: str) -> bool:
 
 
 def where() -> str:
-    """The function that the main thread is in."""
+    """Return the function that the main thread is in."""
     try:
         main = next(one for one in memory().threads() if one.ptid[1] == memory().pid)
         main.switch()
@@ -164,7 +164,7 @@ def where() -> str:
 
 
 def run(text: str) -> str:
-    """Try until it is run or queued; what became of it."""
+    """Try until the expression was run or queued; return which."""
     if not int(gdb.parse_and_eval("*(unsigned long *)&Py_Version")) >> 16 >= 0x030B:
         raise Failed("it runs a Python before 3.11")
     for _ in range(TRIALS):
@@ -176,7 +176,7 @@ def run(text: str) -> str:
 
 
 def entry_point() -> int:
-    """The first instruction of the program, which never runs again: calls return to it."""
+    """Return the address of the program's first instruction, which never runs again: calls return to it."""
     for line in gdb.execute("info auxv", to_string=True).splitlines():
         if "AT_ENTRY" in line:
             return int(line.split()[-1], 16)
@@ -184,12 +184,12 @@ def entry_point() -> int:
 
 
 def main() -> None:
-    """Attach, run, detach."""
+    """Attach, run the expression, detach."""
     pid, text = os.environ["GRADLIFE_PID"], os.environ["GRADLIFE_TEXT"]
     for setting in ("pagination off", "confirm off", "auto-solib-add off", "debuginfod enabled off", "width 0"):
         try:
             gdb.execute(f"set {setting}", to_string=True)
-        except gdb.error:  # older than the setting
+        except gdb.error:  # gdb is older than the setting
             continue
     try:
         gdb.execute(f"attach {pid}", to_string=True)

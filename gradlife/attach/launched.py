@@ -1,4 +1,4 @@
-"""A program that `gradlife hunt --follow` starts: it runs as by itself, and opens a door for the one who watches."""
+"""A program that `gradlife hunt --follow` starts: it runs as usual, and opens a socket for the watching process."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gradlife.errors import GradlifeError
 from gradlife.hunting.run.script import prepared, run_script
 from gradlife.hunting.steps.targets import FunctionTarget, parse
 
-#: What starts it: the socket, the target and its arguments follow.
+#: The code that starts it. The socket, the target and the target's arguments follow.
 START = "import sys; from gradlife.attach.launched import main; sys.exit(main())"
 
 
 def main() -> int:
-    """Open the door, and run the program to its end; its exit status."""
+    """Open the socket and run the program to its end; return its exit status."""
     path, target, *arguments = sys.argv[1:]
     try:
         found = parse(target, tuple(arguments))

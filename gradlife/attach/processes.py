@@ -1,6 +1,6 @@
-"""Running processes, as far as attaching to them goes: who runs what, and what forbids it.
+"""Running processes: whether gradlife can attach to them, and if not, why.
 
-Everything is read from `/proc` before anything is touched, so that what is refused is refused in a line.
+Everything is read from `/proc` before the process is touched, so that a refusal is one line.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from pathlib import Path
 
 from gradlife.errors import UsageError
 
-#: The processors whose calls `in_gdb.py` knows.
+#: The architectures that `in_gdb.py` supports.
 MACHINES = ("x86_64",)
 
 #: Advice for a machine without a debugger.
 SERVE_HINT = "GRADLIFE_SERVE=1 in its environment before it starts, then gradlife attach PID"
 
-#: Yama's switch: 0 same user, 1 parents only, 2 administrators only, 3 nobody.
+#: Yama's setting: 0 same user, 1 parents only, 2 administrators only, 3 nobody.
 PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 PYTHON = re.compile(r"(?:lib)?python(3\.\d+)")
 
-#: The capability of ptracing anything, as a bit of CapEff.
+#: The capability to trace any process, as a bit of CapEff.
 CAP_SYS_PTRACE = 1 << 19
 
 
@@ -34,19 +34,19 @@ class Target:
     """A Python process."""
 
     pid: int
-    command: str  # as it was started
+    command: str  # its command line
     python: str  # "3.11"
     executable: str
 
     @property
     def title(self) -> str:
-        """``process 4711 (python train.py)``."""
+        """The process in words: ``process 4711 (python train.py)``."""
         words = self.command if len(self.command) <= 48 else self.command[:45] + "..."
         return f"process {self.pid} ({words})"
 
 
 def find_target(pid: int) -> Target:
-    """The process of that number; UsageError where there is none, it is no Python or another user's."""
+    """Return the process with this ID; UsageError if there is none, it is not Python, or it is another user's."""
     if not sys.platform.startswith("linux"):
         raise UsageError("gradlife attaches to processes on Linux only", "with gradlife.watch(): in the program")
     folder = Path(f"/proc/{pid}")
@@ -66,7 +66,7 @@ def find_target(pid: int) -> Target:
 
 
 def refuse_other_user(pid: int, owner: int) -> None:
-    """Attaching runs code as the user of the process: only that user does it."""
+    """Raise UsageError for another user's process: attaching runs code as that user."""
     if owner != os.geteuid():
         raise UsageError(
             f"process {pid} runs as {user_name(owner)}, and you are {user_name(os.geteuid())}",
@@ -75,7 +75,7 @@ def refuse_other_user(pid: int, owner: int) -> None:
 
 
 def refuse_other_place(folder: Path) -> None:
-    """A container has files of its own: neither socket nor gradlife would be found."""
+    """Raise UsageError for a process in a container, whose files differ: it would find neither socket nor gradlife."""
     try:
         is_same = os.readlink(folder / "ns/mnt") == os.readlink("/proc/self/ns/mnt")
     except OSError:
@@ -87,7 +87,7 @@ def refuse_other_place(folder: Path) -> None:
 
 
 def refuse_debugging(pid: int) -> None:
-    """Raise UsageError where this machine allows no debugger on the process, with what to do about it."""
+    """Raise UsageError if this machine allows no debugger on the process, with advice."""
     if platform.machine() not in MACHINES:
         raise UsageError(f"attaching by a debugger is not known on {platform.machine()}", SERVE_HINT)
     tracer = fields_of(Path(f"/proc/{pid}")).get("TracerPid", "0")
@@ -105,13 +105,13 @@ def refuse_debugging(pid: int) -> None:
 
 
 def fields_of(folder: Path) -> dict[str, str]:
-    """The lines of a process's `status`."""
+    """Return the fields of a process's `status`."""
     lines = (folder / "status").read_text(errors="replace").splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 def python_of(folder: Path) -> str:
-    """The version of Python that a process runs, by the files that it has mapped."""
+    """Return the version of Python that a process runs, by its mapped files."""
     try:
         maps = (folder / "maps").read_text(errors="replace")
     except OSError:
@@ -129,7 +129,7 @@ def python_of(folder: Path) -> str:
 
 
 def user_name(number: int) -> str:
-    """The name of a user, or its number."""
+    """Return the name of a user, or ``user NUMBER`` without one."""
     import pwd
 
     try:

@@ -1,6 +1,6 @@
-"""Lines of JSON over a Unix socket between a process and who attaches to it.
+"""Lines of JSON over a Unix socket between a process and the side that attaches to it.
 
-A request names what to do; the answer is any number of progress lines and one last line with a result or an error.
+A request names an action. The answer is any number of progress lines, and one last line with a result or an error.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 
 from gradlife.errors import GradlifeError, UsageError
 
-#: Both sides must speak the same.
+#: The version of the protocol, which must be the same on both sides.
 VERSION = 1
 
 Message = dict[str, Any]
 
 
 class AttachError(GradlifeError):
-    """A process that could not be attached to, or went away meanwhile."""
+    """A process could not be attached to, or went away meanwhile."""
 
 
 class Gone(AttachError):
-    """The other side listens no more."""
+    """The other side no longer listens."""
 
 
 class Channel:
@@ -35,14 +35,14 @@ class Channel:
         self._lines = connection.makefile("rb")
 
     def send(self, **message: Any) -> None:
-        """Send one message; Gone where nobody listens any more."""
+        """Send one message; raise Gone if nobody listens any more."""
         try:
             self._connection.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
             raise Gone("the other side has gone", "gradlife attach PID") from None
 
     def receive(self) -> Message | None:
-        """Return the next message; None at the end."""
+        """Return the next message; None at the end of the connection."""
         try:
             line = self._lines.readline()
         except OSError:
@@ -59,20 +59,20 @@ class Channel:
 
 
 def peer_of(connection: socket.socket) -> tuple[int, int]:
-    """The process and the user at the other end, as the system knows them."""
+    """Return the process ID and user ID at the other end, as the system knows them."""
     answer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     pid, user, _ = struct.unpack("3i", answer)
     return pid, user
 
 
 def error_of(message: Message) -> GradlifeError:
-    """The error that the other side reports, as it was there."""
+    """Return the error that the other side reports, as the same kind of error."""
     kind = UsageError if message.get("is_usage") else AttachError
     return kind(str(message.get("error", "")), str(message.get("hint", "")))
 
 
 def door_folder() -> str:
-    """The folder where processes open their doors: of this user only."""
+    """Return the folder where this user's processes open their sockets."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     if base and os.path.isdir(base):
         return os.path.join(base, "gradlife")
@@ -80,5 +80,5 @@ def door_folder() -> str:
 
 
 def door_of(pid: int) -> str:
-    """The socket that a process opens by itself."""
+    """Return the path of the socket that a process opens by itself."""
     return os.path.join(door_folder(), f"{pid}.sock")

@@ -1,4 +1,4 @@
-"""Has a running interpreter run a file: `sys.remote_exec`, from Python 3.14 on. Nothing stops meanwhile."""
+"""Makes a running interpreter run a file with `sys.remote_exec`, from Python 3.14 on. The process is not stopped."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from gradlife.attach.protocol import AttachError
 
 
 def runs_on_request(target: Target) -> bool:
-    """Can this interpreter ask the other one? Both must be of the same version, 3.14 at least."""
+    """Whether this interpreter can make the other one run code. Both must have the same version, 3.14 or later."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     return remote_exec() is not None and target.python == own
 
 
 def remote_exec() -> Callable[[int, str], Any] | None:
-    """The function, where this Python has it and nobody switched it off."""
+    """Return `sys.remote_exec`, if this Python has it and it is not switched off."""
     return getattr(sys, "remote_exec", None) if not os.environ.get("PYTHON_DISABLE_REMOTE_DEBUG") else None
 
 
 def request(target: Target, source: str, path: str) -> None:
-    """Have the process run the source, soon and in its main thread; AttachError where it may not be asked.
+    """Make the process run the source soon, in its main thread; AttachError if that is not allowed.
 
-    ``path`` is a file that the process can read; it is written here.
+    ``path``: a file that the process can read, to which the source is written.
     """
     run = remote_exec()
     assert run is not None

@@ -1,6 +1,6 @@
-"""`gradlife.serve()`: a process opens a door of its own, so that no debugger is needed to look into it.
+"""`gradlife.serve()`: a process opens a socket, so that gradlife can attach without a debugger.
 
-One thread waits at a Unix socket that only the same user can reach, and does nothing until somebody comes.
+One thread waits at a Unix socket that only the same user can reach, and does nothing until a client connects.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gradlife.attach.protocol import Channel, Gone, door_folder, door_of, peer_o
 from gradlife.errors import UsageError
 from gradlife.output import reason
 
-#: Starts the server where `import gradlife` finds it in the environment.
+#: The environment variable that makes `import gradlife` start the server.
 VARIABLE = "GRADLIFE_SERVE"
 
 THREAD = "gradlife"
 
 
 class Server:
-    """Waits at a socket; serves one client at a time."""
+    """Listens on a socket, and serves one client at a time."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -35,7 +35,7 @@ class Server:
         self._thread.start()
 
     def close(self) -> None:
-        """Close the door; a client that is being served is served to its end."""
+        """Close the socket; a client that is being served is served to its end."""
         if os.getpid() != self._pid:
             return
         with contextlib.suppress(OSError):
@@ -63,10 +63,10 @@ _servers: dict[str, Server] = {}
 
 
 def serve(path: str | os.PathLike[str] | None = None) -> Server:
-    """Let ``gradlife attach`` look into this process without a debugger.
+    """Let ``gradlife attach`` attach to this process without a debugger.
 
-    ``path`` is that of the Unix socket; without one, ``gradlife attach PID`` finds it by itself. The socket has mode 0600
-    in a folder of mode 0700. Costs one thread that sleeps. Raises UsageError where the socket can't be made.
+    ``path``: the Unix socket; ``gradlife attach PID`` finds the default by itself. The socket has mode 0600, and the
+    default folder 0700. Costs one sleeping thread. Raises UsageError if the socket cannot be made.
     """
     place = os.fspath(path) if path is not None else own_door()
     if place not in _servers:
@@ -75,7 +75,7 @@ def serve(path: str | os.PathLike[str] | None = None) -> Server:
 
 
 def serve_quietly() -> None:
-    """Serves because the environment asks for it: a door that can't be opened costs the program a line, not its start."""
+    """Serve as the environment asks. If the socket cannot be opened, print a line and let the program start."""
     try:
         serve()
     except UsageError as error:
@@ -83,11 +83,11 @@ def serve_quietly() -> None:
 
 
 def serve_one(connection: socket.socket) -> None:
-    """Answer one client of the same user, and end. What fails here is the client's to hear, never the program's."""
+    """Answer one client of the same user or of root. Errors are sent to the client, never raised in the program."""
     channel = Channel(connection)
     try:
         if peer_of(connection)[1] in (os.geteuid(), 0):
-            from gradlife.attach.service import answer_all  # now: the program may never be asked
+            from gradlife.attach.service import answer_all  # imported late: most programs are never attached to
 
             answer_all(channel)
     except Exception as error:
@@ -98,7 +98,7 @@ def serve_one(connection: socket.socket) -> None:
 
 
 def own_door() -> str:
-    """The socket of this process, in a folder of this user's own."""
+    """Return the path of this process's socket, in a folder that only this user can enter."""
     folder = door_folder()
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -111,7 +111,7 @@ def own_door() -> str:
 
 
 def bound(path: str) -> socket.socket:
-    """A listening socket; one that a process left behind is replaced."""
+    """Return a listening socket; one that an ended process left behind is replaced."""
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     try:
         if os.path.exists(path) and not is_heard(path):
@@ -131,7 +131,7 @@ def bound(path: str) -> socket.socket:
 
 
 def is_heard(path: str) -> bool:
-    """Does anybody listen there?"""
+    """Whether a process listens on a socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(path)

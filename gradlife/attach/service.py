@@ -1,7 +1,7 @@
-"""The side of the process that is attached to: one thread that does what it is asked, and then ends.
+"""The side that is attached to: one thread that answers requests, and then ends.
 
-Nothing here prints, and no error reaches the program. Snapshots are walked in a forked copy, so that the program waits
-for the fork alone.
+Nothing here prints, and no error reaches the program. Snapshots are taken in a forked copy, so that the program waits
+only for the fork.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def answer_all(channel: Channel) -> None:
 
 
 def answer(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
-    """Do one thing; the last line of its answer."""
+    """Do what one request asks; return the last line of the answer."""
     if request.get("do") == "hunt":
         return hunted(request, channel)
     if request.get("do") == "follow":
@@ -58,7 +58,7 @@ def answer(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
 
 
 def hunted(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
-    """Hunt, with a line of progress each second; the hunt ends where the other side goes."""
+    """Hunt, and send a line of progress each second; the hunt ends when the other side goes."""
 
     def tell(progress: Progress) -> None:
         channel.send(progress=asdict(progress))
@@ -68,7 +68,7 @@ def hunted(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
 
 
 def followed(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
-    """Watch until the other side goes, with a line for each report and each measurement."""
+    """Watch until the other side goes; send a line for each report and each measurement."""
 
     def tell(progress: Progress) -> None:
         channel.send(progress=asdict(progress))
@@ -85,18 +85,18 @@ def followed(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
 
 
 def peaked(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
-    """Record a few steps; a line of progress each second."""
+    """Record a few steps, and send a line of progress each second."""
 
     def tell(progress: Progress) -> None:
         channel.send(progress=asdict(progress))
 
-    from gradlife.peaks.run.running import RunningPeak  # now: most who attach want no peak
+    from gradlife.peaks.run.running import RunningPeak  # imported late: few clients want the peak
 
     return {"report": peak_codec.dumps(RunningPeak(request["target"], Terms(**request["terms"])).run(tell))}
 
 
 def recorded(path: Path, *, labels: bool, user_text: bool, native: bool) -> dict[str, Any]:
-    """Write a snapshot of this process; returns its objects and the seconds for which the program stood still."""
+    """Write a snapshot of this process; return its objects and the seconds for which the program was stopped."""
 
     def work() -> int:
         snapshot = take_snapshot(labels=labels, user_text=user_text, native=native)
@@ -111,7 +111,7 @@ def recorded(path: Path, *, labels: bool, user_text: bool, native: bool) -> dict
 
 
 def in_copy(work: Callable[[], int]) -> tuple[int, float]:
-    """Work in a forked copy, never in the process itself; returns the result and the seconds of the fork."""
+    """Do the work in a forked copy, never in the process itself; return its result and the seconds of the fork."""
     start = time.perf_counter()
     copy, pipe = start_copy(work)
     pause = time.perf_counter() - start

@@ -1,1 +1,1 @@
-"""Ranks of one run: where they leave their reports, and the one report that these are merged into."""
+"""Ranks of one run: the folder for their reports, and the one report into which these are merged."""

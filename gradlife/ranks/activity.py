@@ -1,4 +1,4 @@
-"""Whether ranks still work, by the processor time of their processes."""
+"""Whether ranks still work, by the CPU time of their processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-#: A program that uses less of one processor than this, and less than so many seconds, only waits.
+#: A program that uses less than this share of one CPU, or less than so many seconds, is only waiting.
 SHARE, LEAST = 0.01, 0.05
 
 TICK = os.sysconf("SC_CLK_TCK")
@@ -17,21 +17,21 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Usage:
-    """What a group of processes has used so far."""
+    """The CPU use of a group of processes so far."""
 
-    seconds: float  # of processors
-    is_running: bool  # is one of them on a processor, or waiting for one or for a disk?
+    seconds: float  # CPU seconds
+    is_running: bool  # a process is on a CPU, or waits for one or for a disk
 
 
 class Activity:
-    """Watches processes and what they have started."""
+    """Watches processes and their descendants."""
 
     def __init__(self) -> None:
         self._since = time.monotonic()
         self._seconds = 0.0
 
     def idle_seconds(self, parents: Collection[int]) -> float:
-        """Seconds for which all descendants of these processes have done nothing but wait; call it again and again."""
+        """Return how long the descendants of these processes have only waited, when called repeatedly."""
         now, found = time.monotonic(), usage_below(parents)
         used = found.seconds - self._seconds
         if found.is_running or abs(used) > max(LEAST, SHARE * (now - self._since)):
@@ -40,7 +40,7 @@ class Activity:
 
 
 def usage_below(parents: Collection[int]) -> Usage:
-    """What all descendants of these processes have used, without the processes themselves."""
+    """Return the CPU use of all descendants of these processes, without the processes themselves."""
     rows = list(processes())
     inside = set(parents)
     while fresh := {pid for pid, parent, _, _ in rows if parent in inside} - inside:
@@ -50,7 +50,7 @@ def usage_below(parents: Collection[int]) -> Usage:
 
 
 def processes() -> Iterable[tuple[int, int, str, float]]:
-    """Number, parent, state and processor seconds of each process; none where the system does not tell."""
+    """Yield process ID, parent, state and CPU seconds of each process; nothing if the system does not tell."""
     with suppress(OSError):
         for name in filter(str.isdecimal, os.listdir("/proc")):
             with suppress(OSError, IndexError):

@@ -1,4 +1,4 @@
-"""`gradlife hunt` in several processes: as one rank of a run, or as the launcher of all."""
+"""`gradlife hunt` in several processes: as one rank of a run, or as the launcher of all ranks."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import reports_in
 from gradlife.ranks.run_folder import folder_for
 
-#: Options of one process that each rank gets as they are.
+#: Options that each rank gets unchanged.
 HANDED_ON = ("steps", "step_on", "memory_limit")
 
-#: Shows and writes the report of a run; the exit status.
+#: Shows and writes the report of a run; returns the exit status.
 Finish = Callable[[Result], int]
 
 
 def add_rank_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of runs with several processes."""
+    """Add the options for runs with several processes."""
     parser.add_argument(
         "--nproc-per-node", type=int, metavar="N", help="start N ranks with torch.distributed.run, and hunt in each"
     )
@@ -42,14 +42,14 @@ def add_rank_options(parser: argparse.ArgumentParser) -> None:
 
 
 def refuse_prompts(args: argparse.Namespace) -> None:
-    """Raise for options that only the hunt of one process has."""
+    """Raise UsageError for options that only a hunt in one process has."""
     for name in ("interactive", "prove"):
         if getattr(args, name):
             raise UsageError(f"--{name} is for one process, and this is a run of several", "gradlife hunt SCRIPT")
 
 
 def words_for_ranks(args: argparse.Namespace) -> list[str]:
-    """The command line of one rank's hunt, from `gradlife hunt` on."""
+    """Return the command line of one rank's hunt, after `gradlife hunt`."""
     words = [f"--at-rss={round(100 * args.at_rss)}"]
     for name in HANDED_ON:
         if getattr(args, name):
@@ -62,7 +62,7 @@ def words_for_ranks(args: argparse.Namespace) -> list[str]:
 
 
 def hunt_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finish: Finish) -> int:
-    """Hunt in this rank, then merge if it falls to it; the exit status of the run."""
+    """Hunt in this rank, and merge if this rank has to; return the exit status of the run."""
     refuse_prompts(args)
     folder = folder_for(rank, args.run_folder, os.environ)
     with hurrying() as hurry:
@@ -87,11 +87,11 @@ def hunt_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finis
 
 
 def hear_nothing(report: HuntReport) -> None:
-    """The report of one rank is not shown by itself."""
+    """Ignore the report of one rank, which is not shown by itself."""
 
 
 def hunt_in_new_ranks(args: argparse.Namespace, finish: Finish) -> int:
-    """Start the ranks, wait for them, merge; the exit status of the run."""
+    """Start the ranks, wait for them, and merge; return the exit status of the run."""
     refuse_prompts(args)
     if args.nproc_per_node < 1:
         raise UsageError(f"--nproc-per-node {args.nproc_per_node}: there is no run without ranks", "a number of ranks")

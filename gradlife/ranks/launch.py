@@ -1,4 +1,4 @@
-"""`gradlife hunt --nproc-per-node N`: PyTorch's own launcher starts the ranks, each with a hunt, and this process merges."""
+"""`gradlife hunt --nproc-per-node N`: PyTorch's launcher starts the ranks, each with a hunt; this process merges."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import folders_of_ranks, has_ended, member_at, reports_in
 from gradlife.ranks.run_folder import VARIABLE
 
-#: Seconds between two checks of the folder of the run, and once a rank has ended.
+#: Seconds between two checks of the run's folder: at first, and once a rank has ended.
 INTERVAL, LATE_INTERVAL = 0.2, 1.0
 
 
 def launch(count: int, words: Sequence[str], folder: str | None, patience: float) -> Result:
-    """Run `gradlife hunt` with these words in so many ranks; the report of all."""
+    """Run `gradlife hunt` with these arguments in ``count`` ranks; return the report of all."""
     if importlib.util.find_spec("torch") is None:
         raise UsageError("--nproc-per-node starts ranks with torch.distributed.run, and there is no torch here")
     if folder is not None:
@@ -32,14 +32,14 @@ def launch(count: int, words: Sequence[str], folder: str | None, patience: float
 
 
 def refuse_used(folder: str) -> None:
-    """Raise where an earlier run has left its ranks."""
+    """Raise UsageError if the folder has ranks of an earlier run."""
     os.makedirs(folder, exist_ok=True)
     if folders_of_ranks(folder):
         raise UsageError(f"{folder} has reports of an earlier run", "an empty folder for each run")
 
 
 def run_in(folder: str, count: int, words: Sequence[str], patience: float) -> Result:
-    """Start the launcher, wait for it, merge what the ranks left."""
+    """Start the launcher, wait for it, and merge what the ranks left."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
     with passing_on() as forward:
         process = subprocess.Popen(
@@ -51,7 +51,7 @@ def run_in(folder: str, count: int, words: Sequence[str], patience: float) -> Re
 
 
 def wait(process: subprocess.Popen[bytes], folder: str, patience: float) -> None:
-    """Wait for the launcher; end it where some ranks have ended, and the others have done nothing for so many seconds.
+    """Wait for the launcher; end it if some ranks have ended and the others have been idle for too long.
 
     A rank that works is never ended, however late it is.
     """
@@ -62,7 +62,7 @@ def wait(process: subprocess.Popen[bytes], folder: str, patience: float) -> None
         if activity is None and len(waiting) < len(folders_of_ranks(folder)):
             activity = Activity()
         if activity is not None and waiting and not is_told and activity.idle_seconds(waiting) > patience:
-            process.terminate()  # once: a second signal would end it before it has ended the ranks
+            process.terminate()  # once: at a second signal it would end before the ranks
             is_told = True
         try:
             process.wait(INTERVAL if activity is None else LATE_INTERVAL)
@@ -71,14 +71,14 @@ def wait(process: subprocess.Popen[bytes], folder: str, patience: float) -> None
 
 
 def ranks_left(folder: str) -> set[int]:
-    """The processes of ranks that have not ended."""
+    """Return the process IDs of ranks that have not ended."""
     paths = [os.path.join(folder, name) for name in folders_of_ranks(folder)]
     members = [member_at(path) for path in paths if not has_ended(path)]
     return {member.pid for member in members if member is not None}
 
 
 def with_ranks(result: Result, folder: str, count: int = 0) -> Result:
-    """The result with the report of the ranks, where any has joined the run."""
+    """Add the merged report of the ranks to the result, if any rank has joined the run."""
     if not folders_of_ranks(folder):
         return result
     report = merge(reports_in(folder), count)

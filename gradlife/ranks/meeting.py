@@ -1,6 +1,6 @@
-"""The end of a run: ranks wait for one another, one of them merges, and all have its exit status.
+"""The end of a run: ranks wait for each other, one of them merges, and all return the same exit status.
 
-A rank waits in a process beside its program, which has ended. A rank whose program failed does not wait at all, so that
+A rank waits after its program has ended, in the process beside it. A rank whose program failed does not wait, so that
 its launcher can end the others at once.
 """
 
@@ -23,10 +23,10 @@ from gradlife.model.ranks import RankEnd
 from gradlife.ranks.rank_report import has_ended, member_at
 from gradlife.ranks.run_folder import CLAIM, MERGED, RunFolder
 
-#: Seconds of waiting that are left after a signal: launchers kill some seconds later.
+#: Seconds that a rank still waits after a signal: launchers kill it some seconds later.
 HURRIED = 5.0
 
-#: Seconds after which a rank on another machine that should merge is taken for gone.
+#: Seconds after which a rank on another machine that should merge counts as gone.
 GRACE = 30.0
 
 #: Seconds between two checks of the folder.
@@ -34,12 +34,12 @@ INTERVAL = 0.05
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
-#: Merges, shows and writes; returns the exit status.
+#: Merges, shows and writes the report; returns the exit status.
 Merge = Callable[[], int]
 
 
 def leave_result(path: str, result: Result, peak: int) -> None:
-    """Write how a rank ended into its folder. ``peak``: resident bytes."""
+    """Record in a rank's folder how the rank ended. ``peak``: resident bytes."""
     killed = f"killed by signal {result.status - 128}" if result.was_killed else ""
     end = RankEnd.KILLED if result.was_killed else RankEnd.FAILED if result.status else RankEnd.FINISHED
     found = {"end": end.value, "status": result.status, "trouble": killed, "peak_bytes": peak}
@@ -48,27 +48,27 @@ def leave_result(path: str, result: Result, peak: int) -> None:
 
 
 class Hurry:
-    """The end that a signal sets to waiting."""
+    """A deadline that a signal sets for waiting."""
 
     def __init__(self) -> None:
         self.deadline: float | None = None
 
     def begin(self, number: int, frame: FrameType | None) -> None:
-        """A signal came: its sender soon sends another that cannot be handled."""
+        """Set the deadline at a signal: its sender soon sends another one that cannot be handled."""
         self.deadline = self.deadline or time.monotonic() + HURRIED
 
     @property
     def is_over(self) -> bool:
-        """Is there no time left?"""
+        """Whether the deadline has passed."""
         return self.deadline is not None and time.monotonic() > self.deadline
 
 
 @contextmanager
 def hurrying() -> Iterator[Hurry]:
-    """Let signals that end a process shorten the waiting instead, so that its report is still made.
+    """Make signals that end a process shorten the wait, so that the report is still written.
 
-    Afterwards they are ignored, for the process ends with the status of the run: a launcher that sees the first rank end
-    with it signals the others, which would end with another.
+    Afterwards they are ignored, since the process ends with the status of the run. A launcher that sees the first rank
+    end with it signals the others, which would otherwise end with another status.
     """
     hurry = Hurry()
     for number in ENDING:
@@ -81,7 +81,7 @@ def hurrying() -> Iterator[Hurry]:
 
 
 class Meeting:
-    """One rank that has ended, among the others."""
+    """A rank whose program has ended, while it waits for the others."""
 
     def __init__(self, folder: RunFolder, rank: Rank, patience: float, hurry: Hurry) -> None:
         self._folder = folder.path
@@ -90,7 +90,7 @@ class Meeting:
         self._end = time.monotonic() + patience
 
     def settle(self, merge: Merge) -> int | None:
-        """Wait until every rank has ended; merge if it falls to this one. None: some still run, and the last will merge."""
+        """Wait until all ranks have ended; merge if this rank has to. None: some still run; the last will merge."""
         complete_since: float | None = None
         while True:
             status = self._merged()
@@ -101,7 +101,7 @@ class Meeting:
                 waited = time.monotonic() - complete_since
                 if self._is_first(waited > GRACE) and self._claim():
                     return self._publish(merge)
-                if waited > 2 * GRACE:  # the one that merges is gone
+                if waited > 2 * GRACE:  # the rank that should merge is gone
                     return None
             elif time.monotonic() > self._end:
                 return None
@@ -117,7 +117,7 @@ class Meeting:
         return all(has_ended(self._path(rank)) for rank in range(self._rank.world_size))
 
     def _is_first(self, is_late: bool) -> bool:
-        """Is no lower rank there to merge? One on another machine is trusted for a while."""
+        """Whether no lower rank can merge. One on another machine is trusted for a while."""
         return not any(self._waits(rank, is_late) for rank in range(self._rank.number))
 
     def _waits(self, rank: int, is_late: bool) -> bool:

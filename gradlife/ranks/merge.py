@@ -1,6 +1,6 @@
-"""Many reports as one: findings by fingerprint with the ranks that have them, a row for ranks that agree, the skew.
+"""Merges many reports into one: findings by fingerprint with their ranks, a row for ranks that agree, and the skew.
 
-A fold: of each rank some numbers are kept, and of each finding the report of one rank.
+It is a fold that keeps some numbers of each rank, and one rank's report of each finding.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from gradlife.ranks.rank_report import RankReport
 from gradlife.ranks.skew import skew_of
 from gradlife.ranks.snapshot_times import SnapshotTimes
 
-#: Up to so many ranks each has a row of its own.
+#: Most ranks that each have a row of their own.
 ROW_EACH = 16
 
-#: Texts of one kind that are kept: every rank may word its limits differently.
+#: Most texts of one kind: every rank may word its limits differently.
 MOST_TEXTS = 12
 
-#: Ranks with trouble that are named one by one.
+#: Most ranks with trouble that are described one by one.
 MOST_TROUBLES = 3
 
-#: What makes findings of two ranks the same.
+#: What is the same in one finding on two ranks.
 Key = tuple[str, str, str]
 
 
 def merge(reports: Iterable[RankReport], world_size: int = 0) -> HuntReport:
-    """One report of all ranks; those up to `world_size` that are not among them are missing."""
+    """Merge the reports of all ranks; ranks below `world_size` without a report are missing."""
     fold = Fold()
     for one in reports:
         fold.add(one)
@@ -50,30 +50,30 @@ def merge(reports: Iterable[RankReport], world_size: int = 0) -> HuntReport:
 
 @dataclass
 class Shared:
-    """A finding as ranks have it."""
+    """A finding that ranks share."""
 
-    rank: int  # whose finding is shown: the lowest
+    rank: int  # the lowest one, whose finding is shown
     finding: dict[str, Any]
     rates: dict[int, float]
     severities: set[str]
-    most: dict[str, Any]  # the figures of the rank that grows fastest
+    most: dict[str, Any]  # the finding of the rank where it grows fastest
 
 
 @dataclass
 class Kept:
     """The part of one rank's report that is kept."""
 
-    report: RankReport  # without its document
+    report: RankReport  # without its JSON document
     verdict: str
     keys: frozenset[Key]
     growth: float
     steps: int
-    trouble: str  # of its own report
+    trouble: str  # from its own report
 
 
 @dataclass
 class Fold:
-    """Ranks merged so far."""
+    """The ranks merged so far."""
 
     kept: dict[int, Kept] = field(default_factory=dict)
     shared: dict[Key, Shared] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Fold:
     whole: tuple[tuple[int, int], dict[str, Any]] | None = None  # the report whose rounds and controls are shown
 
     def add(self, one: RankReport) -> None:
-        """Another rank."""
+        """Add a rank."""
         document = one.document or {}
         try:
             self._add(one, document)
@@ -127,7 +127,7 @@ class Fold:
     # --- the report ---
 
     def report(self, world_size: int = 0) -> HuntReport:
-        """The merged report."""
+        """Return the merged report."""
         if not self.kept:
             raise UsageError("there is no report of any rank", "gradlife merge FOLDER")
         world = max([world_size, 1 + max(self.kept), *(one.report.world_size for one in self.kept.values())])
@@ -174,7 +174,7 @@ class Fold:
         return next((status for status in known if status), 0 if known else None)
 
     def _trouble(self) -> str:
-        """Describe ranks that did not finish, those with the same end together."""
+        """Describe ranks that did not finish, grouped by how they ended."""
         alike: dict[str, list[int]] = {}
         for rank, one in sorted(self.kept.items()):
             words = end_words(one)
@@ -215,7 +215,7 @@ class Fold:
         )
 
     def _heard(self) -> dict[int, Kept]:
-        """The ranks that left a report: only these are compared."""
+        """Return the ranks that left a report: only these are compared."""
         return {rank: one for rank, one in sorted(self.kept.items()) if one.verdict != NO_VERDICT}
 
     def _rates(self) -> dict[int, dict[str, float]]:
@@ -240,25 +240,25 @@ def key_of(item: dict[str, Any]) -> Key:
 
 
 def titled(item: dict[str, Any]) -> str:
-    """A finding by its code and title."""
+    """Format the code and title of a finding."""
     return f"{item['code']} {item['title']}"
 
 
 def rate_of(item: dict[str, Any]) -> float:
-    """Bytes that a finding adds each step; nothing where it does not grow."""
+    """Return the bytes that a finding adds per step; 0 if it does not grow."""
     if item["kind"] in (FindingKind.RETAINED.value, FindingKind.NEEDS_GC.value):
         return 0.0
     return float(max(item["per_step"]["retained_bytes"], item["per_step"]["bytes"]))
 
 
 def order_of(document: dict[str, Any]) -> int:
-    """The place of a report: a leak first, then what is unsure, then clean."""
+    """Return the sort order of a report: leaks first, then inconclusive ones, then clean ones."""
     order = (HuntVerdict.LEAK, HuntVerdict.INCONCLUSIVE, HuntVerdict.NEEDS_GC, HuntVerdict.CLEAN)
     return [one.value for one in order].index(document["verdict"]) if document else len(order)
 
 
 def badness(finding: Finding) -> tuple[int, float, str]:
-    """The worst finding first, then the fastest."""
+    """Return the sort key of a finding: the most severe first, then the fastest growing."""
     rate = finding.on_ranks.per_step.most if finding.on_ranks is not None else 0.0
     return (list(Severity).index(finding.severity), -rate, finding.fingerprint)
 
@@ -290,21 +290,21 @@ def end_words(one: Kept) -> str:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """The least and the most."""
+    """Return the least and the greatest value."""
     return Spread(min(values), max(values))
 
 
 def capped(texts: Sequence[str]) -> tuple[str, ...]:
-    """The texts, of many the first and how many more there are."""
+    """Return the first texts, and how many more there are."""
     more = [f"{len(texts) - MOST_TEXTS:,} more limits of single ranks"] if len(texts) > MOST_TEXTS else []
     return (*texts[:MOST_TEXTS], *more)
 
 
 def silent_report() -> HuntReport:
-    """The report of a run in which no rank left one."""
+    """Return the report of a run in which no rank left one."""
     return HuntReport("", "", 0, (), ())
 
 
 def is_complete(report: HuntReport) -> bool:
-    """Did every rank come to its end?"""
+    """Whether every rank ran to its end."""
     return all(row.end in COMPLETE for row in report.ranks)

@@ -1,4 +1,4 @@
-"""The files that one rank left: its report as JSON, its end, its peak memory, the times of its snapshots."""
+"""The files that one rank left: its report as JSON, how it ended, its peak memory, and the times of its snapshots."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
 from gradlife.model.ranks import RankEnd
 
-#: The reports that a rank may have left, the best one first.
+#: The reports that a rank may have left, best first.
 REPORTS = ("end", "answer", "interim")
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotTime:
-    """The time of one snapshot of a rank, by a clock that all processes of a machine share."""
+    """The time of one snapshot, by a clock that all processes of a machine share."""
 
     step: int
     began: float
@@ -34,21 +34,21 @@ class SnapshotTime:
 
 @dataclass(frozen=True, slots=True)
 class RankReport:
-    """The report of one rank, and its end."""
+    """The report of one rank, and how the rank ended."""
 
     rank: int
-    world_size: int = 0  # 0: it did not say
+    world_size: int = 0  # 0: unknown
     host: str = ""
     end: RankEnd = RankEnd.FINISHED
     status: int | None = None
     peak: int = 0  # resident bytes
     snapshots: tuple[SnapshotTime, ...] = ()
-    document: dict[str, Any] | None = None  # `gradlife.hunt/1`; None where it left no report
+    document: dict[str, Any] | None = None  # `gradlife.hunt/1`; None: it left no report
     trouble: str = ""
 
 
 def reports_in(folder: str) -> Iterator[RankReport]:
-    """The ranks of a run folder, or the reports in a folder of JSON files, one after the other."""
+    """Yield the ranks of a run folder, or the reports in a folder of JSON files."""
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
@@ -68,17 +68,17 @@ def reports_in(folder: str) -> Iterator[RankReport]:
 
 
 def folders_of_ranks(folder: str) -> list[str]:
-    """The names of the folders that ranks have in a run folder."""
+    """Return the names of the ranks' folders in a run folder."""
     return sorted(filter(is_rank_folder, os.listdir(folder)))
 
 
 def is_rank_folder(name: str) -> bool:
-    """Is it the name of a rank's folder, not of a file?"""
+    """Whether a name is that of a rank's folder."""
     return re.fullmatch(r"rank-[0-9]+", name) is not None
 
 
 def numbers_of(names: list[str]) -> dict[str, int]:
-    """The rank of each file: the last number in its name where all have one of their own, else its place in the row."""
+    """Return the rank of each file: the last number in its name if these all differ, else its index."""
     found = {name: re.findall(r"[0-9]+", name) for name in names}
     numbers = {name: int(digits[-1]) for name, digits in found.items() if digits}
     if len(set(numbers.values())) == len(names):
@@ -87,7 +87,7 @@ def numbers_of(names: list[str]) -> dict[str, int]:
 
 
 def plain_report(path: str, rank: int) -> RankReport:
-    """A report that a rank wrote with `--json FILE`."""
+    """Read a report that a rank wrote with `--json FILE`."""
     document = document_at(path)
     if document is None:
         raise UsageError(f"{path} is no report of a hunt", "gradlife hunt --json FILE TARGET makes one")
@@ -117,7 +117,7 @@ def left_by(path: str, rank: int) -> RankReport:
 
 
 def with_own_workers(document: dict[str, Any] | None, path: str) -> dict[str, Any] | None:
-    """The report of a rank with those of the workers that it started."""
+    """Add the reports of the rank's workers to its own."""
     if document is None or not os.path.isdir(os.path.join(path, FOLDER)):
         return document
     try:
@@ -136,7 +136,7 @@ def end_of(result: dict[str, Any], name: str, status: int | None, member: Member
 
 
 def has_ended(path: str) -> bool:
-    """Will this rank leave nothing more?"""
+    """Whether this rank will write nothing more."""
     if any(os.path.exists(os.path.join(path, name)) for name in (RESULT, "end")):
         return True
     member = member_at(path)
@@ -144,7 +144,7 @@ def has_ended(path: str) -> bool:
 
 
 def member_at(path: str) -> Member | None:
-    """The process of the rank."""
+    """Read which process the rank is; None if unknown."""
     try:
         found: Member = built(Member, json_at(os.path.join(path, MEMBER)))
     except (TypeError, KeyError, ValueError):
@@ -153,7 +153,7 @@ def member_at(path: str) -> Member | None:
 
 
 def json_at(path: str) -> dict[str, Any]:
-    """A small JSON object; empty where there is none."""
+    """Read a small JSON object; empty if there is none."""
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -162,13 +162,13 @@ def json_at(path: str) -> dict[str, Any]:
 
 
 def document_at(path: str) -> dict[str, Any] | None:
-    """A report of a hunt as JSON."""
+    """Read a hunt's report as JSON; None if the file is no report."""
     found = json_at(path)
     return found if str(found.get("format", "")).startswith("gradlife.hunt/") else None
 
 
 def log_at(path: str) -> tuple[int, tuple[SnapshotTime, ...]]:
-    """Peak memory and snapshots, from the lines that the rank wrote; a line cut short is left out."""
+    """Read peak memory and snapshot times from a rank's log; incomplete lines are skipped."""
     peak, snapshots = 0, []
     try:
         lines = Path(path, LOG).read_text(encoding="ascii", errors="replace").splitlines()

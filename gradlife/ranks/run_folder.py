@@ -1,6 +1,6 @@
-"""The folder that the ranks of a run share: the one that was asked for, or a private one on this machine.
+"""The folder that the ranks of a run share: the one given by the user, or a private one on this machine.
 
-Ranks exchange files and nothing else. No rank calls a collective for gradlife, so none can wait for one that is gone.
+Ranks exchange only files. No rank calls a collective for gradlife, so none can wait for a rank that is gone.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from gradlife.hunting.process.rank import Rank, join_run, rank_of, start_of
 from gradlife.output import reason
 from gradlife.ranks.rank_report import folders_of_ranks, member_at
 
-#: Names the folder to ranks whose launcher is gradlife: they leave their results there, and it merges them.
+#: The variable with the folder, if gradlife launches the ranks: they leave their results there, and it merges them.
 VARIABLE = "GRADLIFE_RUN_FOLDER"
 
-#: How often torchrun has started the ranks anew.
+#: The variable in which torchrun counts restarts of the ranks.
 RESTARTS = "TORCHELASTIC_RESTART_COUNT"
 
-#: The file that one rank makes to merge, and the one with the exit status of all.
+#: The file that the merging rank creates, and the one with the exit status for all ranks.
 CLAIM, MERGED = "merging", "merged.json"
 
 HINT = "an empty folder for each run: --run-folder FOLDER"
@@ -38,11 +38,11 @@ class RunFolder:
     """The folder in which the ranks of a run leave their files."""
 
     path: str
-    is_private: bool = False  # removed when the last rank has left
-    is_launchers: bool = False  # the process that started the ranks merges
+    is_private: bool = False  # removed when the last rank leaves
+    is_launchers: bool = False  # the process that launched the ranks merges
 
     def join(self, rank: Rank) -> str:
-        """Make this rank's own folder; UsageError where an earlier run has left one. Returns its path."""
+        """Make this rank's own folder and return its path; UsageError if an earlier run has left one."""
         own = os.path.join(self.path, rank.folder)
         try:
             if self.is_private:
@@ -54,7 +54,7 @@ class RunFolder:
             raise UsageError(f"cannot write to {self.path}: {reason(error)}", HINT) from None
 
     def _join_private(self, rank: Rank) -> str:
-        """Join without what an earlier run of the same launcher has left."""
+        """Join after removing what an earlier run of the same launcher has left."""
         with locked(os.path.dirname(self.path)):
             is_used = any(os.path.exists(os.path.join(self.path, name)) for name in (CLAIM, MERGED))
             if is_used and not self._living():
@@ -63,12 +63,12 @@ class RunFolder:
             return join_run(self.path, rank)
 
     def _living(self) -> list[str]:
-        """The folders of ranks whose processes are there."""
+        """Return the folders of ranks whose processes are alive."""
         members = {name: member_at(os.path.join(self.path, name)) for name in folders_of_ranks(self.path)}
         return [name for name, member in members.items() if member is not None and member.is_alive]
 
     def leave(self, rank: Rank) -> None:
-        """Remove what this rank has in a private folder, and the whole folder when no other rank is left."""
+        """Remove this rank's files from a private folder, and the folder itself when no other rank is left."""
         if not self.is_private:
             return
         with suppress(OSError), locked(os.path.dirname(self.path)):
@@ -78,7 +78,7 @@ class RunFolder:
 
 
 def folder_for(rank: Rank, wanted: str | None, environ: Mapping[str, str]) -> RunFolder:
-    """The folder of the run that this rank belongs to. Ranks on several machines need one that they share."""
+    """Return the folder of this rank's run. Ranks on several machines need one that they share."""
     if environ.get(VARIABLE):
         return RunFolder(environ[VARIABLE], is_launchers=True)
     restarts = environ.get(RESTARTS, "0")
@@ -93,7 +93,7 @@ def folder_for(rank: Rank, wanted: str | None, environ: Mapping[str, str]) -> Ru
 
 
 def launcher_of(pid: int) -> str:
-    """The process that started the ranks, and when it began: the nearest one above that is no rank itself."""
+    """Identify the process that launched the ranks by ID and start time: it is the nearest ancestor that is no rank."""
     above = parent_of(pid)
     while above > 1 and is_rank(above):
         above = parent_of(above)
@@ -101,7 +101,7 @@ def launcher_of(pid: int) -> str:
 
 
 def is_rank(pid: int) -> bool:
-    """Does the environment of a process name a rank? False where it cannot be read."""
+    """Whether the environment of a process names a rank. False if it cannot be read."""
     try:
         found = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
@@ -111,7 +111,7 @@ def is_rank(pid: int) -> bool:
 
 
 def parent_of(pid: int) -> int:
-    """The parent of a process; 0 where that is unknown."""
+    """Return the parent of a process; 0 if unknown."""
     if pid == os.getpid():
         return os.getppid()
     try:
@@ -122,7 +122,7 @@ def parent_of(pid: int) -> int:
 
 
 def private(path: str) -> str:
-    """Make a folder that nobody else may enter; UsageError where something else has its name."""
+    """Make a folder that only this user may enter; UsageError if its name is taken by another user's file."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     found = os.lstat(path)
@@ -133,7 +133,7 @@ def private(path: str) -> str:
 
 @contextmanager
 def locked(root: str) -> Iterator[None]:
-    """Keep other ranks from joining and leaving."""
+    """Lock out other ranks that join or leave."""
     with open(os.path.join(root, "lock"), "w", encoding="ascii") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

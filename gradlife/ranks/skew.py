@@ -1,4 +1,4 @@
-"""Ranks that grow faster or peak higher than the others, and why."""
+"""Ranks that grow faster or have a higher peak than the others, and why."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gradlife.model.ranks import Skew, packed
 
-#: More than the usual rank by this factor and by so many bytes is no accident.
+#: Ranks above the median by this factor and by so many bytes are reported.
 GROWTH_SHARE, LEAST_GROWTH = 1.5, 4096
 PEAK_SHARE, LEAST_PEAK = 1.25, 64 << 20
 
-#: The bytes that a rank adds each step, by finding.
+#: Bytes that each rank adds per step, by finding.
 Rates = Mapping[int, Mapping[str, float]]
 
 
 def skew_of(rates: Rates, peaks: Mapping[int, float], steps: Mapping[int, int]) -> Iterator[Skew]:
-    """Skew of growth and of peak memory. ``rates``: by rank and title of a finding."""
+    """Find skew in growth and in peak memory. ``rates``: by rank and title of a finding."""
     growth = {rank: sum(found.values()) for rank, found in rates.items()}
     yield from apart("growth per step", growth, GROWTH_SHARE, LEAST_GROWTH, lambda rank: why_growth(rank, rates))
     known = {rank: peak for rank, peak in peaks.items() if peak}
@@ -30,7 +30,7 @@ def skew_of(rates: Rates, peaks: Mapping[int, float], steps: Mapping[int, int]) 
 def apart(
     measure: str, values: Mapping[int, float], share: float, least: float, why: Callable[[int], str]
 ) -> Iterator[Skew]:
-    """The ranks that have much more than the median rank, as one."""
+    """Report the ranks far above the median rank together."""
     if len(values) < 2:
         return
     usual = statistics.median_low(values.values())
@@ -41,7 +41,7 @@ def apart(
 
 
 def why_growth(rank: int, rates: Rates) -> str:
-    """The finding that grows most beyond what it does on the usual rank."""
+    """Name the finding that grows most above its median over all ranks."""
     usual = {title: statistics.median_low([found.get(title, 0.0) for found in rates.values()]) for title in rates[rank]}
     title = max(rates[rank], key=lambda one: rates[rank][one] - usual[one])
     if usual[title]:
@@ -50,7 +50,7 @@ def why_growth(rank: int, rates: Rates) -> str:
 
 
 def why_high(rank: int, growth: Mapping[int, float], steps: Mapping[int, int]) -> str:
-    """Growth, or more steps, or neither."""
+    """Explain a high peak: by growth, by more steps, or by neither."""
     usual_growth, usual_steps = statistics.median_low(growth.values()), statistics.median_low(steps.values())
     if growth.get(rank, 0.0) > usual_growth:
         return "it grows faster than the other ranks"

@@ -1,4 +1,4 @@
-"""The cost of heap snapshots for ranks that wait for one another."""
+"""The cost of heap snapshots, for ranks that wait for each other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradlife.ranks.rank_report import SnapshotTime
 
 
 class SnapshotTimes:
-    """Collects the times of the snapshots of all ranks."""
+    """Collects the snapshot times of all ranks."""
 
     def __init__(self) -> None:
         self._ranks = 0

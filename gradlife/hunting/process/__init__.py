@@ -1,1 +1,1 @@
-"""The hunted process and its surroundings: forked copies, memory limits, malloc's figures, imports, settings."""
+"""The hunted process and its environment: forked copies, memory limits, malloc's counters, imports, settings."""

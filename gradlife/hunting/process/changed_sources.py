@@ -1,4 +1,4 @@
-"""Sources that run in the place of files: a program is tried with a change, and no file of it is touched."""
+"""Changed sources that run in place of files, so that a program is tried with a patch and no file is touched."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CHANGED: dict[str, bytes] = {}
 
 
 def source_of(path: str) -> bytes:
-    """The source of a file as it is to run. Raises OSError."""
+    """Return the source to run for a file: the changed text, if there is one. Raises OSError."""
     changed = _CHANGED.get(os.path.realpath(path))
     if changed is not None:
         return changed
@@ -19,7 +19,7 @@ def source_of(path: str) -> bytes:
 
 
 def change_sources(texts: dict[str, str]) -> None:
-    """From now on these texts are imported in the place of the files, by their paths; code kept in caches is passed over."""
+    """Import these texts in place of the files at their paths from now on; cached bytecode is ignored."""
     _CHANGED.update({os.path.realpath(path): text.encode() for path, text in texts.items()})
     get_data, path_stats = SourceFileLoader.get_data, SourceFileLoader.path_stats
 

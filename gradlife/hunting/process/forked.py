@@ -1,4 +1,4 @@
-"""Work in a forked copy of this process: what it takes of memory is gone with the copy."""
+"""Work in a forked copy of this process: the memory that it takes is freed with the copy."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import warnings
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-#: Elsewhere a process with threads can't be trusted to go on after a fork.
+#: On other systems a process with threads cannot safely go on after a fork.
 CAN_FORK = sys.platform.startswith("linux")
 
-#: Seconds after which a copy is given up; it may wait for a lock that a thread of the program held.
+#: Seconds before a copy is given up; it may wait for a lock that a thread of the program held.
 PATIENCE = 120.0
 
-#: The same of a copy for which nobody waits.
+#: The same for a copy that nobody waits for.
 LONG_PATIENCE = 900.0
 
-#: How far the work of a service's copies gives way to the service.
+#: The niceness of copies of a service, so that they give way to it.
 NICENESS = 5
 
 T = TypeVar("T")
 
 
 def in_fork(work: Callable[[], T], niceness: int = 0) -> T:
-    """Return the result of ``work``, computed in a forked copy of the process if possible, else in this one.
+    """Return the result of ``work``, computed in a forked copy if possible, else in this process.
 
-    The result comes back through pickle. Changes to objects stay in the copy. ``niceness`` is the copy's.
+    The result is pickled. Changes to objects stay in the copy. ``niceness`` is that of the copy.
     """
     if CAN_FORK:
         try:
@@ -48,7 +48,7 @@ def in_fork(work: Callable[[], T], niceness: int = 0) -> T:
 
 
 class Answer(Generic[T]):
-    """The result of work that a copy of the process does while this one goes on."""
+    """The result of work that a forked copy does while this process goes on."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._copy, self._pipe = start_copy(work, NICENESS)
@@ -58,7 +58,7 @@ class Answer(Generic[T]):
 
     @property
     def is_there(self) -> bool:
-        """Has the copy ended, or taken too long? Does not wait."""
+        """Whether the copy has ended or taken too long. Does not wait."""
         while self._is_open and select.select([self._pipe], [], [], 0)[0]:
             part = os.read(self._pipe, 1 << 16)
             self._parts.append(part)
@@ -67,7 +67,7 @@ class Answer(Generic[T]):
         return not self._is_open or time.monotonic() > self._deadline
 
     def read(self) -> T:
-        """Return the result; MemoryError where the copy came to no good end."""
+        """Return the result; MemoryError if the copy left none."""
         self.close()
         answer = b"".join(self._parts)
         if not answer:
@@ -83,7 +83,7 @@ class Answer(Generic[T]):
 
 
 def start_copy(work: Callable[[], object], niceness: int = 0) -> tuple[int, int]:
-    """The process, and what its answer is read from. Signals are the program's: the copy hears none."""
+    """Fork a copy to do the work; return its process ID and the pipe with its answer. It receives no signals."""
     reading, writing = os.pipe()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
@@ -100,7 +100,7 @@ def start_copy(work: Callable[[], object], niceness: int = 0) -> tuple[int, int]
 
 
 def fork() -> int:
-    """Forks. Python 3.12 warns where there are threads: the copy starts none, and waits for none."""
+    """Fork without the warning of Python 3.12 about threads: the copy starts none, and waits for none."""
     if sys.version_info < (3, 12):
         return os.fork()
     with warnings.catch_warnings():
@@ -109,9 +109,9 @@ def fork() -> int:
 
 
 def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> None:
-    """Writes what the work gives; nothing where it fails, for then it is done again where that can be known.
+    """Write the pickled result of the work and exit; write nothing if the work fails.
 
-    What traces or profiles the program would make this work many times slower.
+    Tracing and profiling are turned off, as they would make the work many times slower.
     """
     try:
         os.nice(niceness)
@@ -125,7 +125,7 @@ def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> 
 
 
 def read_answer(pipe: int) -> bytes:
-    """Read everything that is written; None if it takes too long."""
+    """Read the whole answer; empty if it takes too long."""
     parts: list[bytes] = []
     deadline = time.monotonic() + PATIENCE
     while select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
@@ -137,7 +137,7 @@ def read_answer(pipe: int) -> bytes:
 
 
 def end(copy: int) -> None:
-    """Makes sure that it is gone; a handler of the program's may have heard of its end before."""
+    """Kill and reap a copy, which a signal handler of the program may have reaped before."""
     try:
         os.kill(copy, signal.SIGKILL)
         os.waitpid(copy, 0)

@@ -1,4 +1,4 @@
-"""A call when a module is there, without importing it."""
+"""Calls a function once a module is imported, without importing it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class WhenImported:
-    """A finder that finds nothing itself: it has the loader of one module call back."""
+    """A finder that finds nothing itself: it makes the loader of one module call back."""
 
     def __init__(self, name: str, then: Callable[[Any], None]) -> None:
         self._name = name
@@ -16,7 +16,7 @@ class WhenImported:
         self._is_busy = False
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return the spec that the other finders give, with its loader hooked."""
+        """Return the spec from the other finders, with its loader hooked."""
         if name != self._name or self._is_busy:
             return None
         self._is_busy = True
@@ -46,7 +46,7 @@ class WhenImported:
 
 
 def when_imported(name: str, then: Callable[[Any], None]) -> None:
-    """Calls `then` with a module as soon as it is there: now, or at the end of its import."""
+    """Call ``then`` with a module once it is imported: now, or at the end of its import."""
     if name in sys.modules:
         then(sys.modules[name])
     else:

@@ -1,5 +1,6 @@
-"""Python processes that a launcher starts (`accelerate launch`): each joins the hunt as it starts, and the first that takes
-steps claims it. The report is left in the hunt's folder.
+"""Python processes that a launcher such as `accelerate launch` starts.
+
+Each joins the hunt as it starts, and the first that takes steps claims it. The report is left in the hunt's folder.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from pathlib import Path
 
 from gradlife.hunting.process.settings import Settings
 
-#: The environment variable with the settings of the hunt that a started Python joins.
+#: The environment variable with the settings of the hunt that a new Python process joins.
 VARIABLE = "GRADLIFE_LAUNCHED_HUNT"
 
-#: The file whose maker is hunted: it has the number of the process.
+#: The file with the ID of the hunted process, which is the one that created it.
 CLAIM = "claim"
 
-#: The module that each Python imports as it starts. The environment's own module of that name is imported, too.
+#: The module that each Python imports as it starts. It also imports the environment's own module of that name.
 SITECUSTOMIZE = """\
 import sys
 own = sys.modules.pop("sitecustomize")
@@ -37,13 +38,13 @@ if "-c" not in sys.orig_argv[:4] or {variable!r} in __import__("os").environ:  #
 
 
 def follow_children(settings: Settings) -> None:
-    """Let each Python that this process starts or becomes join the hunt from now on."""
+    """Make each Python that this process starts or becomes join the hunt."""
     follow_programs(settings.folder)
     os.environ[VARIABLE] = replace(settings, channel=-1, requests=-1, is_interactive=False).dump()
 
 
 def follow_programs(root: str) -> None:
-    """Have each Python that this process starts look whether there is a hunt to join. ``root``: the folder of the hunt."""
+    """Make each Python that this process starts look for a hunt to join. ``root``: the folder of the hunt."""
     folder = os.path.join(root, "site")
     if os.path.exists(folder):
         return
@@ -56,7 +57,7 @@ def follow_programs(root: str) -> None:
 
 
 def claim(folder: str) -> bool:
-    """Is this process the one that is hunted? The first that asks is."""
+    """Claim the hunt for this process if no other has; return whether this process is the hunted one."""
     path = os.path.join(folder, CLAIM)
     with suppress(OSError):
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -67,7 +68,7 @@ def claim(folder: str) -> bool:
 
 
 def is_claimed_by(folder: str) -> int | None:
-    """The process that is hunted; None before any is."""
+    """Return the ID of the hunted process; None while there is none."""
     with suppress(OSError, ValueError):
         return int(Path(folder, CLAIM).read_text(encoding="ascii"))
     return None

@@ -1,39 +1,38 @@
-"""Bytes that malloc has given out in each round. If they do not change, native code keeps nothing, and its objects
-need no count.
+"""Bytes that malloc gives out per round. If they do not change, native code keeps nothing: its objects need no count.
 
 A round is measured from after its first step: a snapshot uses up freed blocks that malloc had kept for reuse, and the
-first step gets new ones in their place.
+first step allocates others in their place.
 """
 
 from __future__ import annotations
 
 from gradlife import _heap
 
-#: Bytes a step, and at once, that no leak of torch's objects hides in for long: each of its objects has more than the one,
-#: and the other is what malloc keeps at hand more or less.
+#: Changes up to so many bytes per step, plus so many at once, are ignored. A leaked torch object is larger than the
+#: first, and malloc's own reserve varies by the second.
 LEAST_A_STEP = 16
 LEAST = 2048
 
-#: Rounds in a row that must change it: a program reads in code, and fills tables of its libraries, for the first time only.
+#: Rounds in a row that must change the bytes: a program loads code, and fills tables of its libraries, only once.
 ROUNDS = 2
 
 
 class Malloc:
-    """Bytes in use, without what the hunt takes for itself at its snapshots."""
+    """Bytes in use, without those that the hunt itself takes at its snapshots."""
 
     def __init__(self) -> None:
-        self._before: int | None = None  # the round, but for its first step
-        self._rounds = 0  # the last ones, each of which has changed it
+        self._before: int | None = None  # bytes at the beginning of the round
+        self._rounds = 0  # rounds in a row that changed the bytes
         self._begun = 0  # the step after which the round began
-        self.per_step: float | None = None  # more in the last round, but for its first step; None: malloc does not tell
+        self.per_step: float | None = None  # growth in the last round; None: malloc has no counters
 
     def begin_round(self, step: int) -> None:
-        """Count memory as the program's from here on, after so many steps."""
+        """Begin a round after this step."""
         self._before = _heap.malloc_bytes()
         self._begun = step
 
     def end_round(self, step: int) -> None:
-        """Measure after a round of steps, with garbage collected. Shrinking mappings may hide a growing heap."""
+        """Measure at the end of a round, after garbage collection. Shrinking mappings may hide a growing heap."""
         now, steps = _heap.malloc_bytes(), step - self._begun
         added = None if now is None or self._before is None else now - self._before
         self.per_step = added / steps if added is not None and steps > 0 else None
@@ -42,5 +41,5 @@ class Malloc:
 
     @property
     def keeps_changing(self) -> bool:
-        """Did the bytes change in every one of the last rounds? True if malloc has no counters."""
+        """Whether the bytes changed in each of the last rounds; True if malloc has no counters."""
         return self._rounds >= ROUNDS

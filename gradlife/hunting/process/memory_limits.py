@@ -1,4 +1,4 @@
-"""The memory that the program takes, its limits, and the moment for an interim report before it runs out."""
+"""The memory of the program, its limits, and the moment for an interim report before it runs out."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import os
 import resource
 from collections.abc import Iterator
 
-#: A program is asked again whenever it takes twice as much as the last time, above so many bytes.
+#: A report is due when memory has doubled since the last one, above so many bytes.
 LEAST_DOUBLED = 256 << 20
 
-#: Near the limit it is asked again whenever it takes so much more: what is killed there should not have been asked long ago.
+#: Near the limit, a report is due when memory has grown by this factor: the last one before a kill should be recent.
 MORE = 1.1
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Memory:
-    """Watches one process."""
+    """Watches the memory of one process."""
 
     def __init__(self, limit: int | None = None, share: float = 0.9) -> None:
         self.limit = limit or system_limit()
-        self._next = share  # of the limit, at which the next interim report is due
+        self._next = share  # share of the limit at which the next interim report is due
         self._last = 0
         self.resident = 0
-        self.peak = 0  # of the resident bytes seen
+        self.peak = 0  # most resident bytes seen
 
     def is_time(self, pid: int) -> bool:
-        """Is it time for an interim report?"""
+        """Whether an interim report is due."""
         resident, address_space = usage(pid)
         self.resident = resident or self.resident
         self.peak = max(self.peak, self.resident)
@@ -41,12 +41,12 @@ class Memory:
 
     @property
     def words(self) -> str:
-        """``7.9 of 8.0 GiB``."""
+        """Memory and limit, as ``7.9 of 8.0 GiB``."""
         return f"{self.resident / (1 << 30):.1f} of {self.limit / (1 << 30):.1f} GiB"
 
 
 def usage(pid: int) -> tuple[int, int]:
-    """Resident bytes and bytes of address space; zeros of a process that is gone."""
+    """Return the resident bytes and the bytes of address space; zeros if the process is gone."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             size, resident = file.read().split()[:2]
@@ -56,7 +56,7 @@ def usage(pid: int) -> tuple[int, int]:
 
 
 def peak_of(pid: int) -> int:
-    """The most bytes that were ever resident; 0 where the system does not say."""
+    """Return the peak of resident bytes; 0 if the system does not tell."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
             return next((int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM:")), 0)
@@ -65,23 +65,23 @@ def peak_of(pid: int) -> int:
 
 
 def address_limit() -> float:
-    """Return the limit of `ulimit -v`."""
+    """Return the limit of `ulimit -v` in bytes; infinity if there is none."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return float("inf") if soft == resource.RLIM_INFINITY else float(soft)
 
 
 def system_limit() -> int:
-    """Return the limit of the machine or of the control groups, whichever is less."""
+    """Return the limit of the machine or of the control groups, whichever is lower."""
     return min([total_memory(), *group_limits()])
 
 
 def total_memory() -> int:
-    """Bytes that the machine has."""
+    """Return the machine's memory in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * PAGE
 
 
 def group_limits(table: str = "/proc/self/cgroup", mount: str = "/sys/fs/cgroup") -> Iterator[int]:
-    """Limits of the control groups that this process is in, of both versions."""
+    """Yield the memory limits of this process's control groups, of versions 1 and 2."""
     try:
         with open(table, encoding="utf-8") as file:
             groups = [line.rstrip("\n").split(":", 2) for line in file]
@@ -95,7 +95,7 @@ def group_limits(table: str = "/proc/self/cgroup", mount: str = "/sys/fs/cgroup"
 
 
 def limits_up(top: str, path: str, name: str) -> Iterator[int]:
-    """The limits of a group and of all above it."""
+    """Yield the limits of a control group and of all its ancestors."""
     parts = [part for part in path.split("/") if part]
     for count in range(len(parts), -1, -1):
         try:

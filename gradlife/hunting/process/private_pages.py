@@ -1,4 +1,4 @@
-"""Memory that a forked process does not share with its parent any more, as Linux counts it."""
+"""Memory that a forked process no longer shares with its parent, as Linux counts it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-#: The bits of a page in /proc/PID/pagemap: it is in memory; no other process has it.
+#: Bits of a page in /proc/PID/pagemap: it is in memory; no other process has it.
 PRESENT, EXCLUSIVE = 1 << 63, 1 << 56
 
 
@@ -21,7 +21,7 @@ class PrivateMemory:
 
 
 def private_memory() -> PrivateMemory | None:
-    """Return the memory of this process; None where the system does not say."""
+    """Measure the memory of this process; None if the system does not tell."""
     found: dict[str, int] = {}
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]:
@@ -33,12 +33,12 @@ def private_memory() -> PrivateMemory | None:
 
 
 def page_of(address: int) -> int:
-    """The number of the page that an address lies in."""
+    """Return the number of the page that holds an address."""
     return address // os.sysconf("SC_PAGE_SIZE")
 
 
 def private_share(pid: int, pages: Iterable[int]) -> float | None:
-    """The share of pages, given by number, that a process has for itself; None where that cannot be read."""
+    """Return the share of pages in memory that only this process has; None if it cannot be read."""
     present = own = 0
     try:
         with open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:

@@ -1,4 +1,4 @@
-"""Which files are of installed packages: their functions may be a program's steps, too."""
+"""Files of installed packages, whose functions may be a program's steps, too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GRADLIFE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.
 
 @functools.cache
 def is_library(file: str) -> bool:
-    """Is it of an installed package other than torch and gradlife?"""
+    """Whether a file belongs to an installed package other than torch and gradlife."""
     path = os.path.abspath(file)
     if not file.endswith(".py") or path.startswith(GRADLIFE):
         return False

@@ -1,4 +1,4 @@
-"""The rank of this process in a run with several processes, from its launcher's environment, and the rank's folder."""
+"""The rank of this process in a distributed run, from its launcher's environment, and the rank's folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-#: Variables with the rank, the number of ranks, the rank on this machine, and the number of ranks on it.
+#: Variables with the rank, the world size, the local rank and the local world size.
 VARIABLES = (
     ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),  # torchrun, accelerate, DeepSpeed
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
@@ -21,16 +21,16 @@ VARIABLES = (
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_TASKS_PER_NODE"),  # set by srun
 )
 
-#: Seconds that a rank which has ended waits for the others by default: as long as NCCL waits for a collective.
+#: Default seconds that a finished rank waits for the others: as long as NCCL waits for a collective.
 PATIENCE = 600.0
 
-#: The files of a rank's folder beside its reports.
+#: The files in a rank's folder beside its reports.
 MEMBER, LOG, RESULT = "member.json", "log", "result.json"
 
 
 @dataclass(frozen=True)
 class Rank:
-    """One process of a run with several."""
+    """One process of a distributed run."""
 
     number: int
     world_size: int
@@ -39,12 +39,12 @@ class Rank:
 
     @property
     def folder(self) -> str:
-        """The name of its folder."""
+        """The name of the rank's folder."""
         return f"rank-{self.number:05d}"
 
 
 def rank_of(environ: Mapping[str, str], least: int = 2) -> Rank | None:
-    """The rank that the environment names; None where there are fewer than ``least``."""
+    """Return the rank from the environment; None without one, or in a world smaller than ``least``."""
     for rank, size, local, local_size in VARIABLES:
         number, world = whole(environ.get(rank)), whole(environ.get(size))
         if number is not None and world is not None and number < world:
@@ -54,40 +54,40 @@ def rank_of(environ: Mapping[str, str], least: int = 2) -> Rank | None:
 
 
 def whole(text: str | None) -> int | None:
-    """A number as launchers write it, ``4(x2)`` of SLURM's among them."""
+    """Parse a number as launchers write it, such as ``4(x2)`` from SLURM; None if it is no number."""
     digits = (text or "").partition("(")[0]
     return int(digits) if digits.isdecimal() and digits.isascii() else None
 
 
 @dataclass(frozen=True)
 class Member:
-    """The process of a rank: its host, its number and its start time."""
+    """The process of a rank: its host, process ID and start time."""
 
     rank: int
     world_size: int
     local: int
     host: str
     pid: int
-    started: str  # when the process began, as the system tells it: another may get its number later
+    started: str  # start time as the system tells it: process IDs are reused
 
     @property
     def is_alive(self) -> bool:
-        """Is its process there? Of another machine that is unknown, and counts as yes."""
+        """Whether the process is alive. On another machine that is unknown, and counts as alive."""
         return self.host != socket.gethostname() or is_running(self.pid, self.started)
 
 
 def join_launched(folder: str, rank: Rank) -> str | None:
-    """Join as a rank that a launcher started; None where the rank has a process already, and this is a child of it."""
+    """Join as a rank that a launcher started; None if the rank's process is alive, and this one is its child."""
     own = os.path.join(folder, rank.folder)
     with suppress(OSError, ValueError, TypeError):
         if Member(**json.loads(Path(own, MEMBER).read_text(encoding="utf-8"))).is_alive:
             return None
-    shutil.rmtree(own, ignore_errors=True)  # of one that the launcher started anew
+    shutil.rmtree(own, ignore_errors=True)  # from before the launcher restarted the rank
     return join_run(folder, rank)
 
 
 def join_run(folder: str, rank: Rank) -> str:
-    """Make the folder of a rank, write its process into it, and return the folder's path."""
+    """Make the folder of a rank, record this process in it, and return the folder's path."""
     path = os.path.join(folder, rank.folder)
     os.makedirs(path, mode=0o700, exist_ok=True)
     pid = os.getpid()
@@ -97,7 +97,7 @@ def join_run(folder: str, rank: Rank) -> str:
 
 
 def is_running(pid: int, started: str) -> bool:
-    """Is the process with this start time still running, and no zombie?"""
+    """Whether the process with this start time is running and no zombie."""
     if not sys.platform.startswith("linux"):
         with suppress(ProcessLookupError):
             os.kill(pid, 0)
@@ -124,6 +124,6 @@ def write_whole(path: str, text: str) -> None:
 
 
 def add_line(folder: str, line: str) -> None:
-    """Adds a line to the log of a rank; a full disk costs the line."""
+    """Add a line to the log of a rank; on a full disk the line is lost."""
     with suppress(OSError), open(os.path.join(folder, LOG), "a", encoding="ascii") as file:
         file.write(f"{line}\n")

@@ -1,4 +1,4 @@
-"""The settings of a hunt, passed from the command to the process that it runs in."""
+"""The settings of a hunt, passed from the command to the process in which it runs."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from dataclasses import asdict, dataclass, replace
 
 @dataclass(frozen=True)
 class Settings:
-    """The words of the command line."""
+    """The options of the command line."""
 
     target: str
     arguments: tuple[str, ...] = ()
-    steps: int | None = None  # counted steps, the warm-up's among them
+    steps: int | None = None  # counted steps, including the warm-up
     step_on: str = ""  # module:function
-    lines: bool = False  # where objects are created is recorded from the first counted step on
-    is_interactive: bool = False  # a session at the first leak
+    lines: bool = False  # record where objects are created from the first counted step on
+    is_interactive: bool = False  # open a session at the first leak
     memory_limit: int | None = None  # bytes; None: the system's
-    cut: str = ""  # a reference that is cut after each step, to prove that it is the cause
-    trial: str = ""  # a folder: seeds are fixed, sources in it run in the place of files, losses are written into it
-    folder: str = ""  # where reports are left
-    channel: int = -1  # a descriptor: a line for each report that was left
-    requests: int = -1  # a descriptor: a byte for each report that is asked for
+    cut: str = ""  # a reference to cut after each step, to prove that it is the cause
+    trial: str = ""  # a folder: fixed seeds, sources that replace files, and where losses are written
+    folder: str = ""  # where reports are written
+    channel: int = -1  # file descriptor: a line for each report written
+    requests: int = -1  # file descriptor: a byte for each report requested
     in_step: bool = False  # one of several ranks, which take snapshots after the same steps
 
     def for_rank(self, folder: str, memory: int) -> Settings:
-        """The settings of one rank, with its folder. ``memory``: its share of this machine's, in bytes."""
+        """Return the settings of one rank, with its folder. ``memory``: its share of the machine's, in bytes."""
         return replace(self, folder=folder, in_step=True, memory_limit=self.memory_limit or memory)
 
     def dump(self) -> str:
-        """Return the settings as text."""
+        """Encode the settings as text."""
         return json.dumps(asdict(self))
 
 
 def load_settings(text: str) -> Settings:
-    """Read settings from text."""
+    """Decode settings."""
     words = json.loads(text)
     return Settings(**{**words, "arguments": tuple(words["arguments"])})

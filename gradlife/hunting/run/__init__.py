@@ -1,1 +1,1 @@
-"""Running a hunt: in this process, in a child, watched by its parent, proven by cutting a reference."""
+"""Running a hunt: in this process, or in a child that its parent watches; proofs by patch or by cutting a reference."""

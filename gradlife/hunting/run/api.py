@@ -16,9 +16,9 @@ from gradlife.model.hunt import HuntReport
 
 
 def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool = False) -> HuntReport:
-    """Calls ``step`` again and again, with the step's number if it takes one, and tells what grows.
+    """Call ``step`` repeatedly, with the step number if it takes one, and report what grows.
 
-    Where something grows, the last rounds record where it is created; with ``lines`` every round does.
+    If something grows, the last rounds record where its objects are created; with ``lines`` every round does.
     """
     return hunt_stepper(Stepper(step), getattr(step, "__qualname__", "a callable"), steps, lines)
 
@@ -26,7 +26,7 @@ def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool =
 def hunt_stepper(
     stepper: Stepper, target: str, steps: int | None, lines: bool = False, schedule: Schedule | None = None
 ) -> HuntReport:
-    """Prepares, steps, judges, cleans up."""
+    """Run setup, the hunted steps and teardown; return the report."""
     under_way = Hunt(schedule or schedule_for(steps, is_endless=True), has_lines=lines)
     counter = Counter(under_way)
     state = stepper.setup() if stepper.setup is not None else None

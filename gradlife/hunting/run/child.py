@@ -1,4 +1,4 @@
-"""The process that the program runs in: hunts while it runs, and leaves reports for the process that watches it."""
+"""The process that runs the program: hunts in it, and writes reports for the process that watches."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ from gradlife.hunting.workers.install import hunt_in_workers
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport, HuntVerdict
 
-#: What a report's file is called, by the moment at which it was left.
+#: File names of reports, by the moment at which they are written.
 ANSWER, INTERIM, END = "answer", "interim", "end"
 
-#: What is done with a hunt that knows enough, and a way to its report: more steps may be wanted.
+#: Called when a hunt knows enough, with a function that makes its report; yields how many more steps it wants.
 Afterwards = Callable[[Hunt, Callable[[], HuntReport]], Iterator[int]]
 
 
 class Child:
-    """One hunt in this process."""
+    """The hunt in the process that runs the program."""
 
     def __init__(self, settings: Settings, afterwards: Afterwards | None = None) -> None:
         self._settings = settings
@@ -82,20 +82,20 @@ class Child:
         self._is_script = True
         self._lock = threading.RLock()
         self._returns: Returns | None = None
-        self._is_copy = False  # of the process, which the program has forked
-        self._is_launcher = False  # another process may be the one that takes steps
-        self._is_launched = False  # as one of those
+        self._is_copy = False  # a fork of the hunted process
+        self._is_launcher = False  # another process may take the steps
+        self._is_launched = False  # this process was started by a launcher
         self._sampling: Sampling | None = None
-        self._is_sampled = False  # the steps were found by sampling: something better to step by may come
-        self._confirmations = 0  # steps since a leak was found by such steps
-        self._earlier: HuntReport | None = None  # what such steps showed before others took their place
-        self._step_seconds: float | None = None  # where time is the step
+        self._is_sampled = False  # steps were found by sampling; better ones may replace them
+        self._confirmations = 0  # sampled steps since a leak was found
+        self._earlier: HuntReport | None = None  # the answer from sampled steps that were replaced
+        self._step_seconds: float | None = None  # length of a step where steps are time intervals
         self.counter: Counter | None = None
 
     # --- targets ---
 
     def run(self) -> int:
-        """Runs the target to its end; the status of the process."""
+        """Run the target to its end; return the exit status."""
         target = parse(self._settings.target, self._settings.arguments)
         self._begin_trial()
         InterimReport(self, self._settings.requests).start()
@@ -105,7 +105,7 @@ class Child:
         return ended.status
 
     def join(self) -> None:
-        """Waits for steps in a process that a launcher started. A rank is hunted whether others take steps or not."""
+        """Wait for steps in a process that a launcher started. A rank is hunted in even if no step comes."""
         self._is_launcher = self._is_launched = not self._settings.in_step
         memory = Memory(self._settings.memory_limit) if self._settings.in_step else None
         self._begin_trial()
@@ -170,7 +170,8 @@ class Child:
     def _sample(self, sampling: Sampling, program: Program) -> CodeType:
         """Look for steps by sampling, and return the code to run.
 
-        A launcher waits for the processes that it starts: time is no step there. Ranks must not find different steps.
+        A launcher waits for the processes that it starts, so time is no step there. Ranks do not sample: they must not
+        find different steps.
         """
         if self._settings.in_step:
             return program.code
@@ -186,7 +187,7 @@ class Child:
     # --- copies of this process ---
 
     def _stay_alone(self) -> None:
-        """Keep processes that the program starts out of the hunt, and let `os._exit` still leave a report."""
+        """Keep processes that the program starts out of the hunt, and make `os._exit` leave a report."""
         for descriptor in (self._settings.channel, self._settings.requests):
             if descriptor >= 0:
                 os.set_inheritable(descriptor, False)
@@ -201,7 +202,7 @@ class Child:
         os._exit = leave_and_exit
 
     def _become_copy(self) -> None:
-        """No step counts any more. A copy that the hunt made itself to work in takes none."""
+        """Stop counting steps in a fork of the hunted process. A fork made by the hunt itself takes none anyway."""
         self._is_copy = True
         if self._returns is not None:
             self._returns.stop()
@@ -211,7 +212,7 @@ class Child:
             self.counter.left = -1
 
     def _leave_to_worker(self) -> None:
-        """In a copy that becomes a worker with a hunt of its own: nothing of this one goes on. Its locks may be held for ever."""
+        """End this hunt in a forked worker, which gets a hunt of its own. Locks of this hunt may be held for ever."""
         self._lock = threading.RLock()
         self._hunt.close()
         if self.counter is not None:
@@ -223,7 +224,7 @@ class Child:
         with self._lock:
             if (self._answered is not None and not self._may_begin_anew) or self._is_copy:  # the hunt is over
                 return lambda: True
-            if self._is_launcher and not claim(self._settings.folder):  # it is in another process
+            if self._is_launcher and not claim(self._settings.folder):  # another process is hunted in
                 self._is_copy = True
                 return lambda: True
             if self.counter is not None:
@@ -236,11 +237,11 @@ class Child:
 
     @property
     def _may_begin_anew(self) -> bool:
-        """Was the answer found by sampled steps, and not confirmed yet?"""
+        """Whether the answer came from sampled steps and is not confirmed yet."""
         return self._is_sampled and not self._is_final
 
     def _begin_sampled(self, stepped_by: str, *, is_time: bool = False) -> Callable[[], bool]:
-        """Count steps that were found by sampling. They give way to better ones until a leak is confirmed."""
+        """Count steps that were found by sampling. Better ones may replace them until a leak is confirmed."""
         with self._lock:
             if self._stepped_by and not self._is_sampled:
                 return lambda: True
@@ -261,16 +262,16 @@ class Child:
         return step_and_confirm
 
     def _confirm(self) -> None:
-        """A leak stands once as many steps again were taken, and nothing better to step by has come."""
+        """Make a leak final after as many steps again, unless better steps have been found by then."""
         self._confirmations += 1
         if self._answered is not None and self._confirmations >= self._hunt.steps:
             self._is_final = True
             write_report(self._answered, self._settings, ANSWER)
 
     def _go_on(self, stepped_by: str) -> Callable[[], bool]:
-        """Another optimizer follows on the one that was counted: its steps are steps of the same hunt.
+        """Continue the same hunt with the steps of another optimizer.
 
-        What grew up to the first time is reported then, for the other's steps may not show it.
+        The first time, growth so far is reported: the other optimizer's steps may not show it.
         """
         if self._step is None:
             return self._begin_again(stepped_by)
@@ -301,7 +302,7 @@ class Child:
         add_line(self._settings.folder, f"snapshot {steps} {began:.6f} {ended:.6f}")
 
     def begin(self, stepped_by: str) -> Callable[[], bool]:
-        """Count steps from here on."""
+        """Start counting steps; return the function to call at each step."""
         self._stepped_by = stepped_by
         counter = self.counter = Counter(self._hunt, self._lock)
         counter.on_done = self._answer
@@ -328,7 +329,7 @@ class Child:
             self._end_program()
 
     def _end_program(self) -> None:
-        """So many steps were asked for. A server catches what its handlers raise, and threads end alone."""
+        """End the program after the requested steps; sampled ones without an exception, which a server would catch."""
         if not self._is_sampled:
             raise EnoughSteps
         sys.stdout.flush()
@@ -337,11 +338,11 @@ class Child:
     # --- reports ---
 
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
-        """Writes a report of what is known by now, and tells the process that watches."""
+        """Write a report of what is known, and notify the watching process."""
         if self._is_copy or not self._is_mine():
             return
         with self._lock:
-            if moment == INTERIM and self._has_ended:  # asked for before the end, and too late
+            if moment == INTERIM and self._has_ended:  # requested before the end, but too late
                 return
             self._has_ended = self._has_ended or moment == END
             if self._settings.in_step:
@@ -352,13 +353,13 @@ class Child:
             write_report(report, self._settings, moment)
 
     def end_by_signal(self, number: int) -> None:
-        """A signal is about to end the program: leave word, where no other process watches this one."""
+        """Record the signal that is about to end the program, if no other process watches this one."""
         if self._settings.in_step and self._settings.channel < 0 and not self._is_copy:
             found = {"end": "killed", "status": 128 + number, "trouble": f"killed by signal {number}"}
             write_whole(os.path.join(self._settings.folder, RESULT), json.dumps(found))
 
     def _is_mine(self) -> bool:
-        """Is the report this process's to leave? Of a launcher's processes it is that of the one that took steps."""
+        """Whether this process writes the report. Of a launcher's processes, the one that took steps does."""
         owner = is_claimed_by(self._settings.folder) if self._is_launcher else None
         return not self._is_launched if owner is None else owner == os.getpid()
 
@@ -378,7 +379,7 @@ class Child:
         with self._lock:
             if self._answered is None:
                 report = safely(self._hunt, about)
-            else:  # the hunt was over, and knows no more by now
+            else:  # the hunt has its answer
                 report = replace(self._answered, script_status=status, trouble=trouble)
                 is_open = report.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC) and not self._is_final
                 report = with_late_growth(self._hunt, report, about.memory_limit) if is_open else report
@@ -389,7 +390,7 @@ class Child:
 
 
 def cutting(cut: str, step: Callable[[], bool]) -> Callable[[], bool]:
-    """A step after which a reference is cut."""
+    """Return a step function that first cuts a reference."""
     from gradlife.hunting.findings.reference_cuts import load_cut
     from gradlife.hunting.run.reference_cutter import Cutter
 
@@ -403,19 +404,19 @@ def cutting(cut: str, step: Callable[[], bool]) -> Callable[[], bool]:
 
 
 def trouble_of(error: BaseException | None, steps: int) -> str:
-    """Return the error that ended the program, on one line."""
+    """Describe the error that ended the program, on one line; empty if there is none."""
     return "" if error is None else f"the program ended with {type(error).__name__} after {steps} counted steps"
 
 
 def with_limit(report: HuntReport, limit: int | None) -> HuntReport:
-    """The report with the memory limit in bytes, where a finding would reach it. ``limit``: the one that was asked for."""
+    """Add the memory limit in bytes to the report if a finding would reach it. ``limit``: the requested limit."""
     if all(one.steps_to_limit is None for one in report.findings):
         return report
     return replace(report, settings={**report.settings, "memory_limit": str(limit or system_limit())})
 
 
 def with_steps_named(report: HuntReport, earlier: HuntReport | None, seconds: float | None) -> HuntReport:
-    """The report with how its steps were found and how to choose others; the earlier one, by other steps, if it tells more."""
+    """Add how the steps were found and how to choose others. An inconclusive report is replaced by the earlier one."""
     if report.verdict is HuntVerdict.INCONCLUSIVE and earlier is not None:
         return replace(earlier, script_status=report.script_status, trouble=report.trouble)
     if not report.stepped_by:
@@ -426,7 +427,7 @@ def with_steps_named(report: HuntReport, earlier: HuntReport | None, seconds: fl
 
 
 def with_failure(report: HuntReport, error: BaseException) -> HuntReport:
-    """The report with what the failed step still holds."""
+    """Add what the failed step still holds to the report."""
     try:
         from gradlife.hunting.findings.failed_program import describe_failure
 
@@ -437,17 +438,17 @@ def with_failure(report: HuntReport, error: BaseException) -> HuntReport:
 
 
 def with_owners(report: HuntReport) -> HuntReport:
-    """Before growth is known: who has most of what there is."""
+    """Add the largest owners of memory to the report, before growth is known."""
     try:
         from gradlife.hunting.findings.failed_program import owners_now
 
         return replace(report, explained=(*owners_now(), *report.explained))
-    except Exception:  # memory may be short: there is the rest
+    except Exception:  # memory may be short: report the rest
         return report
 
 
 def safely(hunt: Hunt, about: About) -> HuntReport:
-    """The report; an error of the hunt's own is shown in it, for the program must go on."""
+    """Return the report. An error of gradlife's own becomes its trouble, so that the program goes on."""
     try:
         return report_of(hunt, about)
     except Exception as error:
@@ -457,7 +458,7 @@ def safely(hunt: Hunt, about: About) -> HuntReport:
 
 
 def guarded(run: Callable[[], None]) -> Ended:
-    """A part of the program to its end, its errors printed as Python prints them; the command's own are raised."""
+    """Run a part of the program, and print its errors as Python does. Usage errors are raised."""
     try:
         run()
     except EnoughSteps:
@@ -473,7 +474,7 @@ def guarded(run: Callable[[], None]) -> Ended:
 
 
 def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
-    """Leaves a report whole or not at all. OutputError: the disk is full, or files may not be so large."""
+    """Write a report whole or not at all. Raises OutputError if the disk is full or the file would be too large."""
     path = os.path.join(settings.folder, moment)
     try:
         with open(f"{path}.partial", "w", encoding="utf-8") as file:
@@ -486,7 +487,7 @@ def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
 
 
 def start(kind: Callable[[Settings], Child]) -> int:
-    """Hunt, and return the exit status of the process. Usage errors are one line, as in the command."""
+    """Hunt, and return the exit status of the process. A usage error is printed on one line, as in the command."""
     settings = load_settings(sys.argv.pop())
     try:
         return kind(settings).run()

@@ -1,4 +1,4 @@
-"""Times as people write them: ``10 min``."""
+"""Durations as people write them: ``10 min``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNITS = {
 
 
 def seconds_of(words: str | float) -> float:
-    """``90``, ``90s``, ``10 min`` or ``2 hours`` in seconds; UsageError for anything else."""
+    """Return a duration such as ``90``, ``90s``, ``10 min`` or ``2 hours`` in seconds; UsageError for anything else."""
     if not isinstance(words, str):
         if not words > 0:
             raise UsageError(f"{words!r} is no time", "every='10 min'")

@@ -1,4 +1,4 @@
-"""Findings as lines of JSON, each written once: a state file remembers what was written, also by a run before."""
+"""A log of findings as JSON lines, each written once. A state file remembers them across runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.hunt_codec import encode_finding, no_text
 from gradlife.output import reason
 
-#: What the state file is.
+#: The format name in a state file.
 FORMAT = "gradlife.watch/1"
 
 
 class FindingsLog:
-    """Where findings go that are sure by now. Raises UsageError where a file can't be used."""
+    """Writes new findings to a file. Raises UsageError if a file cannot be used."""
 
     def __init__(self, path: str | None = None, state: str | None = None) -> None:
         self.path = path
@@ -29,14 +29,14 @@ class FindingsLog:
             append(path, "")
 
     def take(self, report: HuntReport) -> tuple[Finding, ...]:
-        """The findings that were never told before; they are written, and remembered."""
+        """Return the findings that were not reported before; write and remember them."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         fresh = tuple(one for one in report.findings if one.fingerprint not in self._told)
         for one in report.findings:
             told = self._told.setdefault(one.fingerprint, {"code": one.code, "title": one.title, "first": now})
             told["last"] = now
         if self._state is not None:
-            with suppress(OSError):  # a full disk costs the memory of it, not the program
+            with suppress(OSError):  # on a full disk the state is lost, and the program goes on
                 write_whole(self._state, json.dumps({"format": FORMAT, "findings": self._told}, indent=1) + "\n")
         if self.path is not None and fresh:
             with suppress(UsageError):
@@ -45,14 +45,14 @@ class FindingsLog:
 
 
 def line_of(finding: Finding, report: HuntReport, now: str) -> str:
-    """A finding as one line of JSON: when and where, then the fields that it has in a report."""
+    """Format a finding as one line of JSON: time, target and steps, then its fields as in a report."""
     steps = sum(one.steps for one in report.rounds) + report.warmup_steps
     head = {"time": now, "target": report.target, "step": report.stepped_by, "steps": steps}
     return json.dumps({**head, **encode_finding(finding, no_text)}, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def append(path: str, text: str) -> None:
-    """Add lines to a file, whole or not at all where the disk has room; UsageError where it can't be written."""
+    """Append text to a file in one write; UsageError if it cannot be written."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -64,7 +64,7 @@ def append(path: str, text: str) -> None:
 
 
 def read_state(path: str) -> dict[str, dict[str, Any]]:
-    """What a run before has told; nothing where there was none. UsageError where the file is another one."""
+    """Return the findings that earlier runs reported; empty if there is no file. UsageError if it is no state file."""
     try:
         with open(path, encoding="utf-8") as file:
             document = json.load(file)

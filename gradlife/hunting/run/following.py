@@ -1,7 +1,7 @@
-"""Watching a process for days: a hunt that goes on after its first answer, in rounds that grow longer by themselves.
+"""Watching a process for days: a hunt that goes on after its first answer, in rounds that grow longer.
 
-The first rounds are those of every hunt. Each later one takes at least the time that was asked for, then a share of all
-steps so far, a day at most. The hunt looks again after each and reports what grows. In between it only measures what is alive.
+The first rounds are those of every hunt. Each later round takes at least the requested time, then a share of all steps
+so far, and at most a day. The hunt reports what grows after each round; in between it only measures what is alive.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 from gradlife.model.hunt import HuntReport, PerStep
 from gradlife.model.watching.look import Look, Owner
 
-#: The name of the thread that watches.
+#: The name of the watching thread.
 THREAD = "gradlife"
 
-#: Seconds that leaving a watched block waits for the last report, and for the thread to take back what it changed.
+#: Seconds that leaving a watched block waits for the last report and for the thread to undo its changes.
 PATIENCE = 60.0
 
 
 class Follow:
-    """One process that is watched from inside. `run` returns the last report, when it is stopped."""
+    """Watches this process from inside. `run` returns the last report once it is stopped."""
 
     def __init__(
         self,
@@ -38,14 +38,14 @@ class Follow:
         on_look: Callable[[Look], object] = lambda look: None,
     ) -> None:
         self._hunt = hunt
-        self._every = every  # seconds between two measurements, and of the shortest round
+        self._every = every  # seconds between two measurements, and least seconds of a later round
         self._on_report = on_report
         self._on_look = on_look
-        self._reported = 0  # snapshots of the last report
-        self._measured = -every  # when it was measured last
+        self._reported = 0  # number of snapshots at the last report
+        self._measured = -every  # time of the last measurement
 
     def run(self, heard: Callable[[Progress], object] = lambda progress: None) -> HuntReport:
-        """Watch until the time of the hunt is up, or `stop` is called. What a callback raises ends it."""
+        """Watch until the hunt's time is up or `stop` is called. An exception in a callback ends it."""
 
         def attend(progress: Progress) -> None:
             heard(progress)
@@ -55,11 +55,11 @@ class Follow:
         return self._hunt.run(attend)
 
     def stop(self) -> None:
-        """End it soon."""
+        """Make `run` return soon."""
         self._hunt.stop()
 
     def _report(self, progress: Progress) -> None:
-        """Judge again after each round."""
+        """Report after each new snapshot, once the first rounds are over."""
         if progress.looks == self._reported:
             return
         report = self._hunt.report_now()
@@ -68,18 +68,18 @@ class Follow:
             self._on_report(report)
 
     def _measure(self, progress: Progress) -> None:
-        """Tell what is alive, as often as was asked for."""
+        """Measure what is alive, once per interval."""
         if progress.seconds - self._measured >= self._every:
             self._measured = progress.seconds
             self._on_look(self._hunt.undisturbed(lambda: look_now(progress.steps)))
 
 
 def look_now(steps: int) -> Look:
-    """What is alive now, read in a copy of the process."""
+    """Measure what is alive, in a forked copy of the process."""
     snapshot = take_snapshot(steps, with_labels=True, collect=Collect.NOTHING)
 
     def read() -> tuple[PerStep, tuple[Owner, ...]]:
-        from gradlife.hunting.findings.failed_program import largest_owners  # in the copy alone
+        from gradlife.hunting.findings.failed_program import largest_owners  # only in the copy
 
         return snapshot.totals, tuple(largest_owners(snapshot.graph))
 
@@ -88,14 +88,14 @@ def look_now(steps: int) -> Look:
 
 
 class Watcher:
-    """A block in whose time a thread watches the process: ``with gradlife.watch(every="10 min"):``."""
+    """A block during which a thread watches the process: ``with gradlife.watch(every="10 min"):``."""
 
     def __init__(self, follow: Callable[[], Follow]) -> None:
         self._make = follow
         self._follow: Follow | None = None
         self._thread: threading.Thread | None = None
-        self.report: HuntReport | None = None  # the last one, at the end
-        self.trouble = ""  # why the watching ended before the block
+        self.report: HuntReport | None = None  # the last report, set at the end
+        self.trouble = ""  # why watching ended before the block did
         self._is_left = False
 
     def __enter__(self) -> Watcher:
@@ -113,7 +113,7 @@ class Watcher:
             self._thread.join(PATIENCE)
 
     def _watch(self, follow: Follow) -> None:
-        """Whatever fails here, the program runs."""
+        """Run the watching thread. No error here stops the program."""
         try:
             self.report = follow.run()
             self.trouble = self.report.trouble

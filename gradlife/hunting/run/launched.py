@@ -21,7 +21,7 @@ from gradlife.hunting.steps.targets import MODULE_MARK
 
 
 def join_hunt() -> None:
-    """Called in a Python that a launcher started, before its program. Whatever fails, the program runs."""
+    """Join a hunt before the program of a launched Python process runs. No error here stops the program."""
     text = os.environ.get(VARIABLE)
     with suppress(Exception):
         if text is None:
@@ -39,7 +39,7 @@ def join_hunt() -> None:
 
 
 def target_of(words: list[str]) -> str:
-    """The script or module that the command line of a Python names; empty where it names none."""
+    """Return the script or module in the command line of a Python process; empty if there is none."""
     rest = iter(words[1:])
     for word in rest:
         if word == "-m":
@@ -54,7 +54,7 @@ def target_of(words: list[str]) -> str:
 
 
 def listen(settings: Settings) -> None:
-    """Waits for steps in this process, and leaves a report at its end."""
+    """Wait for steps in this process, and leave a report at its end."""
     child = Child(settings)
     child.join()
     failed: list[BaseException] = []
@@ -63,7 +63,7 @@ def listen(settings: Settings) -> None:
     def heard(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
         if isinstance(error, EnoughSteps):
             sys.stdout.flush()
-            os._exit(0)  # which leaves the report
+            os._exit(0)  # this also leaves the report
         failed.append(error)
         return plain(kind, error, trace)
 

@@ -1,7 +1,7 @@
-"""`gradlife.on_oom(path)`: a report of who has the memory, written before the process dies of having none.
+"""`gradlife.on_oom(path)`: a report of who holds the memory, written before the process dies of running out.
 
-It is written where memory ran out in Python (an exception that nobody caught), where the allocator of a device fails, and
-where little is left of the limit: the kernel kills without a word. Everything is read in forked copies.
+It is written after an uncaught out-of-memory exception, when a device's allocator fails, and near the memory limit,
+since the kernel kills without warning. Everything is read in forked copies.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from gradlife.model.hunt import Explained
 from gradlife.model.watching.look import Owner
 from gradlife.model.watching.out_of_memory import Growth, OutOfMemory
 
-#: Seconds between two looks at the process's own memory.
+#: Seconds between two readings of the process's memory.
 INTERVAL = 0.5
 
-#: Once it was near the limit it is reported again when so much more is taken.
+#: Near the limit, the next report is due when memory use has grown by this factor.
 MORE = 1.03
 
-#: Types that are shown, those that grew most.
+#: Most types shown, largest growth first.
 MOST = 12
 
-#: The observer of PyTorch's allocator on CUDA devices, where this build has one.
+#: The out-of-memory observer of PyTorch's CUDA allocator, if this build has one.
 OBSERVE = "_cuda_attach_out_of_memory_observer"
 
 
 class OnOom:
-    """Waits for the end of memory. `close` ends that."""
+    """Writes a report when memory runs out, until `close` is called."""
 
     def __init__(self, path: str, at: float, limit: int | None) -> None:
         rank = rank_of(os.environ)
         self.rank = rank.number if rank is not None else None
         self.path = path if rank is None else f"{path}.{rank.folder}"
         self._limit = limit or system_limit()
-        self._next = at  # of the limit: the share at which it is reported
+        self._next = at  # share of the limit at which the next report is due
         self._reserve = Reserve()
         self._start = take_snapshot(0)
         self._lock = threading.Lock()
@@ -59,7 +59,7 @@ class OnOom:
         threading.Thread(target=self._watch, name="gradlife", daemon=True).start()
 
     def close(self) -> None:
-        """Report nothing any more."""
+        """Stop reporting."""
         self._closed.set()
         for undo in self._undo:
             undo()
@@ -73,7 +73,7 @@ class OnOom:
         self._failed(arguments.exc_value)
 
     def _failed(self, error: BaseException | None) -> None:
-        """An exception that nobody caught."""
+        """Report an uncaught exception if memory ran out."""
         self._reserve.release()
         from gradlife.hunting.findings.failed_program import is_out_of_memory
 
@@ -81,7 +81,7 @@ class OnOom:
             self._write(f"{type(error).__name__}: {error}".rstrip(": "), error)
 
     def _observe(self, torch: Any) -> None:
-        """Hear of failures of the device's allocator before the program does, which may catch them."""
+        """Report failures of the CUDA allocator before the program can catch them."""
         attach = getattr(getattr(torch, "_C", None), OBSERVE, None)
         if attach is not None:
             attach(self._device_failed)
@@ -102,7 +102,7 @@ class OnOom:
     # --- the report ---
 
     def _write(self, cause: str, error: BaseException | None = None) -> None:
-        """Leave the report, the last one in the place of the one before. What fails here must not hide what has failed."""
+        """Write the report over the previous one. An error here must not hide the program's."""
         if os.getpid() != self._pid or not self._lock.acquire(blocking=False):
             return
         try:
@@ -132,7 +132,7 @@ class OnOom:
 
 
 def held_by(error: BaseException | None) -> tuple[Explained, ...]:
-    """What the frames of the error hold."""
+    """Describe what the frames of the error hold."""
     if error is None:
         return ()
     from gradlife.hunting.findings.failed_program import describe_failure
@@ -141,7 +141,7 @@ def held_by(error: BaseException | None) -> tuple[Explained, ...]:
 
 
 def read(start: StepSnapshot, now: StepSnapshot) -> tuple[tuple[Owner, ...], dict[str, int], tuple[Growth, ...]]:
-    """The largest owners, live bytes by device, and what grew; in a copy of the process."""
+    """Return the largest owners, live bytes by device, and what grew. Runs in a forked copy."""
     from gradlife.heap.snapshot import Snapshot
     from gradlife.hunting.findings.failed_program import largest_owners
 
@@ -149,7 +149,7 @@ def read(start: StepSnapshot, now: StepSnapshot) -> tuple[tuple[Owner, ...], dic
 
 
 def grown(start: _heap.Graph, now: _heap.Graph) -> tuple[Growth, ...]:
-    """The types of which there are more bytes than before, the largest growth first."""
+    """Return the types that take more bytes than before, largest growth first."""
     before = {(name, kind): (count, nbytes) for name, kind, count, nbytes in start.census()}
     found = []
     for name, kind, count, nbytes in now.census():
@@ -160,7 +160,7 @@ def grown(start: _heap.Graph, now: _heap.Graph) -> tuple[Growth, ...]:
 
 
 def hooked(module: Any, first: Callable[..., None]) -> Callable[[], None]:
-    """Have the module's `excepthook` call a function first; returns what takes it back."""
+    """Make the module's `excepthook` call ``first`` before the original; return a function that undoes this."""
     plain = module.excepthook
 
     def excepthook(*arguments: Any) -> Any:
@@ -176,12 +176,13 @@ def hooked(module: Any, first: Callable[..., None]) -> Callable[[], None]:
 
 
 def on_oom(path: str | os.PathLike[str], *, at: float = 0.9, limit: int | None = None) -> OnOom:
-    """Write to ``path`` who has the memory when it runs out, and what grew most since this call.
+    """Write a report to ``path`` when memory runs out: who holds it, and what grew most since this call.
 
-    That is: an uncaught MemoryError or out-of-memory error of PyTorch's, a failure of the CUDA allocator even if the program
-    catches it, and the moment when the share ``at`` of ``limit`` (bytes; without one, that of the machine, the control group or
-    `ulimit -v`) is taken. The file is JSON (``gradlife.oom/1``); a rank adds its number to the name. Costs one snapshot now, a
-    sleeping thread, and with `ulimit -v` 256 MB of address space. Raises UsageError where the file can't be written.
+    It is written after an uncaught MemoryError or out-of-memory error of PyTorch, when a CUDA allocation fails (even if
+    the program catches the error), and when the share ``at`` of ``limit`` is used. ``limit`` is in bytes; by default it
+    is that of the machine, the control group or `ulimit -v`. The file is JSON (``gradlife.oom/1``); a rank adds its
+    number to the name. Costs one snapshot now, a sleeping thread, and with `ulimit -v` 256 MB of address space. Raises
+    UsageError if the file cannot be written.
     """
     if not 0 < at <= 1:
         raise UsageError(f"{at!r} is no share of the memory limit", "on_oom(path, at=0.9)")

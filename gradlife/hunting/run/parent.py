@@ -1,4 +1,4 @@
-"""The process that watches: starts the program in a child, watches its memory, and has the last word if it is killed."""
+"""The watching process: starts the program in a child, watches its memory, and reports if the child is killed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import HuntReport
 
-#: Seconds between two looks at the child's memory.
+#: Seconds between two readings of the child's memory.
 INTERVAL = 0.1
 
-#: Signals that are meant for the program. A terminal sends its own to the child as well.
+#: Signals passed on to the program. A terminal sends its own to the child as well.
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 START = "import sys; from gradlife.{} import main; sys.exit(main())"
@@ -31,15 +31,15 @@ START = "import sys; from gradlife.{} import main; sys.exit(main())"
 
 @dataclass(frozen=True)
 class Result:
-    """The exit of the program, and the last report that it left."""
+    """The exit status of the program, and the last report that it left."""
 
-    status: int  # as a shell tells it: 128 and the number of the signal that killed it
+    status: int  # as in a shell: 128 plus the signal that killed it
     report: HuntReport | None
     was_killed: bool
 
 
 class Guard:
-    """Watches one program."""
+    """Runs and watches one program."""
 
     def __init__(
         self,
@@ -50,16 +50,16 @@ class Guard:
         meanwhile: Callable[[], object] = lambda: None,
         folder: str | None = None,
     ) -> None:
-        self._silence = subprocess.DEVNULL if is_quiet else None  # of a program that is run once more
+        self._silence = subprocess.DEVNULL if is_quiet else None  # hides the output of a repeated run
         self._settings = settings
         self._memory = memory
         self._on_answer = on_answer
-        self._meanwhile = meanwhile  # done once the program runs
-        self._folder = folder  # where the reports are left, and stay; None: in one of its own
+        self._meanwhile = meanwhile  # called once the program runs
+        self._folder = folder  # where the reports stay; None: in a temporary folder
         self._latest: HuntReport | None = None
 
     def run(self) -> Result:
-        """Runs the program to its end."""
+        """Run the program to its end; return its result."""
         with self._reports() as folder:
             child_end, requests = os.pipe()
             channel, child_channel = os.pipe()
@@ -96,11 +96,11 @@ class Guard:
             if self._memory.is_time(child.pid):
                 with contextlib.suppress(OSError):
                     os.write(requests, b"?")
-        while is_open and select.select([channel], [], [], 0)[0]:  # what the program has left running may keep it open
+        while is_open and select.select([channel], [], [], 0)[0]:  # left processes may keep it open
             is_open = self._hear(channel, folder)
 
     def _hear(self, channel: int, folder: str) -> bool:
-        """Reads one message; False at the end."""
+        """Read one message, and the reports that it announces; return False at the end."""
         text = os.read(channel, 4096)
         for moment in text.decode().split():
             report = read_report(os.path.join(folder, moment))
@@ -126,7 +126,7 @@ def command(settings: Settings) -> list[str]:
 
 
 def read_report(path: str) -> HuntReport | None:
-    """A report that was left, if it is one."""
+    """Read a report file; None if it holds no report."""
     try:
         with open(path, encoding="utf-8") as file:
             return hunt_codec.loads(file.read())
@@ -135,14 +135,14 @@ def read_report(path: str) -> HuntReport | None:
 
 
 def left_report(folder: str) -> HuntReport | None:
-    """The last report of a process that a launcher started, which has no channel to this one."""
+    """Return the last report of a launched process, which has no channel to this one."""
     found = (read_report(os.path.join(folder, moment)) for moment in ("end", "answer", "interim"))
     return next((report for report in found if report is not None), None)
 
 
 @contextlib.contextmanager
 def passing_on():  # type: ignore[no-untyped-def]
-    """Signals to this process go to the child; the keyboard's reach it anyway."""
+    """Pass signals to this process on to the child; a keyboard interrupt reaches the child anyway."""
     children: list[subprocess.Popen[bytes]] = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Patches proven: the program runs again with them, with the same seeds, and rates and losses are compared."""
+"""Proves patches: runs the program again with them and the same seeds, and compares growth rates and losses."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from gradlife.output import reason
 
 Run = Callable[[Settings], HuntReport | None]
 
-#: A rate that has fallen to less than this part of what it was is gone.
+#: A rate below this share of the rate before counts as gone.
 REST = 0.05
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run with sources changed, beside the run before."""
+    """A run with changed sources, compared with the run before."""
 
-    report: HuntReport | None  # None: it left none
-    losses: str  # how they compare, in words; empty where the program has none
-    is_same: bool  # no loss differs that does not differ between two runs as they are
+    report: HuntReport | None  # None: the run left none
+    losses: str  # the comparison in words; empty if the program has no losses
+    is_same: bool  # no loss differs, or losses differ between unchanged runs, too
 
 
 def changed_files(findings: Sequence[Finding]) -> dict[str, str]:
-    """The whole texts of the files that the patches of findings change, by path. UsageError where one has changed since."""
+    """Return the patched texts of files, by path. UsageError if a file has changed since the hunt."""
     texts: dict[str, str] = {}
     for one in findings:
         if one.patch is None:
@@ -45,7 +45,7 @@ def changed_files(findings: Sequence[Finding]) -> dict[str, str]:
 
 
 def text_of(path: str) -> str:
-    """A source as it is, its line ends among it. UsageError where it cannot be read."""
+    """Read a source with its line ends unchanged. UsageError if it cannot be read."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
             return file.read()
@@ -55,7 +55,7 @@ def text_of(path: str) -> str:
 
 
 def write_texts(texts: dict[str, str]) -> list[str]:
-    """Write files, each whole or not at all; their names. UsageError where one cannot be written."""
+    """Write files, each whole or not at all; return their relative paths. UsageError if one cannot be written."""
     for path, text in texts.items():
         try:
             with tempfile.NamedTemporaryFile(
@@ -70,7 +70,7 @@ def write_texts(texts: dict[str, str]) -> list[str]:
 
 
 def try_texts(texts: dict[str, str], settings: Settings, run: Run) -> Outcome:
-    """Run once more with these texts in the place of files; ``settings`` are those of the run before, a trial, too."""
+    """Run once more with these texts in place of the files. ``settings``: those of the run before, also a trial."""
     with tempfile.TemporaryDirectory(prefix="gradlife-trial-") as folder:
         prepare_trial(folder, texts)
         report = run(replace(settings, trial=folder))
@@ -88,7 +88,7 @@ def try_texts(texts: dict[str, str], settings: Settings, run: Run) -> Outcome:
 
 
 def difference(before: Sequence[float], after: Sequence[float]) -> int | None:
-    """The first loss that differs; None where as many as both have are equal."""
+    """Return the index of the first loss that differs; None if all losses that both runs have are equal."""
     pairs = enumerate(zip(before, after, strict=False))
     return next(
         (at for at, (one, other) in pairs if one != other and not (math.isnan(one) and math.isnan(other))), None
@@ -96,14 +96,14 @@ def difference(before: Sequence[float], after: Sequence[float]) -> int | None:
 
 
 def differs_by_itself(before: Sequence[float], settings: Settings, run: Run) -> bool:
-    """Do the losses differ if the program runs again as it is?"""
+    """Whether the losses also differ between two unchanged runs."""
     with tempfile.TemporaryDirectory(prefix="gradlife-trial-") as folder:
         run(replace(settings, trial=folder))
         return difference(before, losses_of(folder)) is not None
 
 
 def patch_proof(finding: Finding, found: Outcome) -> Proof:
-    """The rate of a finding before and after. Without rounds there is no rate, and nothing is proven."""
+    """Compare the rate of a finding before and after its patch. A run without rounds has no rate and proves nothing."""
     after, stored = found.report, finding.stored_at
     changed = f"{stored.file}:{stored.line} changed" if stored is not None else "the source changed"
     if after is None or len(after.rounds) < 2:
@@ -115,12 +115,12 @@ def patch_proof(finding: Finding, found: Outcome) -> Proof:
 
 
 def rest_of(finding: Finding, after: HuntReport) -> Finding | None:
-    """The same finding, or another that has taken on a good part of what this one kept."""
+    """Return the same finding, or another whose rate is a large part of this one's."""
     same = next((one for one in after.findings if one.fingerprint == finding.fingerprint), None)
     return same or next((one for one in after.findings if is_large(one.per_step, finding.per_step)), None)
 
 
 def is_large(rate: PerStep, before: PerStep) -> bool:
-    """Is this more than a rest of the rate before?"""
+    """Whether a rate is more than a small rest of the rate before."""
     amounts = [(rate.bytes, before.bytes), (rate.tensors, before.tensors), (rate.objects, before.objects)]
     return any(old > 0 and new > REST * old for new, old in amounts)

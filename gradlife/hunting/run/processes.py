@@ -1,7 +1,7 @@
-"""Hunts in processes that the program starts: `multiprocessing.Process` by any start method, and `subprocess` of Python.
+"""Hunts in processes that the program starts: by `multiprocessing.Process`, or Python scripts by `subprocess`.
 
-Each counts its own steps, and leaves its report at its end, or when it knows enough. The functions here that a new process
-calls are found by their names there, so they stay where they are.
+Each counts its own steps, and leaves its report at its end, or when it knows enough. New processes find the functions
+here by name, so they must stay in this module.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from gradlife.hunting.workers.worker import VARIABLE, Worker, announce_writer, j
 #: The file with the settings of the hunts, in the folder that `VARIABLE` names.
 SETTINGS = "processes.json"
 
-#: Packages whose processes are no part of the program, or are hunted in as workers.
+#: Packages whose processes are not part of the program, or are hunted in as workers.
 OWN = ("multiprocessing", "concurrent", "gradlife")
 
 
 class ProcessHunt(Child):
-    """A hunt in this process, which another hunted process has started."""
+    """The hunt in a process that another hunted process has started."""
 
     def begin_hearing(self) -> None:
-        """Count the steps that come first: those of torch, repeated calls, else time."""
+        """Count the first steps found: those of torch, repeated calls, else time intervals."""
         InterimReport(self, -1).start()
         self._stay_alone()
         self._sampling = Sampling()
@@ -50,7 +50,7 @@ class ProcessHunt(Child):
         self._sampling.start(self._begin_sampled, by_time, Program(compile("", "<no program>", "exec")))
 
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
-        """Write a report from a copy of this process, so that its end waits for nothing."""
+        """Write a report from a forked copy, so that the end of this process waits for nothing."""
         with self._lock:
             if self._is_copy or self._has_ended or not CAN_FORK or not self._knows_something:
                 return
@@ -66,7 +66,7 @@ class ProcessHunt(Child):
         return self._answered is not None or len(self._hunt.snapshots) > LEAST_ROUNDS
 
     def _write_and_exit(self, moment: str, status: int | None, left: int) -> None:
-        """Judge, with none of the pipes open whose end others wait for."""
+        """Judge and write, with all pipes closed whose end other processes wait for."""
         try:
             keep_open({one.file.descriptor for one in self._hunt.snapshots if one.file is not None})
             self._is_copy = self._has_ended = False
@@ -79,21 +79,21 @@ class ProcessHunt(Child):
 
 
 class ParentHunt(Child):
-    """The hunt of the program itself."""
+    """The hunt of the program itself, which also hunts in the processes that it starts."""
 
     def run(self) -> int:
-        """Run the target; the status of the process."""
+        """Run the target to its end; return the exit status."""
         hunt_in_processes(self._settings, self._settings.folder)
         return super().run()
 
 
 def main() -> int:
-    """Run the program that the watching process asked for."""
+    """Run the program with the settings from the watching process."""
     return start(ParentHunt)
 
 
 def hunt_in_processes(settings: Settings, folder: str) -> None:
-    """Hunt in the processes that this program starts from now on. They leave their reports in the folder."""
+    """Hunt in the processes that this program starts from now on. They leave their reports in ``folder``."""
     words = replace(settings, steps=None, step_on="", channel=-1, requests=-1, is_interactive=False, cut="", trial="")
     Path(folder, SETTINGS).write_text(words.dump(), encoding="utf-8")
     when_imported("multiprocessing.process", replace_start)
@@ -101,7 +101,7 @@ def hunt_in_processes(settings: Settings, folder: str) -> None:
 
 
 def replace_start(module: Any) -> None:
-    """Have processes run with a hunt around what they run."""
+    """Make `multiprocessing` processes run with a hunt."""
     plain = module.BaseProcess.start
 
     @functools.wraps(plain)
@@ -119,14 +119,14 @@ def replace_start(module: Any) -> None:
 
 
 def is_of_program(process: Any) -> bool:
-    """Is it none that a library starts for itself, and none that is hunted in as a worker?"""
+    """Whether a process is the program's own: neither a library's helper nor hunted in as a worker."""
     target = vars(process).get("_target")
     module = str(getattr(target, "__module__", None) or "") if target is not None else type(process).__module__
     return "run" not in vars(process) and module.partition(".")[0] not in OWN and "_utils.worker" not in module
 
 
 def run_process(process: Any, run: Callable[[Any], object]) -> None:
-    """Run what a process was started for."""
+    """Run a process's work with a hunt."""
     hunt = None
     with suppress(Exception):
         for leave in LEAVE_HUNT:
@@ -142,7 +142,7 @@ def run_process(process: Any, run: Callable[[Any], object]) -> None:
 
 
 def join_as_program(name: str) -> None:
-    """Called in a Python that the program started as another program, a script of its own, before it runs."""
+    """Hunt in a Python script that the program started by `subprocess`; called before the script runs."""
     if not name.endswith(".py") or is_library(name):
         return
     hunt = new_hunt(Worker("subprocess", os.path.basename(name), -1, 0, "step", "exec"))
@@ -151,7 +151,7 @@ def join_as_program(name: str) -> None:
 
 
 def new_hunt(worker: Worker) -> ProcessHunt | None:
-    """A hunt that has begun; None where the program is not hunted in, or enough processes are."""
+    """Start a hunt in this process; None if the program is not hunted in, or enough processes are."""
     root = os.environ.get(VARIABLE, "")
     path = Path(root, SETTINGS)
     joined = join(root, worker) if root and path.exists() else None

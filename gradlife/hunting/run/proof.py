@@ -1,6 +1,4 @@
-"""Change and prove: the program is run again with its patch, or with one reference cut after each step, and the rates are
-compared.
-"""
+"""Proves findings: runs the program again with a patch, or with a reference cut after each step, and compares rates."""
 
 from __future__ import annotations
 
@@ -11,12 +9,12 @@ from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.patch_trial import Run, changed_files, patch_proof, rest_of, try_texts
 from gradlife.model.hunt import Finding, FindingKind, HuntReport, PerStep, Proof
 
-#: Findings that are proven, the worst first: each takes a run.
+#: Most findings that are proven, worst first: each takes a run.
 MOST_PROVEN = 3
 
 
 def proven(report: HuntReport, settings: Settings, run: Run) -> HuntReport:
-    """The report, its worst findings with their proofs. ``run`` hunts once more in a child; ``settings`` are of a trial."""
+    """Add proofs to the worst findings. ``run`` hunts once more in a child; ``settings`` are those of a trial."""
     findings = list(report.findings)
     for number, finding in enumerate(findings[:MOST_PROVEN]):
         is_cut_useless = finding.kind is FindingKind.NEEDS_GC and finding.patch is None
@@ -35,7 +33,7 @@ def proof_of(finding: Finding, settings: Settings, run: Run) -> Proof | None:
 
 
 def judged(finding: Finding, text: str, after: HuntReport) -> Proof:
-    """Rates before and after the cut. Without rounds there is no rate, and nothing is proven."""
+    """Compare rates before and after the cut. A run without rounds has no rate and proves nothing."""
     if len(after.rounds) < 2:
         return Proof(text, finding.per_step, finding.per_step, False, f"the second run has no rate: {after.trouble}")
     rest = rest_of(finding, after)
@@ -44,7 +42,7 @@ def judged(finding: Finding, text: str, after: HuntReport) -> Proof:
 
 
 def still_held(rest: Finding | None) -> str:
-    """Return the object that still holds the survivors."""
+    """Describe the path that still holds the survivors; empty if they are gone."""
     if rest is None:
         return ""
     path = "".join(step.via if step.via[:1] in {".", "["} else f" {step.via}" for step in rest.trace.steps[:-1])

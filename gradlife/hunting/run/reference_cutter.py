@@ -1,4 +1,4 @@
-"""Cuts one reference of the program after each step: in the process that proves, never in a hunt."""
+"""Cuts one reference of the program after each step, to prove that it causes a leak."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Hops = tuple[tuple[str, str, int], ...]
 
 
 def cutter_of(finding: Finding) -> Cutter:
-    """Cuts what keeps a finding's survivors, now and whenever it is asked to; UsageError where nothing is there to cut."""
+    """Return a cutter for what keeps a finding's survivors, after a first cut; UsageError if nothing can be cut."""
     found = cut_of(finding)
     if found is None:
         raise UsageError("no variable of the program leads to it: there is nothing to cut from outside", "why N")
     cutter = Cutter(found)
-    cutter.cut()  # what a container has by now is left in it
+    cutter.cut()  # items that the container has now stay in it
     return cutter
 
 
 class NotThere(Exception):
-    """The path leads nowhere yet, or no more."""
+    """The path leads nowhere yet, or no longer."""
 
 
 class Cutter:
@@ -36,9 +36,9 @@ class Cutter:
 
     def __init__(self, cut: Cut) -> None:
         self._cut = cut
-        self._size: int | None = None  # of the container when it was first seen
-        self._old: frozenset[int] | None = None  # objects of the type that were there before the first cut
-        self.count = 0  # how often something was cut
+        self._size: int | None = None  # of the container at the first cut
+        self._old: frozenset[int] | None = None  # ids of objects of the type at the first cut
+        self.count = 0  # number of cuts made
 
     @property
     def promise(self) -> str:
@@ -46,7 +46,7 @@ class Cutter:
         return f"from now on: {self._cut.text}; `step N` tells what is still added"
 
     def cut(self) -> None:
-        """Cut once; do nothing if the path is not there."""
+        """Make the cut; do nothing if the path does not exist."""
         for start in self._starts():
             try:
                 self._make(start)
@@ -55,7 +55,7 @@ class Cutter:
                 continue
 
     def _starts(self) -> Iterator[Any]:
-        """Yield the objects where the path may begin: the one root, or all new objects of a type."""
+        """Yield the objects where the path starts: the one root, or all new objects of a type."""
         kind, _, name = self._cut.root.partition(" ")
         if kind != "each":
             try:
@@ -86,7 +86,7 @@ class Cutter:
 
 
 def drop_last(container: Any) -> None:
-    """Takes the newest item out of a container, without asking a class of the program."""
+    """Remove the newest item of a container (of a set, any item), without running methods of the program's classes."""
     takes: tuple[tuple[type, Any], ...] = ((list, list.pop), (deque, deque.pop), (dict, dict.popitem), (set, set.pop))
     take = next((take for kind, take in takes if isinstance(container, kind)), None)
     if take is None:
@@ -95,7 +95,7 @@ def drop_last(container: Any) -> None:
 
 
 def detach(start: Any, hops: Hops) -> None:
-    """Takes the graph off a tensor where it is; a view cannot be, and is replaced."""
+    """Detach a tensor from its graph in place; a view cannot be detached, and is replaced."""
     tensor = follow(start, hops)
     try:
         tensor.detach_()
@@ -104,7 +104,7 @@ def detach(start: Any, hops: Hops) -> None:
 
 
 def put(start: Any, hops: Hops, value: object) -> None:
-    """Assign another value to the last reference."""
+    """Assign another value to the last reference of the path."""
     holder = follow(start, hops[:-1])
     relation, label, index = hops[-1]
     if relation == "dict_value":
@@ -120,14 +120,14 @@ def put(start: Any, hops: Hops, value: object) -> None:
 
 
 def type_name(kind: type) -> str:
-    """A type as traces call it, without asking its metaclass."""
+    """Return the name of a type as traces show it, without running its metaclass."""
     module = type.__dict__["__module__"].__get__(kind)
     qualified = type.__dict__["__qualname__"].__get__(kind)
     return qualified if module == "builtins" else f"{module}.{qualified}"
 
 
 def root_of(text: str) -> Any:
-    """The module, or the frame that runs a function of this name."""
+    """Return the named module, or the innermost frame that runs a function of this name."""
     kind, _, name = text.partition(" ")
     if kind == "module":
         return sys.modules[name]
@@ -140,7 +140,7 @@ def root_of(text: str) -> Any:
 
 
 def follow(start: Any, hops: Hops) -> Any:
-    """The object that a path leads to."""
+    """Return the object that a path leads to."""
     at = start
     for relation, label, index in hops:
         at = next_object(at, relation, label, index)
@@ -167,7 +167,7 @@ def next_object(at: Any, relation: str, label: str, index: int) -> Any:
 
 
 def key_of(container: Any, label: str) -> Any:
-    """The key that a label tells of."""
+    """Return the key that a label describes."""
     for key in list(container):
         if label in (repr(key), f"'{key}'", f"<{type(key).__qualname__}>"):
             return key

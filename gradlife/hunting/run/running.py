@@ -1,8 +1,8 @@
-"""A hunt in a process that was running before, and goes on afterwards as if nobody had looked.
+"""A hunt in a process that is already running, and goes on undisturbed afterwards.
 
-Steps are heard as in a script: optimizers, else batches, else backward passes. Where none of them is heard, a step is a
-second. The hunt waits in a thread of its own; the looks are taken in the thread that takes the steps, between two of
-them, and read in forked copies. Whatever fails here ends the hunt and not the program.
+Steps are found as in a script: optimizers, else batches, else backward passes. If there are none, a step is a second.
+The hunt waits in its own thread. Snapshots are taken between two steps, in the thread that takes the steps, and read in
+forked copies. An error ends the hunt, never the program.
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ from gradlife.model.hunt import ATTACHED, SECOND, HuntReport
 
 T = TypeVar("T")
 
-#: Seconds without a sign of a step after which seconds are counted.
+#: Seconds without any sign of a step before seconds are counted.
 SILENCE = 5.0
 
-#: Seconds that the end of a hunt waits for the thread that takes the steps, to end it there.
+#: Seconds that the end of a hunt waits for the thread that takes the steps, to clean up in it.
 PATIENCE = 2.0
 
-#: Seconds that the longest round of a hunt takes that goes on for days.
+#: Longest round in seconds of a hunt that goes on for days.
 LONGEST = 86_400.0
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What was asked for."""
+    """The options of a hunt in a running process."""
 
-    steps: int | None = None  # counted steps after which the hunt answers; None: when it knows enough
-    seconds: float = 300.0  # after which it answers with what is known
+    steps: int | None = None  # counted steps before the answer; None: until it knows enough
+    seconds: float = 300.0  # time before it answers with what is known
     step_on: str = ""  # module:function
     memory_limit: int | None = None  # bytes; None: the system's
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a hunt is."""
+    """The progress of a hunt."""
 
-    stepped_by: str  # empty: no step was heard yet
+    stepped_by: str  # empty: no step found yet
     steps: int
     looks: int
     seconds: float
 
 
 class RunningHunt:
-    """One hunt; `run` returns its report and leaves the program as it was.
+    """One hunt in a running process; `run` returns its report and restores the program.
 
-    With ``every`` it goes on when it knows enough: each later round takes so many seconds at least.
+    With ``every`` it goes on after its first answer, in rounds of at least that many seconds.
     """
 
     def __init__(self, target: str, command: str, terms: Terms, every: float | None = None) -> None:
@@ -66,9 +66,9 @@ class RunningHunt:
         self._command = command
         self._terms = terms
         self._every = every
-        self._began = time.monotonic()  # the first step of those that are counted
-        self._first: HuntReport | None = None  # of a hunt that goes on
-        self._judged = 0  # steps of the last snapshot that was judged
+        self._began = time.monotonic()  # time of the first counted step
+        self._first: HuntReport | None = None  # the first report of a hunt that goes on
+        self._judged = 0  # number of steps at the last judged snapshot
         self._lock = threading.RLock()
         self._hunt = self._new_hunt()
         self._counter: Counter | None = None
@@ -78,8 +78,10 @@ class RunningHunt:
         self._heard: RunningSteps | None = None
 
     def run(self, heard: Callable[[Progress], None], every: float = 1.0) -> HuntReport:
-        """Hunt until enough is known or the time is up. ``heard`` is called every so many seconds; what it raises ends the
-        hunt. Raises UsageError where `step_on` names no function that is loaded.
+        """Hunt until enough is known or the time is up; return the report.
+
+        ``heard`` is called with the progress every ``every`` seconds, or each second if that is less; an exception in
+        it ends the hunt. Raises UsageError if `step_on` names no function that is loaded.
         """
         _under_way.add(self)
         try:
@@ -91,16 +93,16 @@ class RunningHunt:
             self._leave()
 
     def stop(self) -> None:
-        """Have `run` return soon."""
+        """Make `run` return soon."""
         self._done.set()
 
     def undisturbed(self, work: Callable[[], T]) -> T:
-        """Do something while no look is taken: two at once would read torch's layout from each other's tensors."""
+        """Call ``work`` while no snapshot is taken: two at once would read torch's layout from each other's tensors."""
         with self._lock:
             return work()
 
     def report_now(self) -> HuntReport | None:
-        """Judge a hunt that goes on; None in its first rounds, and where there was no look since the last time."""
+        """Judge a hunt that goes on; None in its first rounds, and without a new snapshot."""
         with self._lock:
             self._hunt.settle()
             hunt, snapshots = self._hunt, [*self._hunt.snapshots]
@@ -124,13 +126,13 @@ class RunningHunt:
         return hunt
 
     def _late_length(self, steps: int) -> int:
-        """A round takes the time that was asked for at least, and a day at most."""
+        """Return the number of steps in a later round: it takes at least the requested time, and at most a day."""
         assert self._every is not None
         rate = steps / max(1.0, time.monotonic() - self._began)
         return max(1, int(rate * self._every), min(late_length(steps), int(rate * LONGEST)))
 
     def _begin(self, stepped_by: str) -> Step:
-        """Count from here on; what was counted by something else is given up."""
+        """Start counting steps; discard what other steps have shown."""
         with self._lock:
             if self._done.is_set():
                 return lambda: True
@@ -145,7 +147,7 @@ class RunningHunt:
             return lambda: self._take(counter)
 
     def _take(self, counter: Counter) -> bool:
-        """One step, of whose troubles the program hears nothing."""
+        """Count one step; no error reaches the program."""
         try:
             return counter.step()
         except Exception as error:
@@ -178,7 +180,7 @@ class RunningHunt:
     # --- the end ---
 
     def _last_report(self) -> HuntReport:
-        """What is known at the end."""
+        """Return the report at the end of the hunt."""
         if self._first is None:
             return self._report()
         with self._lock:
@@ -199,7 +201,7 @@ class RunningHunt:
         return replace(report, limits=limits, settings={**report.settings, ATTACHED: self._command})
 
     def _leave(self) -> None:
-        """Takes back all that was changed; in the thread that takes the steps, where one comes soon."""
+        """Undo all changes, in the thread that takes the steps if one comes soon."""
         self._done.set()
         if self._counter is not None:
             counter = self._counter
@@ -216,7 +218,7 @@ class RunningHunt:
             self._hunt.forget()
 
     def become_copy(self) -> None:
-        """The program has forked: its copy takes no steps of this hunt."""
+        """Take no more steps: this process is a fork of the program."""
         if self._counter is not None:
             self._counter.left, self._counter.is_done = -1, True
         self._done.set()
@@ -226,7 +228,7 @@ _under_way: weakref.WeakSet[RunningHunt] = weakref.WeakSet()
 
 
 def end_in_copy() -> None:
-    """A copy of this process is not hunted in."""
+    """End all hunts in a fork of this process."""
     for hunt in _under_way:
         hunt.become_copy()
 

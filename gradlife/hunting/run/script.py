@@ -1,5 +1,6 @@
-"""A script run as `python SCRIPT` runs it, or a module as `python -m MODULE` does: as the main module, with its own
-arguments, output, errors and status.
+"""Runs a script as `python SCRIPT` does, or a module as `python -m MODULE` does.
+
+It becomes the main module, with its own arguments, output, errors and exit status.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ OWN_FOLDER = os.path.dirname(os.path.abspath(gradlife.__file__)) + os.sep
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a script: its status, and its error."""
+    """The exit status of a script, and the error that ended it."""
 
     status: int
-    error: BaseException | None = None  # what it died of; its traceback holds the frames
+    error: BaseException | None = None  # its traceback holds the frames
 
 
 def compiled(path: str) -> types.CodeType:
-    """The script's code; UsageError where there is none."""
+    """Compile a script; UsageError if it cannot be read or is not Python."""
     try:
         return compile(source_of(path), path, "exec", dont_inherit=True)
     except OSError as error:
@@ -46,20 +47,20 @@ def compiled(path: str) -> types.CodeType:
 
 @dataclass(frozen=True)
 class Program:
-    """The code that runs as the main module."""
+    """The code of the main module, the module, and its source."""
 
     code: types.CodeType
     main: types.ModuleType
-    source: str  # the file that the code is from
+    source: str  # path of the source file
 
 
 def prepared(target: ProgramTarget) -> Program:
-    """The program, with the main module, the arguments and the path that it expects."""
+    """Prepare a program, with its main module, arguments and `sys.path`."""
     return prepared_module(target) if isinstance(target, ModuleTarget) else prepared_script(target)
 
 
 def prepared_script(target: ScriptTarget) -> Program:
-    """A script; like Python, it has its absolute path in `__file__`."""
+    """Prepare a script; as in Python, its `__file__` is an absolute path."""
     code = compiled(target.path)
     main = become_main({"__file__": os.path.abspath(target.path), "__cached__": None})
     sys.argv[:] = [target.path, *target.arguments]
@@ -68,7 +69,7 @@ def prepared_script(target: ScriptTarget) -> Program:
 
 
 def prepared_module(target: ModuleTarget) -> Program:
-    """A module, found from the working folder on; the packages that it lies in are imported first."""
+    """Prepare a module, found from the working folder. Its parent packages are imported first."""
     sys.argv[:] = ["-m", *target.arguments]
     sys.path[0] = os.getcwd()
     spec, code = located(target.name)
@@ -87,7 +88,7 @@ def prepared_module(target: ModuleTarget) -> Program:
 
 
 def located(name: str) -> tuple[ModuleSpec, types.CodeType]:
-    """Return the place and the code of a module; for a package, those of its `__main__`."""
+    """Return the spec and the code of a module; for a package, those of its `__main__`."""
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
@@ -107,7 +108,7 @@ def located(name: str) -> tuple[ModuleSpec, types.CodeType]:
 
 
 def become_main(names: dict[str, object]) -> types.ModuleType:
-    """Makes a new main module with these names."""
+    """Replace the main module by a new one with these names."""
     main = types.ModuleType("__main__")
     main.__dict__.update(__builtins__=__builtins__, **names)
     sys.modules["__main__"] = main
@@ -115,9 +116,9 @@ def become_main(names: dict[str, object]) -> types.ModuleType:
 
 
 def counted_code(counted: CallSteps, program: Program, is_launcher: bool = False) -> types.CodeType:
-    """The program's code, with the calls of one function counted: of the main module's, or of a module that is imported.
+    """Return the program's code with calls of one function counted, in the main module or in one that it imports.
 
-    A launcher may start another main module that has the function.
+    A launcher need not define the function: a main module that it starts may.
     """
     if counted.module != MAIN:
         when_imported(counted.module, counted.attach)
@@ -133,7 +134,7 @@ def counted_code(counted: CallSteps, program: Program, is_launcher: bool = False
 
 
 def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:
-    """Runs to the end of the script; what it raises is shown as Python tells it."""
+    """Run the script to its end; print what it raises as Python does."""
     try:
         exec(code, main.__dict__)
         wait_for_threads()
@@ -143,21 +144,21 @@ def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:
         return Ended(0)
     except AskedWrongly:
         raise
-    except BaseException as error:  # an interrupt too: the report comes first
+    except BaseException as error:  # also an interrupt: the report comes first
         tell(error)
         return Ended(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, error)
     return Ended(0)
 
 
 def wait_for_threads() -> None:
-    """Threads that the script left running belong to it: Python waits for them, too."""
+    """Wait for threads that the script left running, as Python does at exit."""
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
 
 
 def exit_status(code: object) -> int:
-    """Return the exit status that `sys.exit(code)` stands for."""
+    """Return the exit status for `sys.exit(code)`; print a code that is a message."""
     if code is None or isinstance(code, int):
         return (code or 0) & 0xFF
     print(code, file=sys.stderr)
@@ -165,7 +166,7 @@ def exit_status(code: object) -> int:
 
 
 def tell(error: BaseException) -> None:
-    """Prints what the script died of, through its own hook if it has one, without the frames that ran it."""
+    """Print the error that ended the script, through its own `excepthook`, without gradlife's frames."""
     strip_own_frames(error)
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
@@ -178,7 +179,7 @@ def tell(error: BaseException) -> None:
 
 
 def strip_own_frames(error: BaseException) -> None:
-    """Takes the frames of gradlife off the top of a traceback."""
+    """Remove gradlife's frames from the top of a traceback."""
     trace = error.__traceback__
     while trace is not None and is_own(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
@@ -186,5 +187,5 @@ def strip_own_frames(error: BaseException) -> None:
 
 
 def is_own(file: str) -> bool:
-    """Is this code gradlife's?"""
+    """Whether code is gradlife's, by its file name."""
     return file == "<hunt>" or file.startswith(OWN_FOLDER)

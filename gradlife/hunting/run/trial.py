@@ -1,6 +1,6 @@
-"""A run that is compared with another one: with fixed seeds, with sources changed, and with its losses written down.
+"""A run that is compared with another: with fixed seeds, changed sources, and recorded losses.
 
-A loss is what the program calls `backward` on, where that is a single number.
+A loss is a tensor with one number on which the program calls `backward`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ SOURCES, LOSSES = "sources.json", "losses"
 
 
 def prepare_trial(folder: str, texts: dict[str, str]) -> None:
-    """Write down the sources that a trial is to run with, by the paths of their files."""
+    """Write the changed sources for a trial, by file path."""
     Path(folder, SOURCES).write_text(json.dumps(texts), encoding="utf-8")
 
 
 def begin_trial(folder: str) -> None:
-    """Set up this process, before the program is loaded."""
+    """Set seeds, changed sources and the loss log, before the program is loaded."""
     random.seed(SEED)
     when_imported("numpy.random", lambda module: module.seed(SEED))
     when_imported("torch", lambda module: module.manual_seed(SEED))
@@ -41,14 +41,14 @@ def begin_trial(folder: str) -> None:
 
 
 def losses_of(folder: str) -> tuple[float, ...]:
-    """The losses that a trial wrote down; none where several processes had some: their order means nothing."""
+    """Return the losses that a trial recorded; none if several processes recorded some: their order means nothing."""
     files = list(Path(folder).glob(f"{LOSSES}.*"))
     data = files[0].read_bytes() if len(files) == 1 else b""
     return tuple(value for (value,) in struct.iter_unpack("<d", data[: len(data) // 8 * 8]))
 
 
 class LossLog:
-    """Hears every backward pass of this process, those made within another left out."""
+    """Records the losses of all backward passes in this process, except nested ones."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -57,7 +57,7 @@ class LossLog:
         self._inside = threading.local()
 
     def attach(self, autograd: Any) -> None:
-        """Wraps what `Tensor.backward` and `autograd.grad` both call, where this torch has it."""
+        """Wrap the function that `Tensor.backward` and `autograd.grad` both call, if this torch has it."""
         plain = getattr(autograd, "_engine_run_backward", None)
         if plain is None:
             return
@@ -85,17 +85,17 @@ class LossLog:
 
 
 def numbers(tensors: Iterable[Any]) -> Iterator[float]:
-    """Yield the values of tensors that have one; what cannot be read now is left out."""
+    """Yield the values of one-element tensors; skip those that cannot be read now."""
     with without_modes():
         for tensor in tensors:
             try:
                 if tensor.numel() == 1:
                     yield float(tensor.item())
-            except Exception:  # a tensor of a mode, or of a complex number: the program goes on
+            except Exception:  # a tensor of a mode, or a complex one: the program goes on
                 continue
 
 
 def without_modes() -> AbstractContextManager[None]:
-    """Return a block in which no mode hears of operations: neither the program's, nor one that records."""
+    """Return a block in which no dispatch mode is active, neither the program's nor one that records."""
     block = getattr(sys.modules.get("torch.utils._python_dispatch"), "_disable_current_modes", nullcontext)
     return cast(AbstractContextManager[None], block())

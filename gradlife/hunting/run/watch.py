@@ -1,4 +1,4 @@
-"""`with gradlife.watch():` around the body of a loop that can't be made a function: a step is one time through it."""
+"""`with gradlife.watch():` around the body of a loop that cannot be made a function: each pass is a step."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.schedule import schedule_for
 from gradlife.model.hunt import HuntReport
 
-#: The name of a loop that has no other.
+#: The name of the loop in reports.
 TARGET = "the watched loop"
 
 
 class Watch:
-    """Counts how often its block was left, and hunts meanwhile; `report` is there as soon as enough is known."""
+    """Counts passes through its block, and hunts meanwhile; `report` is set as soon as enough is known."""
 
     def __init__(self, on_report: Callable[[HuntReport], None], steps: int | None = None) -> None:
         self.report: HuntReport | None = None
@@ -38,7 +38,7 @@ class Watch:
             self._counter.step()
 
     def finish(self) -> None:
-        """Report what is known by now, once."""
+        """Report what is known now, unless there is a report."""
         if self.report is None and self._counter is not None:
             self._finish()
 

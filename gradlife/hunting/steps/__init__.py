@@ -1,1 +1,1 @@
-"""Steps: what to hunt in, what counts as one step, and how many steps make a round."""
+"""Targets to hunt in, kinds of steps, and the number of steps in each round."""

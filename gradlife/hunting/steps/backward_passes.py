@@ -1,7 +1,6 @@
 """Steps of programs without optimizers and DataLoaders: one backward pass each.
 
-Calls of modules are not steps: a language model is called once a token, and its memory of earlier tokens grows by
-design.
+Module calls are not steps: a language model is called once per token, and its cache of earlier tokens grows by design.
 """
 
 from __future__ import annotations
@@ -11,30 +10,30 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-#: Passes without anything better to step by before they count.
+#: Backward passes before they count as steps, if nothing better is found.
 WARMUP_PASSES = 8
 
 Step = Callable[[], object]
 
 
 class BackwardSteps:
-    """Hears every backward pass, those made within another left out."""
+    """Listens to every backward pass except nested ones."""
 
     def __init__(self, begin: Callable[[str], Step]) -> None:
         self._begin = begin
         self._step: Step | None = None
-        self.heard = 0  # passes while they were wanted
+        self.heard = 0  # passes while listening
         self._inside = threading.local()
-        self.is_wanted = True  # until there is something better to step by
+        self.is_wanted = True  # until better steps are found
         self._undo: Callable[[], object] = lambda: None
 
     def detach(self) -> None:
-        """Puts torch's own function back."""
+        """Restore torch's own function."""
         self.is_wanted = False
         self._undo()
 
     def attach(self, autograd: Any) -> None:
-        """Wraps what `Tensor.backward` and `autograd.grad` both call, where this torch has it."""
+        """Wrap the function that `Tensor.backward` and `autograd.grad` both call, if this torch has it."""
         plain = getattr(autograd, "_engine_run_backward", None)
         if plain is None:
             return

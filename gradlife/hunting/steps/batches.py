@@ -1,4 +1,4 @@
-"""Steps of programs in which no optimizer fires: one batch of a DataLoader each."""
+"""Steps of programs in which no optimizer steps: one batch of a DataLoader each."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-#: Batches that are taken without any optimizer's firing before they count.
+#: Batches before they count as steps, if no optimizer steps.
 WARMUP_BATCHES = 8
 
 Step = Callable[[], object]
 
 
 class BatchSteps:
-    """Hears every batch that is taken from a DataLoader in this process."""
+    """Listens to every batch taken from a DataLoader in this process."""
 
     def __init__(self, begin: Callable[[str], Step]) -> None:
         self._begin = begin
         self._step: Step | None = None
-        self.heard = 0  # batches that were taken while they were wanted
-        self.is_wanted = True  # until an optimizer is stepped by
+        self.heard = 0  # batches taken while listening
+        self.is_wanted = True  # until the steps of an optimizer are counted
         self._undo: Callable[[], object] = lambda: None
 
     def detach(self) -> None:
-        """Puts the iterators' own next back."""
+        """Restore the iterators' own `__next__`."""
         self.is_wanted = False
         self._undo()
 
     def attach(self, dataloader_module: Any) -> None:
-        """Wraps the iterators' next."""
+        """Wrap the iterators' `__next__`."""
         iterator = dataloader_module._BaseDataLoaderIter
         plain = iterator.__next__
         self._undo = functools.partial(setattr, iterator, "__next__", plain)
@@ -41,7 +41,7 @@ class BatchSteps:
         iterator.__next__ = next_batch
 
     def _about_to_take(self) -> None:
-        """The batch before is done with."""
+        """Count a step: the batch before is finished."""
         if not self.is_wanted:
             return
         self.heard += 1

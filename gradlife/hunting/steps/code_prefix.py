@@ -1,7 +1,7 @@
-"""A call at the beginning of a function's bytecode, for Python 3.11, which cannot tell of calls of one function.
+"""Inserts a call at the start of a function's bytecode, for Python 3.11, which cannot monitor single functions.
 
-A profile function would hear every call of the program and take the place of the program's own profiler. A changed code
-object costs nothing where the function is not called. Signature, flags, lines and handlers stay as they are.
+A profile function would run at every call in the program, and would replace the program's own profiler. Changed code
+costs nothing where the function is not called. Signature, flags, lines and handlers stay as they are.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from types import CodeType
 #: Bytes of an instruction, or of an inline cache entry after one.
 UNIT = 2
 
-#: An entry of the location table covers so many units at most, and begins with a byte that has this bit.
+#: Most units that an entry of the location table covers, and the bit that marks the first byte of an entry.
 MOST_UNITS = 8
 FIRST_BYTE = 0x80
 
-#: Kinds of entries of the location table (Objects/locations.md in CPython): one line and columns, the line alone, all, none.
+#: Kinds of entries of the location table (Objects/locations.md in CPython): one line and columns, the line, all, none.
 ONE_LINE, NO_COLUMNS, LONG, NONE = 10, 13, 14, 15
 
-#: A number in the exception table has six bits in each byte; this bit says that another byte follows, that one begins an entry.
+#: The exception table has six bits of a number per byte. MORE marks that a byte follows, BEGINS the start of an entry.
 MORE, BEGINS = 0x40, 0x80
 
 
 def with_call(code: CodeType, call: Callable[[], object]) -> CodeType:
-    """Return the code with a call of ``call`` before its first statement; ValueError where it has no beginning."""
+    """Return the code with a call of ``call`` before its first statement; ValueError if it has no RESUME."""
     at = after_resume(code.co_code)
     prefix = call_of_constant(len(code.co_consts))
     return code.replace(
@@ -39,7 +39,7 @@ def with_call(code: CodeType, call: Callable[[], object]) -> CodeType:
 
 
 def after_resume(instructions: bytes) -> int:
-    """The unit after the first RESUME: the cells are made by then, and a generator has begun to run."""
+    """Return the unit after the first RESUME: by then cells exist, and a generator has started."""
     for at in range(0, len(instructions), UNIT):
         if instructions[at] == dis.opmap["RESUME"]:
             return at // UNIT + 1
@@ -47,13 +47,13 @@ def after_resume(instructions: bytes) -> int:
 
 
 def call_of_constant(number: int) -> bytes:
-    """The instructions that call a constant and drop the result."""
+    """Return instructions that call a constant and drop the result."""
     parts = instruction("PUSH_NULL") + instruction("LOAD_CONST", number)
     return parts + instruction("PRECALL") + instruction("CALL") + instruction("POP_TOP")
 
 
 def instruction(name: str, argument: int = 0) -> bytes:
-    """One instruction with its extended argument and its inline cache."""
+    """Return one instruction with its extended arguments and its inline cache."""
     number = dis.opmap[name]
     extended = [argument >> shift & 0xFF for shift in (24, 16, 8) if argument >> shift]
     words = [(dis.opmap["EXTENDED_ARG"], one) for one in extended] + [(number, argument & 0xFF)]
@@ -62,7 +62,7 @@ def instruction(name: str, argument: int = 0) -> bytes:
 
 
 def longer_locations(table: bytes, at: int, count: int) -> bytes:
-    """The location table with ``count`` units that have no line, inserted before unit ``at``."""
+    """Insert ``count`` units without a line into the location table, before unit ``at``."""
     parts: list[bytes] = []
     position = 0
     for entry in location_entries(table):
@@ -81,26 +81,26 @@ def longer_locations(table: bytes, at: int, count: int) -> bytes:
 
 
 def location_entries(table: bytes) -> Iterator[bytes]:
-    """The entries, each from a byte with the high bit to the next."""
+    """Yield the entries, each from a byte with the high bit to the next."""
     starts = [number for number, byte in enumerate(table) if byte & FIRST_BYTE]
     for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
         yield table[start:end]
 
 
 def unlocated(count: int) -> bytes:
-    """Entries without a line for so many units."""
+    """Return entries without a line for so many units."""
     whole, rest = divmod(count, MOST_UNITS)
     lengths = [MOST_UNITS] * whole + ([rest] if rest else [])
     return bytes(FIRST_BYTE | NONE << 3 | length - 1 for length in lengths)
 
 
 def resized(entry: bytes, length: int) -> bytes:
-    """The entry for another number of units."""
+    """Return the entry for another number of units."""
     return bytes([entry[0] & ~7 | length - 1]) + entry[1:]
 
 
 def at_same_line(entry: bytes) -> bytes:
-    """The entry as it stands after one of the same line: the line does not advance again."""
+    """Return the entry for use after one of the same line: it does not advance the line again."""
     kind = entry[0] >> 3 & 15
     if ONE_LINE <= kind < NO_COLUMNS:
         return bytes([FIRST_BYTE | ONE_LINE << 3 | entry[0] & 7]) + entry[1:]
@@ -111,7 +111,7 @@ def at_same_line(entry: bytes) -> bytes:
 
 
 def moved_handlers(table: bytes, at: int, count: int) -> bytes:
-    """The exception table with what begins or ends after unit ``at`` moved by ``count`` units."""
+    """Move starts, ends and targets in the exception table by ``count`` units, if they are after unit ``at``."""
     moved = bytearray()
     for start, length, target, depth in handlers(table):
         end = start + length
@@ -125,7 +125,7 @@ def moved_handlers(table: bytes, at: int, count: int) -> bytes:
 
 
 def handlers(table: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """The entries: start, length and target in units, and the depth with the flag of the last instruction."""
+    """Yield the entries: start, length and target in units, and the depth with the last-instruction flag."""
     numbers: list[int] = []
     value = 0
     for byte in table:
@@ -139,7 +139,7 @@ def handlers(table: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def packed(number: int) -> bytes:
-    """A number with six bits in each byte, the highest first."""
+    """Encode a number with six bits per byte, highest first."""
     parts = [number & MORE - 1]
     while number := number >> 6:
         parts.append(number & MORE - 1 | MORE)

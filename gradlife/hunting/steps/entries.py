@@ -1,5 +1,6 @@
-"""Counting how often functions are entered, by their code: with `sys.monitoring` on Python 3.12 and later, else by a call that
-their code begins with. The program's own profiler is left alone.
+"""Counts entries into functions, by their code, and leaves the program's own profiler alone.
+
+It uses `sys.monitoring` on Python 3.12 and later, else a call inserted at the start of the code.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from gradlife.hunting.steps.code_prefix import with_call
 
 HAS_MONITORING = sys.version_info >= (3, 12)
 
-#: The numbers of tools that no debugger, coverage, profiler or optimizer has.
+#: Tool numbers that no debugger, coverage tool, profiler or optimizer uses.
 FREE_TOOLS = (3, 4)
 
 
 class Entry:
-    """One function that is watched: how often it was entered, and what is to hear of it."""
+    """A watched function: how often it was entered, and a function to call at each entry."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
@@ -33,20 +34,20 @@ class Entry:
         return self.then() if self.then is not None else None
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
-        """Where a function's code is sent to another process, nothing counts there."""
+        """Pickle as a function that does nothing: where the code is sent to another process, nothing counts."""
         return functools.partial, (int,)
 
 
 class MonitoredEntries:
-    """Hears functions by `sys.monitoring`, for their code alone."""
+    """Counts entries with `sys.monitoring`, enabled for the watched code only."""
 
     def __init__(self) -> None:
         self._monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - not there before Python 3.12
         self._entries: dict[CodeType, Entry] = {}
-        self._tool: int | None = None  # its number, while something is watched
+        self._tool: int | None = None  # tool number, while something is watched
 
     def watch(self, codes: Sequence[CodeType]) -> list[Entry]:
-        """Count the entries of these functions from here on."""
+        """Start counting the entries of these functions."""
         if self._tool is None and codes:
             self._begin()
         if self._tool is None:
@@ -65,11 +66,11 @@ class MonitoredEntries:
             self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, self._entered)
 
     def watch_in(self, program: CodeType, names: Collection[str]) -> tuple[CodeType, list[Entry]]:
-        """Count those that a program will define, by their qualified names; with the code that it is to run."""
+        """Count entries of functions that a program will define, by qualified name; return the code to run, too."""
         return program, self.watch([code for code in nested(program) if code.co_qualname in names])
 
     def drop(self, entry: Entry) -> None:
-        """Count it no more."""
+        """Stop counting."""
         if self._entries.pop(entry.code, None) is not None:
             self._monitoring.set_local_events(self._tool, entry.code, 0)
         if self._tool is not None and not self._entries:
@@ -83,27 +84,27 @@ class MonitoredEntries:
 
 
 class PrefixedEntries:
-    """Hears functions by a call at the beginning of their code."""
+    """Counts entries by a call inserted at the start of the code."""
 
     def __init__(self) -> None:
         self._functions: dict[CodeType, list[weakref.ref[FunctionType]]] = {}
 
     def watch(self, codes: Sequence[CodeType]) -> list[Entry]:
-        """Count the entries of these functions from here on; those that no function has any more are left out.
+        """Start counting the entries of these functions, except those that no longer exist.
 
-        It looks at all objects of the process once: some 50 ms.
+        This searches all objects of the process: some 50 ms.
         """
         wanted = {id(code): Entry(code) for code in codes}
         found = []
         for function in functions_of(codes):
-            entry = wanted.get(id(plain_code(function.__code__)))  # a fork of a hunted process has counted it before
+            entry = wanted.get(id(plain_code(function.__code__)))  # a fork may inherit counted code
             if entry is not None:
                 self._prefix(function, entry)
                 found.append(entry)
         return list({id(entry): entry for entry in found}.values())
 
     def watch_in(self, program: CodeType, names: Collection[str]) -> tuple[CodeType, list[Entry]]:
-        """Count those that a program will define, by their qualified names; with the code that it is to run."""
+        """Count entries of functions that a program will define, by qualified name; return the code to run, too."""
         entries: list[Entry] = []
 
         def prefixed(code: CodeType) -> CodeType:
@@ -117,7 +118,7 @@ class PrefixedEntries:
         return prefixed(program), entries
 
     def drop(self, entry: Entry) -> None:
-        """Give the functions their own code back."""
+        """Restore the functions' own code."""
         for reference in self._functions.pop(entry.code, ()):
             function = reference()
             if function is not None and plain_code(function.__code__) is entry.code:
@@ -129,7 +130,7 @@ class PrefixedEntries:
 
 
 def functions_of(codes: Sequence[CodeType]) -> Iterator[FunctionType]:
-    """The functions that may have some code: those of that name, for the collector hides frozen ones, and all that it shows."""
+    """Yield functions that may have some code: by name, as the collector hides frozen ones, then by referrers."""
     for code in codes:
         yield from functions_named(code)
     found = gc.get_referrers(*codes) if codes else []
@@ -137,7 +138,7 @@ def functions_of(codes: Sequence[CodeType]) -> Iterator[FunctionType]:
 
 
 def functions_named(code: CodeType) -> Iterator[FunctionType]:
-    """The functions and methods that loaded modules have under the name of some code; no code of the program runs."""
+    """Yield functions and methods of loaded modules with the name of some code, without running the program's code."""
     first, *rest = code.co_qualname.split(".")
     for module in list(sys.modules.values()):
         found = vars(module).get(first) if type(module) is type(sys) else None
@@ -148,13 +149,13 @@ def functions_named(code: CodeType) -> Iterator[FunctionType]:
 
 
 def plain_code(code: CodeType) -> CodeType:
-    """The code of a function as it was before its entries were counted."""
+    """Return the code of a function without the inserted call."""
     last = code.co_consts[-1] if code.co_consts else None
     return last.code if type(last) is Entry else code
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
-    """The code of all functions that some code defines."""
+    """Yield the code of all functions that some code defines."""
     for one in code.co_consts:
         if isinstance(one, CodeType):
             yield one
@@ -162,5 +163,5 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def new_entries() -> MonitoredEntries | PrefixedEntries:
-    """What this Python counts entries with."""
+    """Return the counter for this version of Python."""
     return MonitoredEntries() if HAS_MONITORING else PrefixedEntries()

@@ -1,4 +1,4 @@
-"""`--step-on MODULE:FUNCTION`: a step is one call of a function of the program's own."""
+"""`--step-on MODULE:FUNCTION`: a step is one call of a function of the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradlife.hunting.steps.targets import UnknownFunction
 
 MAIN = "__main__"
 
-#: The name under which the main module finds what counts its calls.
+#: The name of the counting decorator in the main module.
 DECORATOR = "__gradlife_step__"
 
 Step = Callable[[], object]
@@ -35,15 +35,15 @@ class CallSteps:
 
     @property
     def name(self) -> str:
-        """The name in the module: the function's, or that of the class that has it."""
+        """The name in the module: of the function, or of the class that has it."""
         return self._names[0]
 
     def detach(self) -> None:
-        """Puts the function itself back."""
+        """Restore the original function."""
         self._undo()
 
     def counting(self, plain: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, each of whose calls is a step."""
+        """Wrap the function so that each of its calls is a step."""
 
         @functools.wraps(plain)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -57,7 +57,7 @@ class CallSteps:
         return call
 
     def attach(self, module: Any) -> None:
-        """Puts it in the place of the function, in a module that has just been imported."""
+        """Replace the function by the counting one, in a module that has just been imported."""
         owner = found = module
         for name in self._names:
             owner, found = found, getattr(found, name, None)
@@ -69,7 +69,7 @@ class CallSteps:
         setattr(owner, self._names[-1], self.counting(found))
 
     def decorated(self, source: bytes, path: str) -> CodeType:
-        """The main module's code, in which the function is counted from its definition on."""
+        """Compile the main module with the function decorated, so that it counts from its definition on."""
         tree = ast.parse(source, path)
         body: list[ast.stmt] = tree.body
         found: ast.stmt | None = None

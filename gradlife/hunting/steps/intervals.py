@@ -1,4 +1,4 @@
-"""Steps of programs in which nothing is seen to repeat: equal intervals of time."""
+"""Steps of programs in which nothing seems to repeat: equal intervals of time."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from gradlife.hunting.steps.repeated_calls import is_importing
 
 Step = Callable[[], object]
 
-#: Seconds of a step.
+#: Seconds per step.
 INTERVAL = 0.1
 
-#: Seconds without an import, and without anything else to step by, before time counts.
+#: Seconds without an import and without other steps before time counts.
 WARMUP_SECONDS = 2.0
 
-#: How a step is called in a report.
+#: The name of a step in reports.
 STEP_NAME = f"{INTERVAL:g} s of time"
 
 
 def is_any_importing() -> bool:
-    """Does a thread import a module? Half of one would be looked at; a busy machine takes long for a large one."""
+    """Whether a thread imports a module. A snapshot would show half of it, and a large import may take long."""
     return any(map(is_importing, sys._current_frames().values()))
 
 
 class Intervals(threading.Thread):
-    """Steps once in an interval, until something better is there to step by. A look takes none of them."""
+    """Steps once per interval until better steps are found. A snapshot uses up no steps."""
 
     def __init__(self, begin: Callable[[str], Step], quiet_since: Callable[[], float]) -> None:
         super().__init__(name="gradlife time", daemon=True)
@@ -46,5 +46,5 @@ class Intervals(threading.Thread):
                 step()
 
     def stop(self) -> None:
-        """Step no more."""
+        """Stop stepping."""
         self._over.set()

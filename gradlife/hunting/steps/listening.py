@@ -1,4 +1,4 @@
-"""What a step of a program is where nobody says: it is heard from torch."""
+"""Finds the steps of a program by listening to torch, where the user names none."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Begin = Callable[[str], Callable[[], object]]
 
 
 def hear_torch(begin: Begin, go_on: Begin, sampling: Sampling | None = None) -> None:
-    """Optimizers that fire; until one does that lives on, batches that are taken; where there are none, backward passes.
+    """Count optimizer steps; until an optimizer proves lasting, batches; without batches, backward passes.
 
-    `begin` is called with the name of a step, as often as a better one is found, and gives what to call for each step.
-    Until then what is found by ``sampling`` counts.
+    `begin` is called with the name of a step each time a better one is found, and returns what to call at each step.
+    Until then, steps found by ``sampling`` count.
     """
     sampled = sampling or Sampling()
 

@@ -1,4 +1,4 @@
-"""The loop that calls a step function. Its frame is the program's, not gradlife's: what it holds shows in traces."""
+"""The loop that calls a step function. Its frame counts as the program's, so traces show what it holds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from gradlife.hunting.steps.targets import Stepper
 
-#: One loop for each number of arguments. `state` is the name under which traces begin.
+#: The source of the loop, for each number of arguments. Traces begin at the name `state`.
 SOURCE = """\
 def loop(state, step, numbers, done):
     for number in numbers:
@@ -20,7 +20,7 @@ Loop = Callable[[Any, Callable[..., object], Any, Callable[[], bool]], None]
 
 
 def make_loop(arguments: str) -> Loop:
-    """A loop that calls the step so; compiled under a name that is no file of gradlife's."""
+    """Compile a loop that calls the step with these arguments, under a file name that is not gradlife's."""
     names: dict[str, Any] = {"__name__": "hunt"}
     exec(compile(SOURCE.format(arguments=arguments), "<hunt>", "exec"), names)
     loop: Loop = names["loop"]
@@ -28,7 +28,7 @@ def make_loop(arguments: str) -> Loop:
 
 
 def loop_for(stepper: Stepper) -> Loop:
-    """State and number where the step takes them."""
+    """Return a loop that passes the state and the number, if the step takes them."""
     count = stepper.arguments()
     if stepper.setup is None:
         return make_loop("number" if count else "")

@@ -1,4 +1,4 @@
-"""A call when the main module defines a name. Python runs a main module without an import that could be heard."""
+"""Calls a function once the main module defines a name. No import of the main module can be hooked."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 
 from gradlife.errors import GradlifeError
 
-#: What the code of a module is called.
+#: The name of a module's code.
 MODULE = "<module>"
 
 
 class WhenDefined:
-    """Watches the statements of the main module that this thread will run, and of no function."""
+    """Traces the statements that this thread runs in the main module, and in no function."""
 
     def __init__(self, name: str, then: Callable[[Any], None]) -> None:
         self._name = name
         self._then = then
 
     def start(self) -> None:
-        """Watch from here on, unless another tool traces."""
+        """Start tracing, unless another tool traces."""
         if sys.gettrace() is None:
             sys.settrace(self._call)
 
@@ -34,11 +34,11 @@ class WhenDefined:
         if self._name not in frame.f_globals:
             return self._line
         sys.settrace(None)
-        with suppress(GradlifeError):  # it has no such function, and runs as it would
+        with suppress(GradlifeError):  # there is no such function: the program goes on
             self._then(sys.modules["__main__"])
         return None
 
 
 def when_defined(name: str, then: Callable[[Any], None]) -> None:
-    """Call `then` with the main module before the statement that follows the definition of a name."""
+    """Call ``then`` with the main module before the statement after the definition of a name."""
     WhenDefined(name, then).start()

@@ -1,6 +1,6 @@
-"""Steps of a script: one firing of the least frequent optimizer of those that stay alive.
+"""Steps of a script: those of the least frequent optimizer that stays alive.
 
-If it is gone or stops firing, the next one takes its place and the steps go on: a program may make one for each
+If it is gone or stops stepping, the next one takes its place and the hunt goes on: a program may make one for each
 trial.
 """
 
@@ -12,18 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-#: Firings after which an optimizer is taken for one that lives on.
+#: Steps after which an optimizer counts as lasting.
 WARMUP_FIRINGS = 4
 
-#: Firings of the chosen one during which a rarer one may still take its place.
+#: Steps of the chosen optimizer during which a rarer one may still replace it.
 DOUBT = 200
 
-#: Firings of others, and how many times as many as ever before, after which the chosen one has had its time: a program that
-#: trains one model and then another.
+#: The chosen optimizer is finished after so many steps of others, or so many times its longest pause if that is more:
+#: the program trains one model and then another.
 QUIET = 40
 QUIETER = 4
 
-#: Another that begins after the last firing of the chosen one follows on it, once that waits so many times as long as before.
+#: An optimizer that began after the chosen one's last step succeeds it after so many times its longest pause.
 SUCCESSION = 2
 
 Step = Callable[[], object]
@@ -31,40 +31,40 @@ Step = Callable[[], object]
 
 @dataclass
 class Known:
-    """One optimizer that fired."""
+    """One optimizer that has stepped."""
 
     alive: weakref.ref[Any]
     name: str
     firings: int = 0
-    first: int = 0  # firings of all at its first one
-    chosen_before: int = 0  # firings of the chosen one when this one fired first
-    last: int = 0  # firings of all at its last one
-    longest: int = 0  # firings of all between two of its own, at most
+    first: int = 0  # number of its first step among all steps
+    chosen_before: int = 0  # steps of the chosen optimizer before that
+    last: int = 0  # number of its latest step among all steps
+    longest: int = 0  # most steps of all optimizers between two of its own
 
     def fired(self, now: int) -> None:
-        """Count one more firing, with its number among all firings."""
+        """Count one more step, with its number among all optimizers' steps."""
         self.longest = max(self.longest, now - self.last) if self.firings else 0
         self.first = self.first or now
         self.firings += 1
         self.last = now
 
     def is_quiet(self, now: int) -> bool:
-        """Does it fire no more?"""
+        """Whether it has stopped stepping."""
         return now - self.last > max(QUIET, QUIETER * self.longest)
 
     def is_followed_by(self, other: Known, now: int) -> bool:
-        """Has the other one begun when this one had ended?"""
+        """Whether the other optimizer began after this one had ended."""
         is_later = other.first > self.last and other.firings >= WARMUP_FIRINGS
         return is_later and now - self.last > SUCCESSION * self.longest
 
 
 class OptimizerSteps:
-    """Hears every optimizer through torch's global hook, and steps with the rarest that lives on."""
+    """Listens to every optimizer through torch's global hook, and counts the steps of the rarest lasting one."""
 
     def __init__(self, begin: Callable[[str], Step], go_on: Callable[[str], Step] | None = None) -> None:
         self._begin = begin
-        self._go_on = go_on or begin  # where the chosen one has had its time
-        self._has_followed = False  # one on another: no rarer one begins the hunt anew
+        self._go_on = go_on or begin  # when the chosen optimizer is finished
+        self._has_followed = False  # after a succession, no rarer one restarts the hunt
         self._all = 0
         self._step: Step | None = None
         self._known: dict[int, Known] = {}
@@ -72,16 +72,16 @@ class OptimizerSteps:
         self._handle: Any = None
 
     def attach(self, optimizer_module: Any) -> None:
-        """Registers the hook, which torch has since 2.1."""
+        """Register the hook, which torch has since 2.1."""
         self._handle = optimizer_module.register_optimizer_step_post_hook(self._fired)
 
     @property
     def heard(self) -> int:
-        """Firings of all optimizers."""
+        """Steps of all optimizers."""
         return self._all
 
     def detach(self) -> None:
-        """Takes the hook away."""
+        """Remove the hook."""
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
@@ -100,14 +100,14 @@ class OptimizerSteps:
 
     def _add(self, key: int, optimizer: Any) -> Known:
         before = self._known[self._chosen].firings if self._chosen in self._known else 0
-        if key == self._chosen:  # the chosen one is gone, and another stands in its place
+        if key == self._chosen:  # the chosen one is gone, and another one has its ID
             self._chosen = 0
         self._forget_dead()
         self._known[key] = known = Known(weakref.ref(optimizer), type(optimizer).__name__, chosen_before=before)
         return known
 
     def _consider(self, key: int, known: Known) -> None:
-        """Another one than the chosen fired: should it be the one?"""
+        """Decide whether an optimizer other than the chosen one takes its place."""
         chosen = self._known.get(self._chosen)
         if chosen is None or chosen.alive() is None:
             self._replace_missing(key, known)
@@ -119,7 +119,7 @@ class OptimizerSteps:
             self._step = self._begin(f"{known.name}.step")
 
     def _replace_missing(self, key: int, known: Known) -> None:
-        """None is chosen, or it is gone."""
+        """Choose this optimizer if none is chosen, or the chosen one is gone."""
         if self._step is not None:
             self._follow(key, known)
             self._step()
@@ -139,7 +139,7 @@ class OptimizerSteps:
 
 
 def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
-    """Call ``then`` for each optimizer that is made: it will fire, if seldom, and what happens in between is no step."""
+    """Call ``then`` for each new optimizer: it will step, if seldom, and what happens in between is no step."""
     optimizer = optimizer_module.Optimizer
     plain = optimizer.__init__
 
@@ -152,5 +152,5 @@ def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
 
 
 def chosen_since(chosen: Known, known: Known) -> int:
-    """Firings of the chosen one before the other's first."""
+    """Return the steps of the chosen optimizer before the other's first."""
     return min(chosen.firings, known.chosen_before)

@@ -1,6 +1,6 @@
-"""Steps of programs that neither train nor take batches: calls of the outermost function that is entered again and again.
+"""Steps of programs that neither train nor take batches: calls of the outermost function that is entered repeatedly.
 
-The stacks of all threads are sampled. Functions of the program that are seen, and what the program calls in a library, are
+The stacks of all threads are sampled. Functions of the program found there, and library functions that it calls, are
 counted as they are entered. The outermost one that is entered often is the step: a request handler, a call in a loop.
 """
 
@@ -23,31 +23,31 @@ from gradlife.hunting.steps.entries import Entry, new_entries, plain_code
 
 Step = Callable[[], object]
 
-#: Entries after which a function is taken for a step.
+#: Entries after which a function counts as the step.
 WARMUP_CALLS = 8
 
-#: So many where a function further out is called in a loop, too: a request may call it once for each token.
+#: Entries required where a function further out is called in a loop, too: a request may call it once per token.
 DOUBT = 200
 
-#: Entries after which it is asked at once whether this is the step.
+#: Numbers of entries at which the step is chosen at once, without waiting for the next sample.
 ASKED_AT = frozenset({WARMUP_CALLS, DOUBT})
 
-#: Functions that are counted, and times that all objects are asked which functions there are.
+#: Most functions that are counted, and most searches of all objects for functions.
 MOST_FUNCTIONS, MOST_SEARCHES = 64, 12
 
-#: Seconds between two samples: at first, and at most; and the share of the time that has passed.
+#: Seconds between two samples: at first, and at most; and the pause as a share of the elapsed time.
 FIRST_PAUSE, LONGEST_PAUSE, SHARE = 0.004, 0.25, 0.01
 
-#: Seconds that an optimizer has for its first steps.
+#: Seconds that a new optimizer has for its first steps.
 SECONDS_OF_GRACE = 30.0
 
-#: Jumps back to the beginning of a loop; while something is awaited, Python goes round in one of another kind.
+#: Backward jumps of loops, without those by which Python waits in an `await`.
 BACKWARD = frozenset(name for name in dis.opmap if "JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT"))
 
-#: What is a part of the function around it.
+#: Names of code that is a part of the function around it.
 PARTS = frozenset({"<module>", "<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
 
-#: Frames below these are no steps: what a module runs as it is imported, and what a compiler of frames may replace.
+#: Frames below these are no steps: modules while they are imported, and code that torch's compiler may replace.
 IMPORTS, COMPILER = "<frozen importlib", os.path.join("torch", "_dynamo", "")
 
 
@@ -56,7 +56,7 @@ class Seen:
     """A function that may be the step."""
 
     entry: Entry
-    outer: set[CodeType] = field(default_factory=set)  # seen around it
+    outer: set[CodeType] = field(default_factory=set)  # functions seen around it
     is_in_loop: bool = False  # its caller calls it in a loop
 
 
@@ -74,37 +74,37 @@ class RepeatedCalls(threading.Thread):
         self._lock = threading.RLock()
         self._resume_at = 0.0
         self.chosen: Seen | None = None
-        self.quiet_since = time.monotonic()  # since then no import was seen, and no function is known to repeat
+        self.quiet_since = time.monotonic()  # time of the last import seen, while no repeating function is known
 
     def run(self) -> None:
-        """Sample until something better is there to step by."""
+        """Sample stacks until `stop` is called."""
         start = time.monotonic()
         while not self._over.wait(min(LONGEST_PAUSE, max(FIRST_PAUSE, SHARE * (time.monotonic() - start)))):
             if time.monotonic() >= self._resume_at:
                 self.sample()
 
     def hold(self) -> None:
-        """Give an optimizer time that was made just now: its steps are the better ones."""
+        """Wait for a new optimizer, whose steps are better ones."""
         self._resume_at = time.monotonic() + SECONDS_OF_GRACE
         self.quiet_since = self._resume_at
         if self.chosen is not None:
             self.chosen.entry.then, self.chosen = functools.partial(self._heard, self.chosen.entry), None
 
     def stop(self) -> None:
-        """Count nothing any more."""
+        """Stop counting."""
         self._over.set()
         for seen in self._seen.values():
             seen.entry.then = None
             self._entries.drop(seen.entry)
 
     def sample(self) -> None:
-        """Look at the stacks of all threads once."""
+        """Sample the stacks of all threads once."""
         own = {self.ident, threading.get_ident()}
         frames = [frame for thread, frame in sys._current_frames().items() if thread not in own]
         stacks = [candidates(frame) for frame in frames]
         if any(map(is_importing, frames)):
             self.quiet_since = time.monotonic()
-        del frames  # they keep the variables of the program
+        del frames  # they keep the program's variables alive
         self._watch([code for stack in stacks for code, _ in stack])
         with self._lock:
             for stack in stacks:
@@ -121,7 +121,7 @@ class RepeatedCalls(threading.Thread):
         self._ignored.update(set(new) - self._seen.keys())
 
     def seeded(self, program: CodeType, names: Collection[str]) -> CodeType:
-        """The code of the main module, some functions of which are counted from the beginning: its loops call them."""
+        """Return the main module's code, with functions that its loops call counted from the beginning."""
         code, entries = self._entries.watch_in(program, names)
         self._add(entries)
         return code
@@ -132,7 +132,7 @@ class RepeatedCalls(threading.Thread):
             entry.then = functools.partial(self._heard, entry)
 
     def _heard(self, entry: Entry) -> None:
-        """A function was entered that may be the step: the program may be over before the next sample."""
+        """Choose a step when a function has been entered often: the program may end before the next sample."""
         if entry.count in ASKED_AT and self.chosen is None and time.monotonic() >= self._resume_at:
             with self._lock:
                 self._note(candidates(sys._getframe(2)))
@@ -153,19 +153,19 @@ class RepeatedCalls(threading.Thread):
         sure = [seen for seen in outermost if seen.entry.count >= self._wanted(seen)]
         if self.chosen is None:
             best = max(sure, key=lambda seen: seen.entry.count, default=None)
-        else:  # one further out turns out to be called often, too
+        else:  # is one further out entered often, too?
             around = self.chosen.outer
             best = next((seen for seen in sure if seen.entry.code in around), None)
         if best is not None:
             self._take(best)
 
     def _wanted(self, seen: Seen) -> int:
-        """Entries that are wanted of a function before it is a step."""
+        """Return the entries that a function needs before it is the step."""
         around = (self._seen.get(code) for code in seen.outer)
         return DOUBT if any(one is not None and one.is_in_loop for one in around) else WARMUP_CALLS
 
     def _take(self, seen: Seen) -> None:
-        """Step by this one from its next entry on."""
+        """Step by this function from its next entry on."""
         before, self.chosen = self.chosen, seen
         if before is not None:
             before.entry.then = functools.partial(self._heard, before.entry)
@@ -183,14 +183,14 @@ class RepeatedCalls(threading.Thread):
 
 
 def place_of(code: CodeType) -> str:
-    """A function with its place: ``Handler.do_GET (server.py:12)``."""
+    """Return a function's name and place: ``Handler.do_GET (server.py:12)``."""
     return f"{code.co_qualname} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
 def candidates(frame: FrameType | None) -> list[tuple[CodeType, bool]]:
-    """The functions on a stack that may be steps, the outermost first; each with whether it is called in a loop.
+    """Return the functions on a stack that may be steps, outermost first, and whether each is called in a loop.
 
-    They are the program's own, and those of libraries that the program calls itself. One that calls itself is none.
+    These are the program's own functions and library functions that it calls itself, without recursive ones.
     """
     found: list[tuple[CodeType, bool]] = []
     is_below_program = False
@@ -209,12 +209,12 @@ def candidates(frame: FrameType | None) -> list[tuple[CodeType, bool]]:
     return [(code, is_in_loop) for code, is_in_loop in found if codes.count(code) == 1]
 
 
-#: The answer for each file, for samples are many.
+#: Cached for each file, since samples are many.
 is_program_code = functools.cache(is_program)
 
 
 def outermost_first(frame: FrameType | None) -> Iterator[FrameType]:
-    """The frames of a stack."""
+    """Yield the frames of a stack, outermost first."""
     frames = []
     while frame is not None:
         frames.append(frame)
@@ -223,23 +223,23 @@ def outermost_first(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def is_function(code: CodeType) -> bool:
-    """Is it neither a module's nor a class's body nor a part of another function?"""
+    """Whether code is a function's: no module, no class body, and no part of another function."""
     return bool(code.co_flags & inspect.CO_NEWLOCALS) and code.co_name not in PARTS
 
 
 def is_called_in_loop(frame: FrameType) -> bool:
-    """Does the caller call this one in a loop: does its code jump back over the call?"""
+    """Whether the caller calls this frame in a loop, that is, its code jumps back over the call."""
     caller = frame.f_back
     return caller is not None and any(first <= caller.f_lasti <= last for first, last in loops(caller.f_code))
 
 
 @functools.lru_cache(maxsize=256)
 def loops(code: CodeType) -> tuple[tuple[int, int], ...]:
-    """The first and the last instruction of each loop, by their offsets."""
+    """Return the offsets of the first and the last instruction of each loop."""
     jumps = (one for one in dis.get_instructions(code) if one.opname in BACKWARD)
     return tuple((one.argval, one.offset) for one in jumps)
 
 
 def is_importing(frame: FrameType) -> bool:
-    """Is a module imported on this stack?"""
+    """Whether a module is being imported on this stack."""
     return any(one.f_code.co_filename.startswith(IMPORTS) for one in outermost_first(frame))

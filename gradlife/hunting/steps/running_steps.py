@@ -1,4 +1,4 @@
-"""The steps of a program that runs already: listeners at the modules that it has loaded, and taken away again."""
+"""Steps of a program that is already running, found by listeners in its modules that are removed afterwards."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Listener = OptimizerSteps | BatchSteps | BackwardSteps | CallSteps
 
 
 class RunningSteps:
-    """Hears optimizers, else batches, else backward passes; or calls of one function.
+    """Counts optimizer steps, else batches, else backward passes; or calls of one function.
 
-    ``begin`` is called with the name of a step, as often as a better one is found, and gives what to call for each step.
-    Raises UsageError where the function's module is not loaded, unless it ``waits`` for it.
+    ``begin`` is called with the name of a step each time a better one is found, and returns what to call at each step.
+    Raises UsageError if the function's module is not loaded, unless it ``waits`` for it.
     """
 
     def __init__(self, begin: Callable[[str], Step], step_on: str = "", waits: bool = False) -> None:
         self._begin = begin
         self._waits = waits
         self._undo: list[Callable[[], object]] = []
-        self._unheard: list[tuple[str, Listener]] = []  # of modules that are not loaded yet
+        self._unheard: list[tuple[str, Listener]] = []  # for modules that are not loaded yet
         self._torch: list[OptimizerSteps | BatchSteps | BackwardSteps] = []
         if step_on:
             self._hear_calls(step_on)
@@ -58,7 +58,7 @@ class RunningSteps:
         self._unheard += zip(places, self._torch, strict=True)
 
     def hear_loaded(self) -> None:
-        """Attach to the modules that the program has loaded by now."""
+        """Attach listeners to the modules that the program has loaded by now."""
         for name, listener in [*self._unheard]:
             module = sys.modules.get(name)
             if module is None or is_being_imported(module):
@@ -68,21 +68,21 @@ class RunningSteps:
             except UnknownFunction:
                 if not self._waits:
                     raise
-                continue  # a program that has begun just now defines it soon
+                continue  # a program that has just started may still define it
             self._unheard.remove((name, listener))
             self._undo.append(listener.detach)
 
     @property
     def is_silent(self) -> bool:
-        """Is there no sign of anything that torch could tell?"""
+        """Whether none of the listeners in torch has heard anything."""
         return bool(self._torch) and not any(one.heard for one in self._torch)
 
     def detach(self) -> None:
-        """Put everything back."""
+        """Remove all listeners."""
         for undo in self._undo:
             undo()
 
 
 def is_being_imported(module: ModuleType) -> bool:
-    """Has it begun to run its code, and not ended?"""
+    """Whether a module has started its import and not finished it."""
     return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))

@@ -1,4 +1,4 @@
-"""What is stepped by until something better comes: repeated calls, and where none are seen, time."""
+"""Steps that count until better ones are found: repeated calls, else intervals of time."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ Begin = Callable[[str], Callable[[], object]]
 
 @dataclass(frozen=True)
 class Program:
-    """The code of the main module, and what its source says of steps."""
+    """The code of the main module, and what its source says about steps."""
 
     code: CodeType
-    step_functions: tuple[str, ...] = ()  # that its loops call
-    trains: bool = False  # it speaks of optimizers, gradients or batches: their steps come
+    step_functions: tuple[str, ...] = ()  # functions that its loops call
+    trains: bool = False  # it uses optimizers, gradients or batches: their steps will come
 
 
 class Sampling:
-    """The threads that look for steps; none before it is started."""
+    """The threads that look for steps; none before `start`."""
 
     def __init__(self) -> None:
         self._calls: RepeatedCalls | None = None
         self._intervals: Intervals | None = None
 
     def start(self, begin_by_calls: Begin, begin_by_time: Begin | None, program: Program) -> CodeType:
-        """Look for calls in a program, and return the code that it is to run.
+        """Look for calls in a program, and return the code to run.
 
-        Where ``begin_by_time`` is given, time counts until there are some.
+        With ``begin_by_time``, intervals of time count until there are calls.
         """
 
         def begin(stepped_by: str) -> Callable[[], object]:
@@ -50,12 +50,12 @@ class Sampling:
         return code
 
     def hold(self) -> None:
-        """Give an optimizer that was made time to fire."""
+        """Give a new optimizer time to step."""
         if self._calls is not None:
             self._calls.hold()
 
     def stop(self) -> None:
-        """Something better is stepped by."""
+        """Stop looking: better steps were found."""
         for one in (self._intervals, self._calls):
             if one is not None:
                 one.stop()

@@ -10,53 +10,53 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-#: Rounds are prime numbers of steps, so that a period of the program seldom hides in one; each longer than the last, so
-#: that what is proportional to the steps shows.
+#: Rounds are prime numbers of steps, so that a period of the program seldom hides in one. Each is longer than the last,
+#: so that growth in proportion to the steps shows.
 KNOWN_LENGTH = (13, 17, 29, 41)
 UNKNOWN_LENGTH = (5, 7, 11, 17, 29, 31)
 EXTENSION = (61, 89)
 CONFIRMATION = (131, 197)
 
-#: Rounds without which nothing is shown, and the seconds of stepping after which no more are added to them.
+#: Least rounds for a result, and the seconds of stepping after which these are enough.
 LEAST_ROUNDS = 3
 LEAST_SNAPSHOTS = 3  # one round tells nothing
 PATIENCE = 8.0
 
-#: Steps of each round where so few were asked for that longer ones would be too few.
+#: Steps per round, and rounds, of a hunt in so few steps that there would be too few longer rounds.
 SHORTEST_ROUND = 3
 LEAST_SHORT_ROUNDS = 4
 
-#: Seconds that an extension may take.
+#: Most seconds of an extension.
 MOST_EXTENSION = 2.5
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Steps of the warm-up and of each round."""
+    """The steps of the warm-up and of each round."""
 
     warmup: int = 5
     rounds: tuple[int, ...] = UNKNOWN_LENGTH
     extension: tuple[int, ...] = EXTENSION
-    confirmation: tuple[int, ...] = CONFIRMATION  # where what grows grows ever more slowly
-    lines: int = 5  # steps of a round in which it is recorded where objects are created, where no other follows
-    collector: int = 5  # steps of the round in which the collector rests
-    watched: int = 11  # steps of the round in which reads are watched
-    is_known: bool = False  # that something grows: it is judged at once, and needs no other rounds
-    may_end: bool = False  # the steps may be over before the hunt is, and with them what held their survivors
-    patience: float = PATIENCE  # seconds of stepping after which the least number of rounds is enough
-    in_step: bool = False  # one of several ranks: no step is taken more or less for what this one sees
+    confirmation: tuple[int, ...] = CONFIRMATION  # for growth that slows down
+    lines: int = 5  # steps of a round that records where objects are created, if no other round follows
+    collector: int = 5  # steps of the round without the collector
+    watched: int = 11  # steps of the round that watches reads
+    is_known: bool = False  # growth is already known: it is judged at once, without further rounds
+    may_end: bool = False  # the steps may end before the hunt does, and with them what held their survivors
+    patience: float = PATIENCE  # seconds of stepping after which the fewest rounds are enough
+    in_step: bool = False  # one of several ranks: what it finds must not change its number of steps
     has_spare: bool = False  # a snapshot after the first step, for programs that end before there are two rounds
 
     @property
     def is_exact(self) -> bool:
-        """Must the hunt end with its rounds? A rank that took more steps would wait for the others for ever."""
+        """Whether the hunt must end with its rounds: a rank that took more steps would wait for the others for ever."""
         return self.in_step and not self.extension
 
 
 def schedule_for(steps: int | None, *, is_endless: bool, in_step: bool = False, may_be_short: bool = False) -> Schedule:
-    """The rounds of a hunt: `steps` in all where that was asked for; a target without end affords longer ones at once.
+    """Return the rounds of a hunt: ``steps`` in all if given; a target without end takes longer ones at once.
 
-    Of a script, which may be short, a spare snapshot is taken. What runs already does not end soon.
+    A script, which ``may_be_short``, gets a spare snapshot; a program that is already running does not end soon.
     """
     if steps is None:
         usual = (
@@ -70,7 +70,7 @@ def schedule_for(steps: int | None, *, is_endless: bool, in_step: bool = False, 
 
 
 def shared_out(steps: int) -> Iterator[int]:
-    """A number of steps as rounds of growing length, as many as the usual ones or fewer."""
+    """Divide a number of steps into rounds of growing length, as many as usual or fewer."""
     if steps < SHORTEST_ROUND * (LEAST_SHORT_ROUNDS + 1):
         yield from short_rounds(steps)
         return
@@ -88,7 +88,7 @@ def shared_out(steps: int) -> Iterator[int]:
 
 
 def short_rounds(steps: int) -> Iterator[int]:
-    """A small number of steps as rounds that are equally short, the last of them with the rest."""
+    """Divide a small number of steps into equally short rounds, the last one with the rest."""
     number = max(1, min(LEAST_SHORT_ROUNDS, steps // SHORTEST_ROUND))
     yield from [SHORTEST_ROUND] * (number - 1)
     if steps > 0:
@@ -96,28 +96,28 @@ def short_rounds(steps: int) -> Iterator[int]:
 
 
 class Clock:
-    """The CPU seconds of the program's own steps, without snapshots and reports, and without waiting for a busy processor.
+    """Seconds of the program's own steps, without snapshots, reports, and waiting for a busy processor.
 
-    How a program is judged must not depend on what else the machine is doing.
+    How a program is judged must not depend on other work on the machine.
     """
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._since: Moment | None = None  # None: it stands still
+        self._since: Moment | None = None  # None: stopped
 
     def stop(self) -> None:
-        """A snapshot begins."""
+        """Stop the clock: a snapshot begins."""
         if self._since is not None:
             self.seconds += self._since.seconds_until(Moment())
             self._since = None
 
     def start(self) -> None:
-        """Resume the clock: the pause is over."""
+        """Start the clock: the pause is over."""
         self._since = Moment()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop it for a while; a clock that stands still goes on standing still."""
+        """Stop the clock within the block; a stopped clock stays stopped."""
         runs = self._since is not None
         self.stop()
         try:
@@ -128,7 +128,7 @@ class Clock:
 
 
 class Moment:
-    """Now, and the seconds that this thread has waited for a processor so far (Linux; elsewhere none)."""
+    """The present time, and the seconds that this thread has waited for a processor so far (Linux; elsewhere none)."""
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
@@ -136,13 +136,13 @@ class Moment:
         self._now = time.monotonic()
 
     def seconds_until(self, later: Moment) -> float:
-        """Seconds between two moments, those of waiting left out where both are of one thread."""
+        """Return the seconds between two moments, without waiting if both are of one thread."""
         waited = later._waited - self._waited if later._thread == self._thread else 0.0
         return max(0.0, later._now - self._now - waited)
 
 
 def waited_seconds() -> float:
-    """Seconds that this thread could run and had no processor."""
+    """Return the seconds that this thread was ready to run and had no processor."""
     try:
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""The target of a hunt: a script, a module, a command of a package, or a function that is called once a step."""
+"""The target of a hunt: a script, a module, a command of a package, or a function that is called once per step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODULE_MARK = "-m "
 
 
 class AskedWrongly(UsageError):
-    """The command names what its program does not have: no failure of the program itself."""
+    """The command names something that its program does not have, which is no failure of the program."""
 
 
 class UnknownFunction(AskedWrongly, UnknownNameError):
@@ -36,7 +36,7 @@ class ScriptTarget:
 
     path: str
     arguments: tuple[str, ...]
-    is_command: bool = False  # a console script, which may start the Python that takes steps
+    is_command: bool = False  # a console script, which may start the Python process that takes steps
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ ProgramTarget = ScriptTarget | ModuleTarget
 class FunctionTarget:
     """A function in a file or a module."""
 
-    place: str  # file.py, or a module's name
+    place: str  # file.py, or the name of a module
     function: str
     is_file: bool
 
 
 def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | FunctionTarget:
-    """The target that a command line names."""
+    """Return the target that a command line names."""
     if text.startswith(MODULE_MARK):
         return ModuleTarget(text.removeprefix(MODULE_MARK), arguments)
     path, mark, function = text.partition("::")
@@ -83,7 +83,7 @@ def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | Functio
 
 
 def python_command(name: str) -> str | None:
-    """The path of a console script that has the name of something else in this folder; None where there is none."""
+    """Return the path of a console script with the name of another file in this folder; None if there is none."""
     try:
         return find_command(name)
     except UsageError:
@@ -91,7 +91,7 @@ def python_command(name: str) -> str | None:
 
 
 def find_command(name: str) -> str | None:
-    """The path of a console script, on PATH or beside this interpreter; UsageError where it is no script of this Python."""
+    """Return the path of a console script, on PATH or beside this interpreter; UsageError if it is another Python's."""
     beside = os.path.dirname(sys.executable)
     path = shutil.which(name) or shutil.which(name, path=beside)
     if path is None or os.path.basename(name) != name:
@@ -107,7 +107,7 @@ def find_command(name: str) -> str | None:
     return path
 
 
-#: The first lines of a Python script. Where the interpreter's path is long, pip writes a shell script that starts it.
+#: The first lines of a Python script. If the interpreter's path is long, pip writes a shell script that starts it.
 SHEBANG = re.compile(
     rb"#!\s*(?:/bin/sh\n'{3}exec' )?(?:/usr/bin/env (?:-\S+ )*)?"
     rb"(?:\"(?P<quoted>[^\"\n]*python[0-9.]*)\"|(?P<bare>[^\s\"]*python[0-9.]*))\s"
@@ -115,7 +115,7 @@ SHEBANG = re.compile(
 
 
 def interpreter_of(path: str) -> str | None:
-    """The Python that a script names in its first lines; None where it is no Python script."""
+    """Return the Python that a script names in its first lines; None if it is no Python script."""
     with open(path, "rb") as file:
         found = SHEBANG.match(file.read(1024))
     return os.fsdecode(found["quoted"] or found["bare"]) if found is not None else None
@@ -123,19 +123,19 @@ def interpreter_of(path: str) -> str | None:
 
 @dataclass(frozen=True)
 class Stepper:
-    """A function that makes steps, with what prepares it and cleans up after it."""
+    """A step function, with its setup and teardown."""
 
     step: Step
     setup: Callable[[], object] | None = None
     teardown: Callable[[Any], object] | None = None
 
     def arguments(self) -> int:
-        """The number of positional arguments that the step takes, of state and step number."""
+        """Return how many of state and step number the step takes."""
         return count_parameters(self.step)
 
 
 def load(target: FunctionTarget) -> Stepper:
-    """Imports the module and finds the functions."""
+    """Import the module and find the functions."""
     module = load_file(target.place) if target.is_file else load_module(target.place)
     step = getattr(module, target.function, None)
     if not callable(step):
@@ -145,7 +145,7 @@ def load(target: FunctionTarget) -> Stepper:
 
 
 def load_file(path: str) -> ModuleType:
-    """A file as a module of its own name, its folder first on the path as for a script."""
+    """Import a file as a module of its own name, with its folder first on the path as for a script."""
     if not os.path.isfile(path):
         raise AskedWrongly(f"there is no file {path}", "file.py::function")
     name = os.path.splitext(os.path.basename(path))[0]
@@ -160,7 +160,7 @@ def load_file(path: str) -> ModuleType:
 
 
 def load_module(name: str) -> ModuleType:
-    """A module by name; the working folder comes first on the path, as with `python -m`."""
+    """Import a module, with the working folder first on the path as for `python -m`."""
     sys.path.insert(0, os.getcwd())
     try:
         return importlib.import_module(name)
@@ -171,7 +171,7 @@ def load_module(name: str) -> ModuleType:
 
 
 def count_parameters(step: Step) -> int:
-    """Count the arguments that a step is called with: two at most."""
+    """Count the arguments to call a step with: two at most."""
     try:
         parameters = inspect.signature(step).parameters.values()
     except (TypeError, ValueError):

@@ -1,1 +1,1 @@
-"""Hunts in worker processes that the program starts: DataLoader workers, pools of multiprocessing and concurrent.futures."""
+"""Hunts in worker processes that the program starts: of DataLoaders, multiprocessing pools and concurrent.futures."""

@@ -1,7 +1,7 @@
-"""Growth of a forked worker by copies of pages that it only reads: CPython writes a reference count with each read.
+"""Growth of a forked worker by pages that it only reads: CPython writes a reference count with each read.
 
-The pages belong to objects that the parent made, so no object is new and malloc gives out nothing. They are counted as the
-system counts them: private bytes more, resident bytes not.
+The objects on these pages are the parent's, so no object is new and malloc gives out nothing. The copies show in the
+system's figures: private bytes grow, resident bytes do not.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.private_pages import PrivateMemory, page_of, private_share
 from gradlife.model.ranks import CopyOnRead
 
-#: Bytes of copies that are worth a word, in all and per round.
+#: Least bytes of copies that are reported, in all and per round.
 LEAST_BYTES, LEAST_ROUND = 1 << 20, 64 << 10
 
-#: Rounds that copies must come in.
+#: Least rounds with copies.
 LEAST_ROUNDS = 3
 
-#: A container of fewer items is none that workers copy much of.
+#: Smaller containers cannot cause many copies.
 LEAST_ITEMS = 1000
 
-#: Items whose pages are looked up.
+#: Most items whose pages are looked up.
 MOST_ITEMS = 20_000
 
-#: Objects that are opened in search of containers, and how deep.
+#: Most objects searched for containers, and the depth of the search.
 MOST_OBJECTS, DEPTH = 2000, 4
 
-#: Memory after a step of the hunt.
+#: The memory at each snapshot, with the number of steps.
 Moments = Sequence[tuple[int, PrivateMemory]]
 
 
 def copy_on_read(moments: Moments, roots: Mapping[str, Any]) -> CopyOnRead | None:
-    """Copies by a worker, from its memory after each snapshot. ``roots``: where it reads.
+    """Return the copies made by a worker, from its memory at each snapshot. ``roots``: where to look for containers.
 
-    None where there are too few, and where no container within reach explains them: other writes copy pages, too. Of the
-    growth only what the pages of that container's items can be is counted.
+    None if there are too few, or if no reachable container explains them, since other writes copy pages, too. Only as
+    much growth is counted as the pages of that container's items can hold.
     """
     copied = [copies(before, after) for (_, before), (_, after) in pairwise(moments)]
     if sum(each >= LEAST_ROUND for each in copied) < LEAST_ROUNDS or sum(copied) < LEAST_BYTES:
@@ -55,7 +55,7 @@ def copy_on_read(moments: Moments, roots: Mapping[str, Any]) -> CopyOnRead | Non
 
 
 def copies(before: PrivateMemory, after: PrivateMemory) -> int:
-    """Bytes that became private without becoming resident: they were resident before, as the parent's."""
+    """Return the bytes that became private without becoming resident: they were resident before, as the parent's."""
     return max(0, (after.private - before.private) - max(0, after.resident - before.resident))
 
 
@@ -66,13 +66,13 @@ class CopiedContainer:
     name: str = ""
     items: int = 0
     share: float = 0.0  # of the items' pages
-    bytes: int = 0  # at most: items that were not looked up may share pages
+    bytes: int = 0  # upper bound: items that were not looked up may share pages
 
 
 def most_copied(roots: Mapping[str, Any], pid: int) -> CopiedContainer:
-    """The container of whose items a process has copied most.
+    """Return the container of whose items a process has copied most.
 
-    Called in a copy of that process: what reading the items writes is the copy's own.
+    Runs in a fork of that process, since reading the items copies pages, too.
     """
     best = CopiedContainer()
     for name, found in containers(roots):
@@ -85,12 +85,12 @@ def most_copied(roots: Mapping[str, Any], pid: int) -> CopiedContainer:
 
 
 def stride_of(container: Any) -> int:
-    """Return the distance between items that are looked up."""
+    """Return the distance between two items that are looked up."""
     return max(1, len(container) // MOST_ITEMS)
 
 
 def pages_of(container: Any) -> set[int]:
-    """The pages that items of a container begin in, read once, so that this process has copies of its own."""
+    """Return the pages on which a container's items begin. Reading the items copies these pages into this process."""
     values = chain(container, container.values()) if isinstance(container, dict) else container
     pages: set[int] = set()
     for item in islice(values, 0, None, stride_of(container)):
@@ -103,7 +103,7 @@ def pages_of(container: Any) -> set[int]:
 
 
 def containers(roots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Large lists, tuples and dicts within reach of the roots, by the expression that leads to each."""
+    """Yield large lists, tuples and dicts that the roots reach, with the expression that leads to each."""
     front = list(roots.items())
     seen = set(map(id, roots.values()))
     for _ in range(DEPTH):
@@ -119,7 +119,7 @@ def containers(roots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The attributes of an object of the program, or the items of a small container."""
+    """Yield the attributes of an object, or the first items of a container."""
     if isinstance(value, dict):
         yield from ((f"{name}[{key!r}]", one) for key, one in islice(value.items(), 50))
     elif isinstance(value, (list, tuple)):

@@ -1,6 +1,6 @@
-"""What workers run in the place of the functions that torch and Python start them with: the same, with a hunt around it.
+"""The functions that torch and Python start workers with, each wrapped in a hunt.
 
-They are found by their names in processes that do not start as copies of the program, so they stay where they are.
+Spawned workers find them by name, so they must stay in this module.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any
 from gradlife.hunting.workers.hunt import WorkerHunt
 from gradlife.hunting.workers.worker import VARIABLE, Worker, join
 
-#: The functions themselves, where they were replaced in this process or in the one that it is a copy of.
+#: The original functions, if they were replaced in this process or in the one that it was forked from.
 PLAIN: dict[str, Callable[..., Any]] = {}
 
-#: Called in a copy of the program: it ends what the program's own hunt does to this thread.
+#: Called in a forked worker: ends the program's own hunt in this thread.
 LEAVE_HUNT: list[Callable[[], object]] = []
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the function stands that a kind of worker runs."""
+    """The function that a kind of worker runs, and its replacement."""
 
     module: str
     name: str
@@ -34,19 +34,19 @@ class Place:
 
 
 def data_worker(*arguments: Any) -> Any:
-    """A worker of a DataLoader; a step is a batch."""
+    """Run a DataLoader worker; a step is a batch."""
     dataset, number, count = arguments[1], arguments[10], arguments[11]
     worker = Worker("DataLoader worker", type(dataset).__qualname__, number, count, "batch", start_method())
     return run(DATA, worker, arguments, 2, {"dataset": dataset})
 
 
 def pool_worker(*arguments: Any) -> Any:
-    """A worker of a multiprocessing.Pool; a step is a task."""
+    """Run a worker of a multiprocessing.Pool; a step is a task."""
     return run(POOL, Worker("pool worker", "", -1, 0, "task", start_method()), arguments, 0, {})
 
 
 def executor_worker(*arguments: Any) -> Any:
-    """A worker of a concurrent.futures.ProcessPoolExecutor; a step is a task."""
+    """Run a worker of a concurrent.futures.ProcessPoolExecutor; a step is a task."""
     return run(EXECUTOR, Worker("executor worker", "", -1, 0, "task", start_method()), arguments, 0, {})
 
 
@@ -57,7 +57,7 @@ PLACES = (DATA, POOL, EXECUTOR)
 
 
 def run(place: Place, worker: Worker, arguments: tuple[Any, ...], at: int, roots: Mapping[str, Any]) -> Any:
-    """Run the function with a hunt that hears from its queue, the argument at this index, when a step is done."""
+    """Run the original function with a hunt. The queue at index ``at`` of its arguments tells when a step is done."""
     plain = PLAIN.get(place.module) or getattr(importlib.import_module(place.module), place.name)
     hunt = None
     with suppress(Exception):
@@ -74,7 +74,7 @@ def run(place: Place, worker: Worker, arguments: tuple[Any, ...], at: int, roots
 
 
 def new_hunt(worker: Worker, roots: Mapping[str, Any]) -> WorkerHunt | None:
-    """A hunt that has begun; None where the program is not hunted in, or enough workers are."""
+    """Start a hunt in this worker; None if the program is not hunted in, or enough workers are."""
     root = os.environ.get(VARIABLE, "")
     joined = join(root, worker) if os.path.isdir(root) else None
     if joined is None:
@@ -87,13 +87,13 @@ def new_hunt(worker: Worker, roots: Mapping[str, Any]) -> WorkerHunt | None:
 
 
 def start_method() -> str:
-    """How this worker was started."""
+    """Return the start method of this worker."""
     own = getattr(multiprocessing.process.current_process(), "_start_method", None)
     return str(own or multiprocessing.get_start_method())
 
 
 class StepQueue:
-    """A queue of work: whoever asks for the next item is done with the one before."""
+    """A queue of work: asking for the next item ends the step of the item before."""
 
     def __init__(self, queue: Any, done: Callable[[], object]) -> None:
         self._queue = queue
@@ -101,7 +101,7 @@ class StepQueue:
         self._is_busy = False
 
     def get(self, *arguments: Any, **options: Any) -> Any:
-        """Return the next item, after the step that the last one was."""
+        """Return the next item; if the last one was work, count a step first."""
         if self._is_busy:
             self._is_busy = False
             self._done()
@@ -114,5 +114,5 @@ class StepQueue:
 
 
 def is_work(item: Any) -> bool:
-    """Is it work, not the end of it or a sign between two epochs?"""
+    """Whether an item is work, rather than the end or a marker between two epochs."""
     return item is not None and type(item).__name__ != "_ResumeIteration"

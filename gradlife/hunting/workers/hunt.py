@@ -1,4 +1,4 @@
-"""One hunt in a worker process. The report is written by a copy of the worker, so that its end waits for nothing."""
+"""The hunt in one worker process. A forked copy writes the report, so that the end of the worker waits for nothing."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from gradlife.hunting.workers.copies import copy_on_read
 from gradlife.hunting.workers.worker import MEMORY, REPORT, Worker, announce_writer
 from gradlife.model import hunt_codec
 
-#: File descriptors up to this one are the program's own output.
+#: The first file descriptor after those of standard input, output and errors.
 STANDARD = 3
 
 
 class WorkerHunt:
-    """Counts the steps of a worker; whatever fails here, the worker goes on."""
+    """Counts the steps of a worker. Errors here never end the worker."""
 
     def __init__(self, folder: str, worker: Worker, target: str, roots: Mapping[str, Any]) -> None:
         self._folder = folder
@@ -40,20 +40,20 @@ class WorkerHunt:
         self._is_written = False
         self._lock = threading.RLock()
         if worker.start_method != "spawn":
-            gc.freeze()  # a collection would write to the pages of all that was made before the fork
+            gc.freeze()  # a collection would write to the pages of all objects made before the fork
         self._hunt = Hunt(schedule_for(None, is_endless=False))
         self._hunt.on_snapshot = self._note_memory
         self._counter: Counter | None = None
-        self.counter: Counter | None = None  # an idle worker takes no step that a signal could wait for
+        self.counter: Counter | None = None  # None: an idle worker takes no step that a signal could wait for
 
     def start(self) -> None:
-        """Count steps from here on."""
+        """Start counting steps."""
         self._counter = Counter(self._hunt, self._lock)
         self._counter.on_done = self._finish
         InterimReport(self, -1).start()
 
     def step(self) -> None:
-        """A step of the worker is done."""
+        """Count a finished step."""
         if self._counter is not None and not self._counter.is_done:
             try:
                 self._counter.step()
@@ -66,14 +66,14 @@ class WorkerHunt:
             self._moments.append((steps, memory))
 
     def _finish(self) -> None:
-        """Enough is known: write it, and let the worker go on without a hunt."""
+        """Write the report, and let the worker go on without a hunt."""
         self.leave("end", None, None)
         self._hunt.close()
 
-    # --- the report, as InterimReport asks for it ---
+    # --- the report, with the methods that InterimReport calls ---
 
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
-        """Write what is known, once, from a copy of this process."""
+        """Write the report, once, from a forked copy."""
         with self._lock:
             if self._is_written or len(self._hunt.snapshots) <= LEAST_ROUNDS or not CAN_FORK:
                 return
@@ -86,16 +86,16 @@ class WorkerHunt:
                 announce_writer(self._folder, copy)
 
     def _write_copies(self) -> None:
-        """Write what was copied, while the parent is there to share the rest with."""
+        """Write what was copied, while the parent still shares the other pages."""
         copied = copy_on_read(self._moments, self._roots) if self._worker.start_method != "spawn" else None
         if copied is not None:
             write_whole(os.path.join(self._folder, MEMORY), json.dumps(asdict(copied)))
 
     def end_by_signal(self, number: int) -> None:
-        """A signal ends the worker: there is nothing more to say."""
+        """Do nothing when a signal ends the worker: there is nothing more to report."""
 
     def _write_and_exit(self) -> None:
-        """Judge and write, with none of the worker's pipes open: its parent waits for their end."""
+        """Judge and write, with all of the worker's pipes closed: its parent waits for their end."""
         try:
             keep_open({one.file.descriptor for one in self._hunt.snapshots if one.file is not None})
             text = hunt_codec.dumps(report_of(self._hunt, self._about))
@@ -105,7 +105,7 @@ class WorkerHunt:
 
 
 def keep_open(descriptors: set[int]) -> None:
-    """Close all files but these and the standard ones."""
+    """Close all files except these and the standard ones."""
     first = STANDARD
     for kept in [*sorted(descriptors), os.sysconf("SC_OPEN_MAX")]:
         os.closerange(first, kept)

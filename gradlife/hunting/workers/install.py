@@ -1,4 +1,4 @@
-"""Hunts in the workers that this program starts from now on."""
+"""Installs hunts in the workers that this program starts from now on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradlife.hunting.workers.worker import VARIABLE
 
 
 def hunt_in_workers(folder: str, leave_hunt: Callable[[], object]) -> None:
-    """Have workers leave reports in this folder. ``leave_hunt`` ends the program's own hunt in a copy of the program."""
+    """Make workers leave reports in ``folder``. ``leave_hunt`` ends the program's own hunt in a forked worker."""
     os.environ[VARIABLE] = folder
     LEAVE_HUNT[:] = [leave_hunt]
     for place in PLACES:
@@ -21,7 +21,7 @@ def hunt_in_workers(folder: str, leave_hunt: Callable[[], object]) -> None:
 
 
 def replace_function(place: Place, module: Any) -> None:
-    """Put the function with a hunt in the place of the plain one; a release without it has no hunts in its workers."""
+    """Replace a worker function by the one with a hunt. Releases without it have no hunts in workers."""
     plain = getattr(module, place.name, None)
     if callable(plain) and plain is not place.entry:
         PLAIN[place.module] = plain

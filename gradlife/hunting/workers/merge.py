@@ -1,4 +1,4 @@
-"""The reports of workers as a part of the program's own: findings by fingerprint, a row for workers that agree."""
+"""Merges reports of workers into the program's: findings by fingerprint, and one row for workers that agree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradlife.model.from_json import built
 from gradlife.model.hunt import Finding, HuntReport, HuntVerdict, Severity
 from gradlife.model.ranks import NO_VERDICT, CopyOnRead, FindingRanks, Spread, WorkerRow, packed
 
-#: Seconds that reports may take which workers began to write.
+#: Most seconds to wait for a report that is being written.
 LONGEST = 120.0
 
 #: Seconds between two checks.
@@ -26,15 +26,15 @@ INTERVAL = 0.05
 
 @dataclass(frozen=True)
 class Left:
-    """What one worker left."""
+    """The report and the copied memory that one worker left."""
 
     worker: Worker
-    report: HuntReport | None  # None: it took too few steps, or was killed
+    report: HuntReport | None  # None: too few steps, or killed
     copied: CopyOnRead | None
 
 
 def with_workers(report: HuntReport, folder: str) -> HuntReport:
-    """The report of the program with those that its workers left in the folder of the hunt. Waits until they are written."""
+    """Add the results of workers in the hunt's folder to the program's report. Waits until they are written."""
     left = list(left_by_workers(os.path.join(folder, FOLDER)))
     if not left:
         return report
@@ -48,8 +48,8 @@ def with_workers(report: HuntReport, folder: str) -> HuntReport:
 
 
 def about_work(report: HuntReport) -> HuntReport:
-    """The report of a program that leaves its work to workers: that it took no step itself is no trouble."""
-    if all(one.in_workers is not None for one in report.findings):  # a rate of theirs is none of time
+    """Adjust the report of a program that leaves its work to workers: having taken no step itself is no trouble."""
+    if all(one.in_workers is not None for one in report.findings):  # workers' rates are not per interval of time
         report = replace(report, settings={key: one for key, one in report.settings.items() if key != "step_seconds"})
     if not report.works_in_workers or report.script_status:
         return report
@@ -58,7 +58,7 @@ def about_work(report: HuntReport) -> HuntReport:
 
 
 def left_by_workers(root: str) -> Iterator[Left]:
-    """What each worker left, the last life of each that has a report, else its last."""
+    """Yield what each worker left: from its last process with a report, else from its first process."""
     by_worker: dict[Worker, Left] = {}
     for path in folders_in(root):
         worker = worker_at(path)
@@ -71,21 +71,21 @@ def left_by_workers(root: str) -> Iterator[Left]:
 
 
 def folders_in(root: str) -> list[str]:
-    """The folders of workers, in the order of their names."""
+    """Return the folders of workers, sorted by name."""
     with suppress(OSError):
         return [os.path.join(root, name) for name in sorted(os.listdir(root))]
     return []
 
 
 def wait_until_written(path: str) -> None:
-    """Wait for the process that writes the report."""
+    """Wait until the worker's report is written."""
     deadline = time.monotonic() + LONGEST
     while not is_written(path) and time.monotonic() < deadline:
         time.sleep(INTERVAL)
 
 
 def report_at(path: str) -> HuntReport | None:
-    """The best report of a worker."""
+    """Read the best report of a worker; None if there is none."""
     for name in REPORTS:
         with suppress(OSError, CodecError):
             return hunt_codec.loads(Path(path, name).read_text(encoding="utf-8"))
@@ -93,7 +93,7 @@ def report_at(path: str) -> HuntReport | None:
 
 
 def copied_at(path: str) -> CopyOnRead | None:
-    """What the worker copied."""
+    """Read what the worker copied; None if there is nothing."""
     with suppress(OSError, ValueError, TypeError, KeyError):
         found: CopyOnRead = built(CopyOnRead, json.loads(Path(path, MEMORY).read_text(encoding="utf-8")))
         return found
@@ -101,7 +101,7 @@ def copied_at(path: str) -> CopyOnRead | None:
 
 
 def groups(left: Iterable[Left]) -> list[list[Left]]:
-    """Workers of one DataLoader, of one pool."""
+    """Group workers by DataLoader or pool."""
     found: dict[tuple[str, str, int], list[Left]] = {}
     for one in left:
         found.setdefault((one.worker.kind, one.worker.label, one.worker.count), []).append(one)
@@ -109,12 +109,12 @@ def groups(left: Iterable[Left]) -> list[list[Left]]:
 
 
 def size_of(group: Sequence[Left]) -> int:
-    """The number of workers in a group; of a pool, those that joined."""
+    """Return the number of workers in a group; for a pool, the number that joined."""
     return group[0].worker.count or len(group)
 
 
 def shared_findings(group: Sequence[Left]) -> Iterator[Finding]:
-    """The findings of a group, each with the workers that have it. That of the fastest is shown."""
+    """Yield the findings of a group, each with the workers that have it. The fastest growing one is shown."""
     found: dict[tuple[str, str], dict[int, Finding]] = {}
     for one in group:
         for finding in one.report.findings if one.report is not None and is_leak(one.report) else ():
@@ -131,17 +131,17 @@ def shared_findings(group: Sequence[Left]) -> Iterator[Finding]:
 
 
 def is_leak(report: HuntReport) -> bool:
-    """Are its findings to be believed?"""
+    """Whether the report's verdict supports its findings."""
     return report.verdict in (HuntVerdict.LEAK, HuntVerdict.NEEDS_GC)
 
 
 def rate_of(finding: Finding) -> float:
-    """Bytes that a finding adds each step."""
+    """Return the bytes that a finding adds per step."""
     return max(finding.per_step.retained_bytes, finding.per_step.bytes)
 
 
 def rows_of(group: Sequence[Left]) -> Iterator[WorkerRow]:
-    """A row for workers that agree."""
+    """Yield one row for each set of workers that agree."""
     alike: dict[object, list[Left]] = {}
     for one in group:
         codes = tuple(sorted(finding.fingerprint for finding in one.report.findings)) if one.report is not None else ()
@@ -151,7 +151,7 @@ def rows_of(group: Sequence[Left]) -> Iterator[WorkerRow]:
 
 
 def row_of(members: Sequence[Left], size: int) -> WorkerRow:
-    """One row."""
+    """Return the row of workers that agree."""
     first = members[0]
     reports = [one.report for one in members if one.report is not None]
     return WorkerRow(
@@ -172,15 +172,15 @@ def row_of(members: Sequence[Left], size: int) -> WorkerRow:
 
 
 def verdict_of(one: Left) -> str:
-    """The verdict of a worker."""
+    """Return the verdict of a worker; `NO_VERDICT` if it left no report."""
     return one.report.verdict.value if one.report is not None else NO_VERDICT
 
 
 def steps_of(report: HuntReport) -> int:
-    """Steps that were counted."""
+    """Return the number of counted steps, including the warm-up."""
     return report.warmup_steps + sum(each.steps for each in report.rounds)
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """The least and the most."""
+    """Return the least and the greatest value; zeros if there are none."""
     return Spread(min(values, default=0.0), max(values, default=0.0))

@@ -1,4 +1,4 @@
-"""Which worker a process is, and the folder in which it leaves its report."""
+"""The identity of a worker process, and the folder for its report."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 
 from gradlife.hunting.process.rank import start_of, write_whole
 
-#: Names the run's folder to workers, also to those that do not start as copies of the program.
+#: The variable with the run's folder, also for spawned workers.
 VARIABLE = "GRADLIFE_WORKERS"
 
-#: The folder of all workers in the folder of the hunt.
+#: The folder of all workers, in the folder of the hunt.
 FOLDER = "workers"
 
-#: The files in the folder of a worker: who it is, its report, its memory, and the process that still writes the report.
+#: Files in a worker's folder: its identity, report and copied memory, and the process that is writing the report.
 WHO, REPORT, MEMORY, WRITER = "who.json", "report.json", "memory.json", "writer.json"
 
-#: The reports that a worker may have left, the best one first; a process with steps of its own leaves several.
+#: Reports that a worker may have left, best first; a process with steps of its own leaves several.
 REPORTS = (REPORT, "end", "answer", "interim")
 
-#: Workers of one kind that are hunted in: the others do the same.
+#: Most workers of one kind that are hunted in: the others do the same.
 MOST_WORKERS = 4
 
-#: Processes that may follow one another as one worker (a DataLoader starts its workers anew for each epoch) until one of
-#: them has lived long enough for a report.
+#: Most processes that succeed one another as one worker (a DataLoader restarts its workers for each epoch) until one
+#: lives long enough for a report.
 MOST_LIVES = 3
 
 
@@ -37,17 +37,17 @@ class Worker:
     """One worker process."""
 
     kind: str  # "DataLoader worker"
-    label: str  # what tells its group from others: the class of the dataset
+    label: str  # the class of the dataset: tells groups apart
     number: int
-    count: int  # of the group; 0: it is not known
+    count: int  # workers in the group; 0: unknown
     step: str  # "batch", "task"
     start_method: str  # "fork", "spawn", "forkserver"
 
 
 def join(root: str, worker: Worker) -> tuple[str, Worker] | None:
-    """Make the folder of a worker; None where enough like it are hunted in, or it has a report from an earlier life.
+    """Make the folder of a worker; None if enough like it are hunted in, or an earlier process of it left a report.
 
-    A worker of a pool, whose number is unknown (-1), gets the next one.
+    A pool's worker, whose number is unknown (-1), gets the next one.
     """
     numbers = range(MOST_WORKERS) if worker.number < 0 else [worker.number] if worker.number < MOST_WORKERS else []
     for number in numbers:
@@ -60,7 +60,7 @@ def join(root: str, worker: Worker) -> tuple[str, Worker] | None:
 
 
 def free_folder(root: str, worker: Worker, number: int) -> str | None:
-    """A new folder for a worker with this number."""
+    """Make a folder for a worker with this number; None if there are enough."""
     group = hashlib.sha256(f"{worker.kind} {worker.label} {worker.count}".encode()).hexdigest()[:8]
     os.makedirs(os.path.join(root, FOLDER), mode=0o700, exist_ok=True)
     for life in range(1 if worker.number < 0 else MOST_LIVES):
@@ -74,19 +74,19 @@ def free_folder(root: str, worker: Worker, number: int) -> str | None:
 
 
 def worker_at(path: str) -> Worker | None:
-    """Who has a folder."""
+    """Return the worker that has a folder; None if unknown."""
     with suppress(OSError, ValueError, TypeError):
         return Worker(**json.loads(Path(path, WHO).read_text(encoding="utf-8")))
     return None
 
 
 def announce_writer(path: str, pid: int) -> None:
-    """Say which process writes the report."""
+    """Record which process writes the report."""
     write_whole(os.path.join(path, WRITER), json.dumps({"pid": pid, "started": start_of(pid)}))
 
 
 def is_written(path: str) -> bool:
-    """Is the report there, or will there never be one?"""
+    """Whether the report is written, or never will be."""
     if os.path.exists(os.path.join(path, REPORT)):
         return True
     found: dict[str, Any] = {}
