@@ -1,6 +1,6 @@
 """Growth on a slower clock than the steps: once per epoch, trial or fold. Most rounds add nothing.
 
-It is judged over all snapshots: items of a container arrive in several separate rounds and never leave.
+All snapshots are compared: a container grows this way if it gains items in several separate rounds and loses none.
 """
 
 from __future__ import annotations

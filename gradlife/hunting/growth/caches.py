@@ -1,4 +1,4 @@
-"""Growth that is meant: a container with a bound that is not reached yet, and tables of libraries that hold no tensors."""
+"""Growth that is no leak: bounded containers that are not full yet, and library tables without tensors."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import Explained, Finding, FindingKind
 from gradlife.model.trace import Step
 
-#: A bound above this many items is none that a run will reach.
+#: A larger bound is never reached in practice.
 LARGEST_BOUND = 1_000_000
 
 TENSOR = "torch._C.TensorBase"
 
 
 def is_meant(finding: Finding, growth: Growth = UNKNOWN_GROWTH) -> bool:
-    """Is this growth no leak?"""
+    """Whether the growth is expected: a bounded container that fills up, or a library's table."""
     return is_filling(finding, growth) or is_library_table(finding)
 
 
 def is_filling(finding: Finding, growth: Growth) -> bool:
-    """A container with a bound fills up with plain tensors; one that is given graphs keeps more than it was made for.
+    """Whether a bounded container is filling up with plain tensors. Containers of graphs keep more than they were
+    made for.
 
-    It is the one with the bound that gets more: ever more such containers, with a few items each, have no bound together.
+    The bounded container must itself be the one that grows. Many small bounded containers have no bound together.
     """
     bounded = bounded_step(finding)
     if bounded is None or finding.per_step.graph_nodes:
@@ -36,7 +37,7 @@ def is_filling(finding: Finding, growth: Growth) -> bool:
 
 
 def bounded_step(finding: Finding) -> Step | None:
-    """The container on the path that may not hold more than a number of items, and has room left."""
+    """Return the bounded container on the path that still has room."""
     for step in finding.trace.steps:
         if step.most is not None and step.most <= LARGEST_BOUND and (step.length is None or step.length < step.most):
             return step
@@ -44,12 +45,14 @@ def bounded_step(finding: Finding) -> Step | None:
 
 
 def is_library_table(finding: Finding) -> bool:
-    """Something of the standard library's or of torch's own, without tensors: source lines of generated code, say."""
+    """Whether a table of the standard library or of torch grows without tensors, such as source lines of generated
+    code.
+    """
     amounts = finding.per_step
     steps = finding.trace.steps
     if amounts.tensors or amounts.storages or amounts.graph_nodes or not steps or steps[0].object != "module":
         return False
-    if steps[-1].type in base_types():  # a program puts these there
+    if steps[-1].type in base_types():  # only a program stores these types there
         return False
     package = package_of(steps[0])
     return package in sys.stdlib_module_names or package == "torch"
@@ -73,34 +76,36 @@ def explained(finding: Finding) -> Explained:
 
 
 def replaced(finding: Finding) -> Explained:
-    """Explain a place on one line where each step stores something larger that is not made of the previous one."""
+    """Explain on one line a place where each step stores a larger object that is not built from the previous one."""
     what = f"{path_text(finding.trace.steps)}: replaced at each step by a larger one that is not made of it"
     return Explained("larger in each step", what, finding.retained_bytes)
 
 
 def let_go(finding: Finding, period: int, most: int) -> Explained:
-    """Explain what finished steps keep and let go together; ``period`` in steps, 0 where it is not the same every time."""
+    """Explain what finished steps keep and release together; ``period`` in steps, 0 if it varies."""
     how = f"let go every {period} steps" if period else "let go now and then"
     return Explained("kept for some steps", f"{path_text(finding.trace.steps)}: {how}, and taken again", most)
 
 
 def path_text(steps: Sequence[Step]) -> str:
-    """A path as one would write it."""
+    """Format a path as it would be written in the program."""
     names = [step.via if step.via[:1] in ".[" else f" {step.via}" for step in steps[:-1]]
     return "".join(names).strip()
 
 
 def slowed(finding: Finding) -> Explained:
-    """Explain a cache on one line that gets less in every round because its keys repeat."""
+    """Explain on one line a cache that grows less in every round because its keys repeat."""
     steps = finding.trace.steps
     place = f"{steps[-2].object} {steps[-2].detail}".strip() if len(steps) > 1 else finding.trace.object
     return Explained("cache that fills", f"{place} gets less in every round", finding.retained_bytes)
 
 
 def is_compilers(finding: Finding) -> bool:
-    """Does a table of torch's compiler keep it; or, without a tensor, one of Python's, or nothing that is known?
+    """Whether torch's compiler keeps the growth; without tensors, also whether a Python table or an unknown holder
+    does.
 
-    With each version come functions and weak references of the compiler's own. What the program holds itself is its own.
+    Each compiled version brings functions and weak references of the compiler. Whatever the program holds is the
+    program's.
     """
     steps = finding.trace.steps
     if steps and steps[0].object == "module" and steps[0].detail.startswith("torch._"):

@@ -1,6 +1,6 @@
 """Leaks that the hunt plants itself, and a clean twin: a hunt that misjudges them is unreliable.
 
-What was planted is known by its addresses, which are noted as it is planted. It is judged apart from the program.
+Planted objects are identified by addresses noted at planting, and are judged apart from the program.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-#: The controls make a step for so many of the program's, all at its boundaries, so that its own steps cost nothing more.
+#: One control step for this many program steps, all at snapshot boundaries: the program's own steps cost nothing more.
 SHARE = 4
 LEAST_STEPS = 3
 
 CYCLE_NAME = "PlantedCycle"
 
-#: Controls of hunts under way: what keeps the held leak, as a variable of a program would.
+#: Controls of running hunts. Keeps the held leak alive, as a variable of a program would.
 planted: list[Controls] = []
 
 
@@ -37,28 +37,28 @@ def quiet(torch: Any) -> Iterator[None]:
 
 
 def is_initializing(module: Any) -> bool:
-    """Is a module being imported: by another thread, or by what is looked at?"""
+    """Whether a module is still being imported, by another thread or by the program."""
     return getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
 def same(tensor: Any) -> Any:
-    """Packs nothing."""
+    """Pack hook that returns the detached tensor."""
     return tensor.detach()
 
 
-#: Tensors of the clean twin that live at a time.
+#: Tensors of the clean twin that are alive at the same time.
 RING_LENGTH = 2
 
 
 @dataclass(frozen=True)
 class Planting:
-    """Addresses of what was planted by a number of counted steps."""
+    """Addresses of the objects planted up to a number of counted steps."""
 
     steps: int
-    tensors: tuple[int, ...]  # of the list that grows
-    cycles: tuple[tuple[int, int], ...]  # a context, and the tensor that it keeps
+    tensors: tuple[int, ...]  # items of the growing list
+    cycles: tuple[tuple[int, int], ...]  # a context, and the tensor it keeps
     ring: tuple[int, ...]
-    leaves: tuple[int, ...] = ()  # of the graphs of the cycles, which alone keep them
+    leaves: tuple[int, ...] = ()  # leaves of the cycles' graphs, kept only by these cycles
 
 
 class Controls:
@@ -70,17 +70,17 @@ class Controls:
         self._contexts: list[weakref.ref[Any]] = []
         self._function: Any = None
         self.plantings: list[Planting] = []
-        self._early = 0  # steps of the round under way
+        self._early = 0  # steps planted early in the current round
 
     @property
     def are_planted(self) -> bool:
-        """Return whether controls were planted. Without torch there are none."""
+        """Whether controls were planted. Without torch there are none."""
         return self._function is not None
 
     def plant(self, steps: int = 0, now: int = 0, *, is_early: bool = False) -> None:
-        """The steps of each control that go with so many of the program's, those since the last snapshot; ``now``: all of them.
+        """Plant the controls for `steps` program steps since the last snapshot; ``now``: all counted steps.
 
-        What is planted early, in the midst of a round, is not planted again at its end.
+        Steps planted early, in the middle of a round, are not planted again at its end.
         """
         torch = sys.modules.get("torch")
         if torch is None or not hasattr(torch, "autograd") or is_initializing(torch):
@@ -110,7 +110,7 @@ class Controls:
         return (id(context), id(context.kept)), id(leaf)
 
     def uproot(self) -> None:
-        """Takes everything out again."""
+        """Remove everything that was planted."""
         self.held.clear()
         self.ring.clear()
         for reference in self._contexts:
@@ -124,7 +124,7 @@ class Controls:
 
 
 def planted_function(torch: Any) -> Any:
-    """The Function whose contexts the cycle goes through."""
+    """Create the Function whose contexts form the cycle."""
 
     def forward(ctx: Any, x: Any) -> Any:
         return x * 2

@@ -1,4 +1,4 @@
-"""Garbage that waits for the cyclic collector: seen before a collection, gone after it."""
+"""Garbage that waits for the cyclic collector: present before a collection, gone after it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradlife.hunting.snapshots.survivors import new_objects
 
 @dataclass(frozen=True)
 class Waiting:
-    """Snapshots around a collection, and the one before the steps whose garbage it freed."""
+    """Snapshots before and after a collection, and one from before the steps that made the garbage."""
 
     start: StepSnapshot
     before: StepSnapshot
@@ -28,17 +28,17 @@ class Garbage:
 
     graph: _heap.Graph
     groups: tuple[Group, ...]
-    steps: int  # that made them
+    steps: int  # that made the garbage
 
 
 def is_waiting(start: StepSnapshot, now: StepSnapshot) -> bool:
-    """Is there anything of torch that is new and that no root reaches? Only then it is worth a collection."""
+    """Whether new, unreachable torch objects exist; without them a collection is not worth its time."""
     graph = now.graph
     return any(graph.kind(node) in NATIVE and not graph.path(node) for node in appeared(start.graph, graph))
 
 
 def garbage_of(waiting: Waiting) -> Garbage:
-    """Islands that the collection between two snapshots freed, and that were not there at the start."""
+    """Find islands that were not there at the start and that the collection freed."""
     graph = waiting.before.graph
     found = islands(
         graph, completed(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
@@ -48,12 +48,12 @@ def garbage_of(waiting: Waiting) -> Garbage:
 
 
 def appeared(before: _heap.Graph, after: _heap.Graph) -> set[int]:
-    """Nodes of `after` that `before` has not."""
+    """Return the nodes of `after` that `before` does not have."""
     return {node for row in new_objects(before, after) for node in row.nodes}
 
 
 def completed(graph: _heap.Graph, nodes: set[int]) -> set[int]:
-    """Add the rest of the garbage that these nodes refer to: an object at a reused address counts as old."""
+    """Add unreachable nodes that these refer to: an object at a reused address counts as old and is missing so far."""
     front = [node for node in nodes if graph.dominator(node) is None]
     found = set(nodes)
     while front:
@@ -64,5 +64,5 @@ def completed(graph: _heap.Graph, nodes: set[int]) -> set[int]:
 
 
 def holds_tensors(graph: _heap.Graph, group: Group) -> bool:
-    """Is there anything of torch in it?"""
+    """Whether the group has any torch object."""
     return any(graph.kind(node) in NATIVE for node in group.members)

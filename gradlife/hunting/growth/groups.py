@@ -10,7 +10,7 @@ from gradlife import _heap
 from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.hunting.snapshots.survivors import Births
 
-#: Kinds of nodes that have items. A root may have some: the interpreter's exit callbacks are in no Python object.
+#: Kinds of nodes that have items. Some roots do: the interpreter's exit callbacks are stored in no Python object.
 HOLDERS = {"python", "root"}
 
 #: A frame's variables hold unrelated objects, and often the newest item of a container. So do the global variables of a
@@ -23,28 +23,28 @@ MOST_MISSED = 4
 #: Members of a group whose referrers are looked up.
 MOST_ASKED = 40
 
-#: A merged group is named after the one with this many times more members: the other has only the newest objects.
+#: A merged group is named after the group with this many times more members: the other has only the newest objects.
 MANY_MORE = 2
 
 
 @dataclass
 class Group:
-    """Survivors with one holder, or that no root reaches."""
+    """Survivors that share a holder, or that are unreachable."""
 
-    anchor: int | None  # the nearest dominator that is no survivor; None where no root reaches the group
+    anchor: int | None  # the nearest dominator that is no survivor; None if the group is unreachable
     tops: list[int] = field(default_factory=list)  # members that no other member dominates
-    members: dict[int, int] = field(default_factory=dict)  # each with its top
-    places: dict[int, int] = field(default_factory=dict)  # if many objects got one top each: the object of each top
+    members: dict[int, int] = field(default_factory=dict)  # each member with its top
+    places: dict[int, int] = field(default_factory=dict)  # if many objects each hold one top: the holder of each top
 
     def absorb(self, other: Group) -> None:
-        """Take in a group that is a consequence of this one."""
+        """Take in a group that is a consequence of this group."""
         self.members.update(other.members)
 
 
 def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
-    """Return the reachable groups. A group that another one also holds becomes a part of it.
+    """Return the reachable groups. A group that another group also holds becomes a part of it.
 
-    So do groups in the same container, such as the keys and the values of a registry.
+    Groups in the same container, such as the keys and values of a registry, are merged too.
     """
     groups = anchored(graph, born)
     home = {node: number for number, group in enumerate(groups) for node in group.members}
@@ -55,7 +55,7 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
     for number, group in enumerate(groups):
         older = [node for node in held_by[number] if not has_variables(graph, node)]
         homes = (home[node] for node in above(graph, group) if home.get(node, number) != number)
-        # The running step may have some of the members in a list of its own. That list is not the cause.
+        # A list of the running step may hold some of the members, too. That list is not the cause.
         found = next((one for one in homes if not (older and has_variables(graph, groups[one].anchor))), None)
         if found is not None:
             join(target, number, found)
@@ -82,10 +82,10 @@ def join(target: list[int], number: int, into: int) -> None:
 
 
 def join_held(target: list[int], number: int, other: int, ranks: Sequence[tuple[bool, int]]) -> None:
-    """Merge the groups of two that share a container, and keep the name of the one that a container holds.
+    """Merge pairs of groups that share a container, and keep the name of the group that the container holds.
 
-    The container shows whether they grow. Something else may hold the newest of them too: the running step,
-    or a cache of the last result. Then the container has many more of the others.
+    The container shows whether they grow. The running step, or a cache of the last result, may hold the newest
+    members too. The container then has many more of the others.
     """
     mine, others = final(target, number), final(target, other)
     into, part = (others, mine) if mine == number else (mine, others)
@@ -144,8 +144,8 @@ def top_of(graph: _heap.Graph, node: int, born: Births, known: dict[int, int]) -
 
 
 def survivor_above(graph: _heap.Graph, node: int, born: Births) -> int | None:
-    """Return the nearest dominator that is a survivor, within `MOST_MISSED` nodes. A link of a chain with the
-    address of a freed object looks older than the chain.
+    """Return the nearest dominator that is a survivor, within `MOST_MISSED` nodes. A chain link at the address of a
+    freed object looks older than the chain.
     """
     above = graph.dominator(node)
     for _ in range(MOST_MISSED):
@@ -168,7 +168,7 @@ def above(graph: _heap.Graph, group: Group) -> Iterator[int]:
 
 
 def containers(graph: _heap.Graph, group: Group, born: Births) -> list[int]:
-    """Return the older nodes that refer to the tops themselves: Python objects, and roots with tables of their own."""
+    """Return the older nodes that refer to the tops directly: Python objects, and roots with tables of their own."""
     found: dict[int, None] = {}
     for top in asked(group):
         for node in graph.referrers(top):

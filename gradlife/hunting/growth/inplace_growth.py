@@ -1,5 +1,5 @@
-"""Places whose one object takes more after every round: a tensor that `torch.cat` makes longer each step, a view of
-a storage that grows. The number of objects stays the same, so no survivors show them.
+"""Places whose single object takes more memory after every round: a tensor that `torch.cat` extends each step, or a
+view of a growing storage. The number of objects stays the same, so there are no survivors.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from gradlife.hunting.snapshots.step_snapshots import sized, tensor_type_names
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import PerStep
 
-#: Rounds in each of which a place must have grown: a batch may be larger than the last by chance a few times.
+#: Rounds in each of which a place must have grown: a batch may by chance be larger than the last a few times.
 LEAST_ROUNDS = 4
 
-#: Objects below this share of the largest at a place are not what grows there.
+#: Objects below this share of the largest at a place do not count as growing.
 LEAST_SHARE = 0.5
 
 
 class Place(NamedTuple):
-    """A Python object that was there at every snapshot, as any of them knows it."""
+    """A Python object that is in every snapshot, with its node in each."""
 
     kind: str
     type: str
@@ -44,7 +44,7 @@ class Body:
 
 
 def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
-    """Return the places that took more in every round, without those in `known`."""
+    """Return the places that took more memory in every round, without those in `known`."""
     snapshots = evidence.snapshots
     if len(snapshots) <= LEAST_ROUNDS or not has_new_sizes(evidence):
         return []
@@ -62,9 +62,9 @@ def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
 
 
 def has_new_sizes(evidence: Evidence) -> bool:
-    """Return whether anything of the program has a size that nothing had before. In most programs nothing does.
+    """Whether any object of the program has a size that no object had before. In most programs none has.
 
-    The size of a small storage is that of its block, which malloc now and then makes larger: that of a planted one, too.
+    The size of a small storage is its malloc block, which may grow now and then, even for planted storages.
     """
     sizes = {nbytes for node, nbytes in sized(evidence.graph) if node not in evidence.planted}
     return bool(sizes.difference(*(snapshot.sizes for snapshot in evidence.snapshots[:-1])))
@@ -77,14 +77,14 @@ def bodies_of(graph: _heap.Graph) -> list[Body]:
 
 
 def places_above(graph: _heap.Graph, node: int, tensors: Set[str]) -> Iterator[Place]:
-    """Yield the dominators that keep their addresses. A new tensor often gets the address of an old one."""
+    """Yield the dominators whose addresses stay the same. A new tensor often gets the address of an old one."""
     for above in dominators(graph, node):
         if graph.kind(above) == "python" and graph.type(above) not in tensors:
             yield place_at(graph, above)
 
 
 def first_of(body: Body, common: Set[Place]) -> Place | None:
-    """Return the nearest place that was there at every snapshot."""
+    """Return the nearest place that is in every snapshot."""
     return next((place for place in body.places if place in common), None)
 
 
@@ -103,7 +103,7 @@ def grows_in_place(amounts: Sequence[int], evidence: Evidence) -> bool:
 
 
 def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: Sequence[int]) -> Grown:
-    """Group the new objects at a place, the largest first, with the growth of the place."""
+    """Group the new objects at a place, largest first, with the growth of the place."""
     graph = evidence.graph
     largest, *others = sorted(bodies, key=lambda one: -one.bytes)
     group = Group(graph.find(place.address))

@@ -1,4 +1,4 @@
-"""Survivors that no root reaches: those together that refer to one another, and the cycle at the heart of each."""
+"""Unreachable survivors, grouped into islands of connected objects, and the cycle in each island."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Node = int
 
 
 def islands(graph: _heap.Graph, nodes: Iterable[int]) -> list[Group]:
-    """Nodes that no root reaches, those together that refer to one another."""
+    """Group the unreachable nodes into connected islands."""
     waiting = {node for node in nodes if graph.dominator(node) is None}
     around = neighbours(graph, waiting)
     found = []
@@ -39,7 +39,7 @@ def neighbours(graph: _heap.Graph, nodes: set[int]) -> dict[int, set[int]]:
 
 
 def alike(graph: _heap.Graph, found: Sequence[Group]) -> list[Group]:
-    """Islands with the same heart as one group: each of them is one time that the same thing leaked."""
+    """Merge islands with the same cycle into one group: each island is one occurrence of the same leak."""
     hearts: dict[frozenset[tuple[str, str]], frozenset[tuple[str, str]]] = {}
     groups: dict[frozenset[tuple[str, str]], Group] = {}
     for island in found:
@@ -53,12 +53,12 @@ def alike(graph: _heap.Graph, found: Sequence[Group]) -> list[Group]:
 
 
 def type_names(graph: _heap.Graph, nodes: Iterable[int]) -> frozenset[tuple[str, str]]:
-    """The kinds and types of some nodes."""
+    """Return the kinds and types of the nodes."""
     return frozenset(graph.kind_and_type(node) for node in nodes)
 
 
 def heart(graph: _heap.Graph, members: Iterable[int]) -> set[int]:
-    """The members that are in a cycle; a wrapper and its C++ object alone are none."""
+    """Find the members that are in a cycle; a wrapper and its C++ object alone do not count."""
     inside = set(members)
     found: set[int] = set()
     for part in cyclic_parts(graph, inside):
@@ -69,7 +69,7 @@ def heart(graph: _heap.Graph, members: Iterable[int]) -> set[int]:
 
 
 def cyclic_parts(graph: _heap.Graph, nodes: set[int]) -> list[set[int]]:
-    """Strongly connected parts of more than one node, after Tarjan, without recursion."""
+    """Find strongly connected components of more than one node (Tarjan, without recursion)."""
     order: dict[int, int] = {}
     low: dict[int, int] = {}
     stack: list[int] = []

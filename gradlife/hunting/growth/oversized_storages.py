@@ -1,7 +1,7 @@
-"""Small views of large storages that a finished step left: nothing grows, but far more is kept than anything can see.
+"""Small views of large storages that a finished step left: nothing grows, but most of the memory kept is unused.
 
-A view owns the whole storage. Where all tensors that the program still names show only a small part of a storage that is made
-anew in the rounds, the rest of it is memory that the program takes for free.
+A view keeps its whole storage alive. If all tensors that the program still names show only a small part of a storage
+made anew in the rounds, the rest is wasted.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from gradlife.hunting.snapshots.retained import Kept, dominators, kept_by_steps,
 from gradlife.hunting.snapshots.step_snapshots import storage_content
 from gradlife.hunting.snapshots.survivors import Births
 
-#: A storage is this many times as large as all that is shown of it, and so many bytes of it are seen by nothing.
+#: A storage must be this many times larger than its visible part, and have this many invisible bytes.
 MUCH = 4
 LEAST_UNSEEN_BYTES = 64 * 1024
 
 
 def finished_steps(evidence: Evidence, grown: Sequence[Grown]) -> list[Kept]:
-    """Return what finished steps left although it does not grow: graphs, frames, and storages behind small views.
+    """Find non-growing leftovers of finished steps: graphs, frames, and storages behind small views.
 
-    Anything on the same container as a growing group belongs to that group, from before the first snapshot.
+    Anything on the same container as a growing group belongs to that group and is from before the first snapshot.
     """
     known = {node for one in grown for node in (*one.group.members, *one.containers)}
     kept = kept_by_steps(evidence.snapshots[-1], known)
@@ -31,7 +31,7 @@ def finished_steps(evidence: Evidence, grown: Sequence[Grown]) -> list[Kept]:
 
 
 def kept_by_slices(graph: _heap.Graph, born: Births, skipped: Iterable[int]) -> list[Kept]:
-    """Storages that were made in a round, and of which a small part is all that the program names."""
+    """Find storages made in a round of which the program names only a small part."""
     outside = set(skipped)
     found = []
     for storage in storages_of(graph):
@@ -47,8 +47,8 @@ def kept_by_slices(graph: _heap.Graph, born: Births, skipped: Iterable[int]) -> 
 
 
 def shown_of(graph: _heap.Graph, storage: int) -> int | None:
-    """Bytes of a storage that named tensors show; None where it is used in a way that does not tell."""
-    from gradlife.patterns.rules.modules import shown_bytes  # with it come all patterns
+    """Count the bytes of a storage that named tensors show; None if one of its uses hides the size."""
+    from gradlife.patterns.rules.modules import shown_bytes  # imports all patterns
 
     total = 0
     for impl in graph.referrers(storage):
@@ -63,9 +63,9 @@ def shown_of(graph: _heap.Graph, storage: int) -> int | None:
 
 
 def is_named(graph: _heap.Graph, impl: int, storage: int) -> bool:
-    """Does anything refer to a tensor, or to its Python object, but views of it and the two each other?
+    """Whether a tensor or its wrapper has a referrer other than each other and views of the tensor.
 
-    A tensor that refers to it without being of the same storage is no view: it has it as its gradient.
+    A referring tensor with another storage is no view: it has this tensor as its gradient.
     """
     wrappers = {node for node in graph.referents(impl) if graph.kind(node) == "python"}
     own = {impl, *wrappers}

@@ -1,6 +1,6 @@
-"""Many old objects that get one new thing each: samples that cache their features, records that are given their outputs.
+"""Old objects that each gain one new object: samples that cache features, records that store their outputs.
 
-No container of theirs gets longer, and none of the objects has more after each round; together they keep what every step makes.
+No container gets longer and no single object grows in every round, but together they keep the output of every step.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.snapshots.retained import dominators
 
-#: Objects that must have got a new one each before it counts as growth.
+#: Objects that must each have gained a new object before this counts as growth.
 LEAST_PLACES = 10
 
-#: More than so many in one object are a container's.
+#: A holder of more objects than this is a container.
 MOST_IN_ONE = 4
 
-#: Objects of which it is asked what they had before, and the share of them that must have had less.
+#: Objects that are compared with the earlier snapshot, and the share of them that must have had less.
 MOST_ASKED = 40
 LEAST_SHARE = 0.9
 
-#: References whose names tell one place of an object from another; those of items and values do not.
+#: Relations whose labels identify a place in an object; those of items and values do not.
 NAMED = frozenset({"attribute", "slot", "dict_value"})
 
-#: Fields that a tensor has from the beginning or never. A new one means another tensor at the same address.
+#: Fields that a tensor has from the beginning or never. A new field means another tensor at the same address.
 FROM_THE_BEGINNING = ("native", "base")
 
 
@@ -35,14 +35,15 @@ class Place(NamedTuple):
 
     holder: str  # type of the objects
     relation: str
-    name: str  # of the reference; empty if it does not tell one place from another
-    held: str  # type of what they got
+    name: str  # of the reference; empty if it identifies no place
+    held: str  # type of the objects gained
 
 
 def spread(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) -> list[Group]:
-    """Groups that hang on the same place of many objects, together, where most of these objects had less at an earlier snapshot.
+    """Merge groups held at the same place of many objects if most of these objects held less in the earlier
+    snapshot.
 
-    What hangs there must have been born after that.
+    The members must have been born after that snapshot.
     """
     alike: defaultdict[Place, list[Group]] = defaultdict(list)
     for group in groups:
@@ -55,7 +56,7 @@ def spread(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) ->
 
 
 def place_of(graph: _heap.Graph, holder: int, top: int) -> Iterator[Place]:
-    """Yield the place of an object that holds `top`; nothing if other objects lie between the two."""
+    """Yield the place of an object that holds `top`; nothing if other objects lie between them."""
     if holder in graph.referrers(top):
         step = graph.steps_along([holder, top])[0]
         if (step.relation, step.label) == FROM_THE_BEGINNING:
@@ -64,13 +65,13 @@ def place_of(graph: _heap.Graph, holder: int, top: int) -> Iterator[Place]:
 
 
 def have_got(graph: _heap.Graph, groups: Sequence[Group], earlier: _heap.Graph) -> bool:
-    """Had most of these objects less of the kind? What only replaces something is as many as before."""
+    """Whether most of these objects held fewer of the type before. A replacement leaves the count unchanged."""
     sample = groups[:: max(1, len(groups) // MOST_ASKED)]
     return sum(has_got(graph, group, earlier) for group in sample) >= LEAST_SHARE * len(sample)
 
 
 def has_got(graph: _heap.Graph, group: Group, earlier: _heap.Graph) -> bool:
-    """Was the object there before, with less of the kind?"""
+    """Whether the holder existed before, with fewer objects of the type."""
     holder = group.anchor or 0
     before = earlier.find(graph.describe(holder).address)
     if before is None or earlier.kind_and_type(before) != graph.kind_and_type(holder):
@@ -80,7 +81,7 @@ def has_got(graph: _heap.Graph, group: Group, earlier: _heap.Graph) -> bool:
 
 
 def count_of(graph: _heap.Graph, holder: int, kind: tuple[str, str]) -> int:
-    """References of an object to objects of a kind."""
+    """Count the references of an object to objects of a kind and type."""
     return sum(graph.kind_and_type(node) == kind for node in graph.referents(holder))
 
 
@@ -95,7 +96,7 @@ def together(graph: _heap.Graph, groups: Sequence[Group]) -> Group:
 
 
 def path_to_place(graph: _heap.Graph, group: Group) -> tuple[int, ...]:
-    """The path to one of the objects and to what it got: as most paths are, for a variable often has the newest, too."""
+    """Return the most common shape of path to an object and its new member: the newest is often also in a variable."""
     paths = [(*graph.path(holder), top) for top, holder in group.places.items()]
     shapes = [tuple(graph.kind_and_type(node) for node in path) for path in paths]
     ((usual, _),) = Counter(shapes).most_common(1)
@@ -104,7 +105,7 @@ def path_to_place(graph: _heap.Graph, group: Group) -> tuple[int, ...]:
 
 
 def common_dominator(graph: _heap.Graph, nodes: Sequence[int]) -> int:
-    """The nearest object that all paths to these go through; 0, the root of all, where there is no other."""
+    """Return the nearest object on all paths to these nodes; 0, the root of all, if there is no other."""
     shared = list(dominators(graph, nodes[0]))
     for node in nodes[1:]:
         above = set(dominators(graph, node))

@@ -1,6 +1,8 @@
-"""What finished steps keep for a while and let go together: truncated back-propagation, gradient accumulation.
+"""Memory that finished steps keep for a while and release together: truncated back-propagation, gradient
+accumulation.
 
-At each snapshot another number of steps is kept. Where these numbers fit one period, it is no leak, however much it is.
+Each snapshot sees a different number of kept steps. If the numbers fit a period, there is no leak, whatever the
+size.
 """
 
 from __future__ import annotations
@@ -13,24 +15,24 @@ from gradlife import _heap
 from gradlife.hunting.snapshots.retained import LEAST_BYTES, Kept, holder_above, kept_in
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
-#: Snapshots that are enough to tell a period, and the longest one that is looked for.
+#: Snapshots needed to detect a period, and the longest period searched for.
 LEAST_SNAPSHOTS = 4
 MOST_PERIOD = 64
 
-#: The share of the most that is kept by which a snapshot may differ.
+#: Deviation allowed for a snapshot, as a share of the largest amount.
 TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
 class Release:
-    """How often something is let go."""
+    """How often kept memory is released."""
 
-    period: int  # steps; 0: it is not the same every time
-    bytes: int  # that are kept at most
+    period: int  # steps; 0 if it varies
+    bytes: int  # kept at most
 
 
 def release_of(snapshots: Sequence[StepSnapshot], kept: Kept) -> Release | None:
-    """Return how often what hangs on one object is let go and taken again; None where it is not."""
+    """Return how often the memory kept by an object is released and taken again; None if it is not."""
     graph = snapshots[-1].graph
     address = graph.describe(holder_above(graph, kept.keeper)).address
     amounts = [bytes_at(one.graph, address) for one in snapshots]
@@ -42,7 +44,7 @@ def release_of(snapshots: Sequence[StepSnapshot], kept: Kept) -> Release | None:
 
 
 def bytes_at(graph: _heap.Graph, address: int) -> int:
-    """Bytes that finished steps keep by the object at an address."""
+    """Sum up the bytes that finished steps keep through the object at an address."""
     holder = graph.find(address)
     if holder is None:
         return 0
@@ -50,7 +52,7 @@ def bytes_at(graph: _heap.Graph, address: int) -> int:
 
 
 def period_of(steps: Sequence[int], amounts: Sequence[int]) -> int | None:
-    """The least period that the amounts at these steps fit; None where none does."""
+    """Return the shortest period that fits the amounts at these steps; None if none fits."""
     drops = sum(after < before for before, after in itertools.pairwise(amounts))
     if len(steps) < LEAST_SNAPSHOTS or not drops or max(amounts) < LEAST_BYTES:
         return None
@@ -60,16 +62,17 @@ def period_of(steps: Sequence[int], amounts: Sequence[int]) -> int | None:
 
 
 def fits(steps: Sequence[int], amounts: Sequence[int], period: int, phase: int) -> bool:
-    """Is as much kept at each of these steps as so many steps since the last release come to?
+    """Whether each amount is proportional to the number of steps since the last release.
 
-    At a release there is all of the last period or nothing, as it comes before or after the end of the step.
+    At a release, either nothing or the whole last period is kept: the release may come before or after the end of
+    the step.
     """
     since = [(step - phase) % period for step in steps]
     return any(is_proportional(ages, amounts) for ages in (since, [one or period for one in since]))
 
 
 def is_proportional(ages: Sequence[int], amounts: Sequence[int]) -> bool:
-    """Are the amounts these numbers of the same unit?"""
+    """Whether the amounts are proportional to the ages."""
     most = max(amounts)
     unit = most / max(1, max(ages))
     return len(set(ages)) > 2 and all(
@@ -78,6 +81,6 @@ def is_proportional(ages: Sequence[int], amounts: Sequence[int]) -> bool:
 
 
 def comes_and_goes(amounts: Sequence[int]) -> bool:
-    """Was there nothing at a snapshot between two that had something?"""
+    """Whether a snapshot without any memory kept lies between two snapshots with some."""
     had = [number for number, amount in enumerate(amounts) if amount]
     return bool(had) and any(not amounts[number] for number in range(had[0], had[-1]))

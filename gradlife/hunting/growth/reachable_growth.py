@@ -1,4 +1,4 @@
-"""Groups that grow in every round, apart from those that are full or were there only for a while."""
+"""Groups that grow in every round, without those that are full or were there only for a while."""
 
 from __future__ import annotations
 
@@ -26,101 +26,101 @@ from gradlife.hunting.snapshots.survivors import Births, births
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import Arrivals, PerStep
 
-#: Growth must hold in so many last rounds; those before may be a cache that fills.
+#: Growth must hold in this many last rounds; growth in earlier rounds may be a cache that fills.
 ROUNDS = 3
 
-#: A round may add less for each step than the one that added most; a leak that comes every few steps does.
+#: The least growth of a round per step, as a share of the fastest round. Leaks that occur every few steps vary.
 LEAST_SHARE = 0.25
 
-#: Something that gets less in every round than in the one before, and in the last this share of the first, fills up: a
-#: cache whose keys repeat. One whose rate falls by less is in doubt.
+#: A cache whose keys repeat grows less in every round than in the one before, and in the last by at most this share of
+#: the first. If the rate falls by less, growth is in doubt.
 SLOWED_SHARE = 0.6
 DOUBTED_SHARE = 0.9
 
-#: Steps of a last round that is long enough to tell so.
+#: Steps that the last round needs to show this.
 LEAST_TELLING = 29
 
-#: A container that keeps what it is given grows by as much; one that is full does not grow.
+#: A container that keeps its new items grows by as many; a full container does not grow.
 LEAST_GROWTH = 0.5
 
 
-#: Objects a step of a chain: a link has several, and comes every few steps. Of what is replaced all the time, too, a few
-#: stand where others stood at every snapshot.
+#: Objects per step of a chain: a link has several, and may come only every few steps. Objects that are replaced all the
+#: time also look like links now and then, because addresses are reused.
 LEAST_LINKS = 0.1
 
-#: A round of less than this share of the one before it, as those for natives and lines are, is no round by itself: what
-#: comes every few steps only may leave nothing in it.
+#: A round shorter than this share of the one before it, such as those for natives and lines, does not count by itself:
+#: growth that occurs every few steps may add nothing in it.
 LEAST_LENGTH = 0.5
 
-#: Snapshots that are not given up for longer rounds.
+#: Snapshots that are kept even if their rounds are short.
 LEAST_KEPT = 3
 
-#: Containers that cannot be distinguished from the one before, and the items from which on one has too many for a state that is
-#: carried on.
+#: Containers that look alike when rebuilt, and the items from which on a rebuilt container is too large to be
+#: carried-over state.
 REMADE = frozenset({"list", "tuple", "dict", "set", "frozenset", "collections.OrderedDict", "collections.deque"})
 LEAST_ITEMS = 10
 
-#: Of so many items that are new one at least is known to be.
+#: At least one of this many new items is known to be new.
 MOST_MISSING = 2.0
 
-#: Bytes that tell of an object more: what is held may come out larger by less from round to round.
+#: Bytes by which retained memory must grow; smaller differences between rounds are noise.
 LEAST_GATHERED = 64
 
 
 @dataclass(frozen=True)
 class Grown:
-    """A group of which every one of the last rounds left something behind."""
+    """A group that grew in each of the last rounds."""
 
     group: Group
     per_step: PerStep
     kind: GrowthKind
-    containers: tuple[int, ...] = ()  # of growth of the kind CONTAINER: they have more items after every round
-    arrivals: Arrivals | None = None  # where they come more rarely than the steps
+    containers: tuple[int, ...] = ()  # for growth of kind CONTAINER: containers with more items after every round
+    arrivals: Arrivals | None = None  # set if growth is rarer than every step
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Several snapshots, and the objects that were born between them."""
+    """Several snapshots, and the objects born between them."""
 
     snapshots: Sequence[StepSnapshot]
     born: Births
-    rounds: int = ROUNDS  # by which growth is judged at most
-    lengths: Sequence[int] = ()  # what counts as the steps of each round, where that is not the program's
-    planted: Births = field(default_factory=dict)  # what the hunt planted: none of the program's
+    rounds: int = ROUNDS  # rounds judged at most
+    lengths: Sequence[int] = ()  # steps of each round, if not the program's
+    planted: Births = field(default_factory=dict)  # objects that the hunt planted
 
     @property
     def graph(self) -> _heap.Graph:
-        """The last snapshot's."""
+        """Return the graph of the last snapshot."""
         return self.snapshots[-1].graph
 
     @property
     def judged(self) -> range:
-        """The rounds by which growth is judged: the last ones."""
+        """Return the rounds by which growth is judged: the last ones."""
         count = len(self.snapshots) - 1
         return range(max(0, count - self.rounds), count)
 
     @property
     def foreign(self) -> Counter[tuple[str, str]]:
-        """Objects by type that the hunt left in the judged rounds."""
+        """Count the objects that the hunt left in the judged rounds, by type."""
         found = (node for node, number in self.planted.items() if number in self.judged)
         return Counter(map(self.graph.kind_and_type, found))
 
     def steps(self, number: int) -> int:
-        """Steps of a round."""
+        """Return the number of steps in a round."""
         if self.lengths:
             return max(1, self.lengths[number])
         return self.snapshots[number + 1].steps - self.snapshots[number].steps
 
 
 def evidence_of(snapshots: Sequence[StepSnapshot], rounds: int = ROUNDS) -> Evidence:
-    """The snapshots with what was born between them."""
+    """Compare the snapshots and find the objects born between them."""
     snapshots = far_apart(snapshots)
     return Evidence(snapshots, births(snapshots), rounds)
 
 
 def far_apart(snapshots: Sequence[StepSnapshot]) -> Sequence[StepSnapshot]:
-    """The snapshots without those that make a round much shorter than the one before: it counts with the next one, the last round
-    with the one before.
+    """Drop snapshots that make a round much shorter than the one before. A dropped round counts with the next one,
+    the last with the one before.
     """
     kept = list(snapshots[:2])
     for number, snapshot in enumerate(snapshots[2:], 2):
@@ -134,7 +134,7 @@ def far_apart(snapshots: Sequence[StepSnapshot]) -> Sequence[StepSnapshot]:
 
 
 def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
-    """Groups that grow in every judged round, and those that grow in some of them only."""
+    """Return the groups that grow in every judged round, and those that grow only in some."""
     sure: list[Group] = []
     unsure: list[Group] = []
     others: list[Group] = []
@@ -160,8 +160,8 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
 
 
 def without_items(found: Sequence[Grown], graph: _heap.Graph) -> list[Grown]:
-    """The groups without those that hang on a tensor which a growing container has: it is new, at the address of an older one,
-    and does not grow itself.
+    """Drop groups held by a tensor in a growing container: the tensor is new, at a reused address, and does not grow
+    itself.
     """
     items = {item for one in found for container in one.containers for item in graph.referents(container)}
     tensors = tensor_type_names()
@@ -169,7 +169,7 @@ def without_items(found: Sequence[Grown], graph: _heap.Graph) -> list[Grown]:
 
 
 def grown(group: Group, evidence: Evidence) -> Grown:
-    """The group with its rate."""
+    """Return the group with its growth rate and growing containers."""
     members = [node for node in group.members if evidence.born[node] in evidence.judged]
     steps = sum(map(evidence.steps, evidence.judged))
     rate = weight(evidence.graph, members, steps)
@@ -183,7 +183,7 @@ def grown(group: Group, evidence: Evidence) -> Grown:
 
 
 def kind_of(group: Group, growing: Sequence[int]) -> GrowthKind:
-    """Return how a group grows whose growing containers are known."""
+    """Return the kind of growth, given the growing containers."""
     if growing:
         return GrowthKind.CONTAINER
     if group.anchor is None:
@@ -192,9 +192,10 @@ def kind_of(group: Group, growing: Sequence[int]) -> GrowthKind:
 
 
 def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> float:
-    """Bytes that would be freed with the new items of a container that grows; 0 where none does.
+    """Count the bytes that would be freed with the new items of a growing container; 0 if none grows.
 
-    An item at the address of an object that is gone passes for old: the length of the container shows how many are missing.
+    An item at the address of a freed object counts as old. The length of the container shows how many items are
+    missed.
     """
     tops = [top for top in group.tops if evidence.born[top] in evidence.judged]
     if not growing or not tops:
@@ -207,7 +208,7 @@ def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> f
 
 
 def remade(group: Group, evidence: Evidence) -> list[int]:
-    """Lists, tuples and dicts that are made anew of all that was in the one before, with more: the last of each."""
+    """Find containers rebuilt from the previous one with more items: the last of each."""
     if group.anchor is None or group.places:
         return []
     found = [node for node in group.members if evidence.graph.type(node) in REMADE]
@@ -215,14 +216,16 @@ def remade(group: Group, evidence: Evidence) -> list[int]:
 
 
 def has_many_of_each(node: int, evidence: Evidence) -> bool:
-    """Were many of its items born in the judged rounds, and about as many in each step?"""
+    """Whether many items were born in the judged rounds, about as many in each step."""
     rounds = [evidence.born.get(item) for item in evidence.graph.referents(node)]
     counts = [rounds.count(number) for number in evidence.judged]
     return sum(counts) >= LEAST_ITEMS and is_steady(counts, evidence)
 
 
 def counted(group: Group, evidence: Evidence) -> list[int]:
-    """Members that matter, born in each judged round; where none does, all of them if they come to much in each."""
+    """Count the relevant members born in each judged round; all members if none is relevant but they take much
+    memory.
+    """
     leaking = leak_types()
     rounds = [evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)]
     if not rounds and is_much(group, evidence):
@@ -231,13 +234,13 @@ def counted(group: Group, evidence: Evidence) -> list[int]:
 
 
 def is_plain(group: Group, graph: _heap.Graph) -> bool:
-    """Has it nothing but plain data of Python's?"""
+    """Whether the group has only plain Python data."""
     leaking = leak_types()
     return not any(matters(graph, node, leaking) for node in group.members)
 
 
 def is_much(group: Group, evidence: Evidence) -> bool:
-    """Do small things come to many bytes in each step of every judged round?"""
+    """Whether small objects take many bytes per step in every judged round."""
     sums: Counter[int] = Counter()
     for node in group.members:
         sums[evidence.born[node]] += evidence.graph.describe(node).bytes or 0
@@ -247,25 +250,25 @@ def is_much(group: Group, evidence: Evidence) -> bool:
 
 
 def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
-    """Did every judged round leave its share?"""
+    """Whether every judged round added its share."""
     rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged, strict=True)]
     return len(rates) > 1 and min(rates) > LEAST_SHARE * max(rates)
 
 
 def are_many(counts: Sequence[int], evidence: Evidence) -> bool:
-    """Are they steady, and more than what passes for survivors by chance?"""
+    """Whether growth is steady and exceeds chance survivors."""
     steps = sum(map(evidence.steps, evidence.judged))
     return is_steady(counts, evidence) and sum(counts) >= LEAST_LINKS * steps
 
 
 def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE, least: int = LEAST_TELLING) -> bool:
-    """Does everything that grows and holds the group get ever less?"""
+    """Whether every growing container of the group grows less and less."""
     held_by = [node for node in containers(evidence.graph, group, evidence.born) if grows(node, group, evidence)]
     return bool(held_by) and all(slows(increments(node, evidence), evidence, share, least) for node in held_by)
 
 
 def slows(added: Sequence[int], evidence: Evidence, share: float, least: int = LEAST_TELLING) -> bool:
-    """Did every judged round add no more for each step than the one before, and the last one clearly less?"""
+    """Whether no judged round added more per step than the one before, and the last clearly less than the first."""
     rates = [count / evidence.steps(number) for count, number in zip(added, evidence.judged, strict=True)]
     falls = all(after <= before for before, after in itertools.pairwise(rates))
     is_told = len(rates) >= ROUNDS and evidence.steps(evidence.judged[-1]) >= least
@@ -273,9 +276,9 @@ def slows(added: Sequence[int], evidence: Evidence, share: float, least: int = L
 
 
 def gathers(group: Group, evidence: Evidence) -> bool:
-    """Does something grow that holds the group: a container by its items, or a chain by its links?
+    """Whether a holder of the group grows: a container by its items, or a chain by its links.
 
-    Objects that come and go at the same addresses pass for survivors; what holds them stays as large as it was.
+    Objects that come and go at the same addresses look like survivors, but their holder does not grow.
     """
     if group.anchor and has_gathered(group.anchor, evidence):
         return True
@@ -285,9 +288,9 @@ def gathers(group: Group, evidence: Evidence) -> bool:
 
 
 def is_filled(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
-    """Does a container that holds the group get its share in every judged round?
+    """Whether a container that holds the group grows by its share in every judged round.
 
-    Its length tells it even where new objects stand at the addresses of old ones, and pass for these.
+    Its length shows this even if new objects reuse the addresses of old ones and look old.
     """
     held_by = containers(evidence.graph, group, evidence.born)
     return any(
@@ -298,14 +301,16 @@ def is_filled(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
 
 
 def is_chain(group: Group, evidence: Evidence) -> bool:
-    """Does one top have objects of every judged round below it, and are there more of their types after each?"""
+    """Whether objects of every judged round are below one top, and the heap has more of their types after each
+    round.
+    """
     return bool(chain_tops(group, evidence)) and are_left(group, evidence)
 
 
 def chain_tops(group: Group, evidence: Evidence) -> set[int]:
-    """The tops that have objects of one type of every judged round below them: the links of a chain are alike.
+    """Return the tops above objects of one type from every judged round: the links of a chain have the same type.
 
-    A few things of several types may stand at addresses where others stood in different rounds.
+    Several types together could stand at reused addresses from different rounds.
     """
     rounds: dict[tuple[int, tuple[str, str]], set[int]] = {}
     leaking = leak_types()
@@ -316,21 +321,22 @@ def chain_tops(group: Group, evidence: Evidence) -> set[int]:
 
 
 def chain_alone(group: Group, evidence: Evidence) -> Group:
-    """A chain without what hangs on the same place and does not grow: other variables have the batch of the last step."""
+    """Return the chain without members that share its holder but do not grow, such as the last batch in a variable."""
     tops = chain_tops(group, evidence)
     members = {node: top for node, top in group.members.items() if top in tops}
     kept = [top for top in group.tops if top in tops]
     if kept:
         return replace(group, tops=kept, members=members)
-    kept = sorted(tops)  # of a part that hangs on a place of its own
+    kept = sorted(tops)  # the chain is in a part with its own holder
     return replace(group, anchor=evidence.graph.dominator(kept[0]), tops=kept, members=members)
 
 
 def are_left(group: Group, evidence: Evidence) -> bool:
-    """Does the heap have more objects of the group's types after every judged round, about as many as the group got?
+    """Whether the heap has more objects of the group's types after every judged round, about as many as the group
+    gained.
 
-    Objects that come and go at the same addresses pass for survivors; their number stays. What a chain hangs on does not
-    tell: a tensor that each step replaces often stands where another one stood.
+    Objects that come and go at the same addresses look like survivors, but their number stays. The chain's holder
+    does not show this: a tensor replaced in each step often reuses an address.
     """
     leaking = leak_types()
     born = counts_by_type(
@@ -357,7 +363,7 @@ def counts_by_type(evidence: Evidence, rounds: Births) -> list[Counter[tuple[str
 
 
 def level_by_type(graph: _heap.Graph) -> Counter[tuple[str, str]]:
-    """How many objects there are of each kind and type."""
+    """Count the objects of each kind and type."""
     found: Counter[tuple[str, str]] = Counter()
     for name, kind, count, _ in graph.census():
         found[kind, name] += count
@@ -365,7 +371,7 @@ def level_by_type(graph: _heap.Graph) -> Counter[tuple[str, str]]:
 
 
 def has_gathered(node: int, evidence: Evidence) -> bool:
-    """Does an object retain more after each round? Of most that do not, the first snapshot and the last tell it."""
+    """Whether an object retains more after each round. The first and last snapshot alone rule out most objects."""
     snapshots = evidence.snapshots[evidence.judged.start :]
     ends = retained_amounts(node, [snapshots[0], snapshots[-1]])
     is_worth_while = len(ends) < 2 or ends[1] - ends[0] >= LEAST_GATHERED
@@ -373,12 +379,12 @@ def has_gathered(node: int, evidence: Evidence) -> bool:
 
 
 def has_grown(amounts: Sequence[int]) -> bool:
-    """Never less than before, and more in the end."""
+    """Whether amounts never fall, and the last is larger than the first."""
     return amounts == sorted(amounts) and len(amounts) > 1 and amounts[-1] > amounts[0]
 
 
 def retained_amounts(node: int, snapshots: Sequence[StepSnapshot]) -> list[int]:
-    """The bytes that an object of the last one retained at each snapshot, as far as it was there."""
+    """Return the bytes that an object of the last snapshot retained at each snapshot that has it."""
     one = snapshots[-1].graph.describe(node)
     found = ((snapshot.graph, snapshot.graph.find(one.address)) for snapshot in snapshots)
     return [graph.retained(at) for graph, at in found if at is not None and graph.kind_and_type(at) == one[:2]]
@@ -397,9 +403,10 @@ def increments(container: int, evidence: Evidence) -> list[int]:
 
 
 def grows(container: int, group: Group, evidence: Evidence) -> bool:
-    """Does a container have more items after every judged round, about as many as it was given?
+    """Whether a container has more items after every judged round, about as many as were added.
 
-    An item at the address of one that an earlier round made passes for that one, so that only sums from a round on compare.
+    A new item may reuse the address of an earlier round's item and count as that item. So sums over all later rounds
+    are compared.
     """
     added = increments(container, evidence)
     inside = set(evidence.graph.referents(container)).intersection(group.tops)

@@ -23,13 +23,13 @@ class Planted:
     """The objects that the hunt planted, as nodes of the last snapshot."""
 
     born: Births  # each with the round in which it was planted
-    lengths: tuple[int, ...]  # so many were planted in each round
+    lengths: tuple[int, ...]  # number planted in each round
     contexts: frozenset[int]
-    ring: frozenset[int] = frozenset()  # the clean twin: as much of it was there at each snapshot
+    ring: frozenset[int] = frozenset()  # the clean twin, the same size at each snapshot
 
 
 def planted_in(snapshots: Sequence[StepSnapshot], controls: Controls) -> Planted:
-    """Find what was planted by the time of the last snapshot, by its addresses."""
+    """Find the objects planted by the time of the last snapshot, by address."""
     graph = snapshots[-1].graph
     born: Births = {}
     lengths = [0] * (len(snapshots) - 1)
@@ -47,8 +47,8 @@ def planted_in(snapshots: Sequence[StepSnapshot], controls: Controls) -> Planted
 
 
 def members_of(graph: _heap.Graph, planting: Planting, ring: Sequence[int]) -> tuple[set[int], set[int]]:
-    """The nodes that were planted together, and the contexts among them. ``ring``: those of the clean twin that still live,
-    for the program may have objects at the addresses of the others.
+    """Return the nodes planted together, and the contexts among them. ``ring``: addresses of the clean twin that are
+    still alive; the program may have reused the others.
     """
     living = [one for one in planting.ring if one in ring]
     tensors = found_in(graph, [*planting.tensors, *living, *planting.leaves])
@@ -60,12 +60,14 @@ def members_of(graph: _heap.Graph, planting: Planting, ring: Sequence[int]) -> t
 
 
 def found_in(graph: _heap.Graph, addresses: Sequence[int]) -> set[int]:
-    """The nodes at some addresses."""
+    """Return the nodes at these addresses."""
     return set(graph.find_all(list(addresses)).values())
 
 
 def below(graph: _heap.Graph, nodes: set[int]) -> set[int]:
-    """Objects of Python, and what they have in C++: what the program ties to them in Python is its own."""
+    """Return the nodes and the C++ objects below them. Python objects that the program attached to them are left
+    out.
+    """
     found, front = set(nodes), list(nodes)
     while front:
         holder = front.pop()
@@ -77,7 +79,7 @@ def below(graph: _heap.Graph, nodes: set[int]) -> set[int]:
 
 
 def is_packed(graph: _heap.Graph, holder: int, one: int) -> bool:
-    """Is it the tensor that a saved-tensor hook made for a grad node?"""
+    """Whether a saved-tensor hook made this tensor for a grad node."""
     return graph.kind(holder) == "grad_node" and graph.type(one) in tensor_type_names()
 
 
@@ -114,7 +116,7 @@ def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) ->
 
 
 def planted_name(graph: _heap.Graph, grown: Grown, planted: Planted, controls: Controls) -> str:
-    """Return the control that a group of planted objects is."""
+    """Return the control that planted a group."""
     if grown.group.anchor is None:
         return CYCLE if is_cycle(grown.group, planted) else ""
     holders = {graph.find(id(controls.held)): HELD, graph.find(id(controls.ring)): RING}
@@ -122,5 +124,5 @@ def planted_name(graph: _heap.Graph, grown: Grown, planted: Planted, controls: C
 
 
 def is_cycle(group: Group, planted: Planted) -> bool:
-    """Are planted contexts in it?"""
+    """Whether the group has planted contexts."""
     return not planted.contexts.isdisjoint(group.members)

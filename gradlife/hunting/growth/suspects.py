@@ -1,4 +1,4 @@
-"""Likely leaks before they are certain: creation sites are recorded for their types from then on.
+"""Likely leaks, found early so that creation sites can be recorded for their types.
 
 If nothing seems to leak, that is the result of the hunt.
 """
@@ -43,16 +43,16 @@ class Clear:
 class Suspects:
     """The likely leaks in the snapshots so far."""
 
-    grow: bool  # something grows, or seems to, that the hunt did not plant
-    types: frozenset[str]  # of Python objects among those that grow
-    fresh_attributes: bool  # modules have tensors of the last round
-    clear: Clear | None  # None: something grows, or a finished step is still held
-    grown_in_place: tuple[Place, ...] = ()  # what has one thing in it that is larger after each round
-    slows: bool = False  # something grows that gets less in every round
+    grow: bool  # something not planted grows or seems to
+    types: frozenset[str]  # Python types that grow
+    fresh_attributes: bool  # modules hold tensors of the last round
+    clear: Clear | None  # None if something grows or a finished step is still held
+    grown_in_place: tuple[Place, ...] = ()  # places whose one object is larger after each round
+    slows: bool = False  # something grows less in every round
 
 
 def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
-    """Reads the graphs: call it in a fork."""
+    """Find the suspects. Reads the graphs: call it in a fork."""
     graph = snapshots[-1].graph
     whole = evidence_of(snapshots)
     planted = planted_in(whole.snapshots, controls)
@@ -77,9 +77,10 @@ def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
 
 
 def is_in_doubt(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
-    """May more rounds change the verdict? Reads the graphs: call it in a fork.
+    """Whether more rounds may change the verdict. Reads the graphs: call it in a fork.
 
-    Something grows in some rounds only, or less in each; or nothing does, and every round leaves more all the same.
+    Growth is in doubt if it occurs only in some rounds or slows down. So is a verdict of no growth if totals rise in
+    every round.
     """
     whole = evidence_of(snapshots)
     planted = planted_in(whole.snapshots, controls)
@@ -94,19 +95,19 @@ def is_in_doubt(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
 
 
 def has_slowing(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
-    """Does anything grow that gets less in every round? Reads the graphs: call it in a fork."""
+    """Whether anything grows less in every round. Reads the graphs: call it in a fork."""
     whole = evidence_of(snapshots)
     evidence = without_planted(whole, planted_in(whole.snapshots, controls))
     return is_any_slowing(evidence, *grown_groups(evidence))
 
 
 def is_any_slowing(evidence: Evidence, sure: Sequence[Grown], unsure: Sequence[Group]) -> bool:
-    """Does any of these groups get less in every round?"""
+    """Whether any of these groups grows less in every round."""
     return any(is_slowing(group, evidence, DOUBTED_SHARE) for group in [*unsure, *(one.group for one in sure)])
 
 
 def is_own(graph: _heap.Graph, group: Group) -> bool:
-    """Does it hang on the hunt itself?"""
+    """Whether the hunt itself holds the group."""
     steps = graph.path_steps(group.tops[0]) if group.anchor is not None else []
     return any(step.type.startswith("gradlife.hunting.") for step in steps)
 

@@ -1,1 +1,1 @@
-"""The heap between steps: snapshots, what survived, what it weighs, where it was created."""
+"""The heap between steps: snapshots, survivors, their weight, and where they were created."""

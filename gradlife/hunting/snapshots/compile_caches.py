@@ -1,4 +1,4 @@
-"""The caches of torch.compile: new versions of known functions come to an end, new functions do not."""
+"""The caches of torch.compile: recompilations of known functions are bounded, new functions are not."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Compiled:
     """The contents of the compile caches at one snapshot."""
 
     functions: int = 0
-    versions: int = 0  # of all functions
+    versions: int = 0  # over all functions
 
 
 def compiled_now() -> Compiled:
-    """Read torch's own lists; empty if it compiled nothing, or if this release has other lists."""
+    """Read torch's own lists; empty if nothing is compiled or this release has other lists."""
     convert = sys.modules.get("torch._dynamo.convert_frame")
     codes = getattr(getattr(convert, "input_codes", None), "seen_ids", None)
     outputs = getattr(getattr(convert, "output_codes", None), "seen", None)
@@ -25,6 +25,6 @@ def compiled_now() -> Compiled:
 
 
 def is_bounded(snapshots: Sequence[Compiled]) -> bool:
-    """Was there, in every round between these snapshots, a new version, and in all of them no new function?"""
+    """Whether every round compiled a new version, and none compiled a new function."""
     grows = all(before.versions < after.versions for before, after in itertools.pairwise(snapshots))
     return len(snapshots) > 1 and grows and snapshots[-1].functions <= snapshots[0].functions

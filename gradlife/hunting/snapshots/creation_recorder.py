@@ -1,4 +1,6 @@
-"""Recording where objects are created, while the program takes steps: what is wanted, and what is no part of the program."""
+"""Records where objects are created while the program runs steps, for the requested types and without foreign
+frames.
+"""
 
 from __future__ import annotations
 
@@ -20,37 +22,37 @@ from gradlife.hunting.snapshots.step_snapshots import ARRAY, full_name, subclass
 #: Types recorded beside tensors before the growing types are known. Instances of other types have many sizes.
 USUAL = (LEAK_TYPES | {ARRAY}) - {"frame", "generator", "coroutine", "async_generator", "type"}
 
-#: Python makes these again from what was freed, without its allocator: the block tells nothing of who made them last.
+#: Python reuses freed objects of these types without its allocator, so their block may show an earlier creator.
 REUSED = frozenset({"list", "dict", "tuple", "float", "int", "slice", "Context", "_contextvars.Context"})
 
-#: A function of torch's that tells the number which the thread's next grad node gets, by its name in the library.
+#: The torch function that returns the sequence number of the thread's next grad node, by its symbol.
 NEXT_SEQUENCE = "_ZN2at15sequence_number4peekEv"
 
-#: Code that runs the program: gradlife, and its loop.
+#: Code that runs the program: gradlife and its loop.
 RUNNERS = ("<hunt>", OWN_FOLDER)
 
 #: Files that nobody wrote: frozen modules, generated code.
 NO_FILES = ("<frozen ", "<eval_with_key>", "<__array_function__ internals>")
 
-#: Code that has no file: what a process was started with, methods that Python itself wrote.
+#: Code without a file: the command line's code, methods that Python generated.
 GIVEN = "<string>"
 
-#: Bytes of a node within which its number stands.
+#: The sequence number is within this many bytes of a node's start.
 NODE_HEAD = 64
 
 
 class Recording:
-    """One recording of this process; it holds no object of the program."""
+    """One recording of this process; holds no object of the program."""
 
     def __init__(self, launcher: str | None = None) -> None:
         self._runners = (*RUNNERS, launcher) if launcher else RUNNERS  # a script that only starts the program
         self.is_on = False
         self.was_on = False
-        self._before: dict[str, int] = {}  # bytes of a block in front of the object, by the name of its type
-        self._offset = 0  # of a node's number
+        self._before: dict[str, int] = {}  # bytes of a block in front of the object, by type name
+        self._offset = 0  # of a node's sequence number
 
     def start(self, names: Iterable[str] = ()) -> None:
-        """Records from here on: tensors, and objects of these types."""
+        """Start recording tensors and objects of these types."""
         if not self.is_on:
             ensure_calibrated()
             torch = sys.modules.get("torch")
@@ -58,7 +60,7 @@ class Recording:
             self._offset = watch[1] if watch is not None else 0
             try:
                 _heap.start_recording(self._runners, library_files(), foreign_files(), watch)
-            except RuntimeError:  # another hunt records, or there are other interpreters
+            except RuntimeError:  # another hunt records, or other interpreters exist
                 return
             self.is_on = self.was_on = True
         self._want({*names, *tensor_type_names()} - REUSED)
@@ -71,7 +73,7 @@ class Recording:
                 self._before[name] = _heap.bytes_before(kind)
 
     def notes(self) -> Notes:
-        """Return what was recorded so far. A node is identified by its sequence number, which is read while it lives."""
+        """Return everything recorded so far. A node is identified by its sequence number, read while it is alive."""
         addresses, sites, noted, stacks = _heap.recorded()
         rows = memoryview(noted).cast("Q")
         nodes = {
@@ -82,27 +84,25 @@ class Recording:
         return Notes(addresses, sites, nodes, stacks, dict(self._before))
 
     def nodes_since(self, first: int) -> tuple[int, list[int]]:
-        """The number that the next grad node gets, and the addresses of those from a number on that are alive: as far as a
-        tensor showed them when they were new. 0, and none, where nothing is recorded of nodes. Some 20 µs.
+        """Return the next grad node's number, and the addresses of live nodes numbered `first` or later that a new
+        tensor showed. Returns 0 and no addresses if nodes are not recorded. Takes about 20 µs.
         """
         return _heap.living_nodes(first) if self.is_on else (0, [])
 
     def is_since(self, node: int, first: int) -> bool:
-        """Has the grad node at an address this number or a later one, as far as nodes have numbers here? Those of other threads
-        have numbers of their own.
+        """Whether the grad node at an address has this number or a later one. Other threads number their nodes
+        separately.
         """
         number = _heap._read_word(node + self._offset) if self._offset else first
         return number is not None and number >= first
 
     def rest(self) -> None:
-        """Record nothing until `resume`: what is made now is not the program's."""
+        """Pause recording until `resume`: new objects are not the program's."""
         if self.is_on:
             _heap.rest_recording()
 
     def resume(self) -> None:
-        """Record again. The runner of the program calls it, and the runner's own stack is left out of the recorded
-        stacks.
-        """
+        """Resume recording. Called by the program's runner, whose own stack is left out of recorded stacks."""
         if self.is_on:
             _heap.resume_recording(2)
 
@@ -114,7 +114,7 @@ class Recording:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Others may record in here; what was noted before is forgotten."""
+        """Pause recording so that others may record; earlier notes are discarded."""
         was_on = self.is_on
         self.stop()
         try:
@@ -149,12 +149,12 @@ def tensor_watch(torch: Any) -> tuple[tuple[type, ...], int, int] | None:
 
 
 def tensor_types(torch: Any) -> tuple[type, ...]:
-    """The classes of wrappers, that of most of them first."""
+    """Return the wrapper classes, the most common first."""
     return (torch.Tensor, *(kind for kind in subclasses(torch._C.TensorBase) if kind is not torch.Tensor))
 
 
 def address_of_next_sequence(torch: Any) -> int:
-    """Return the address of the function in the library that torch has loaded."""
+    """Return the function's address in the library that torch loaded."""
     folder = os.path.join(os.path.dirname(torch.__file__), "lib")
     suffix = ".dylib" if sys.platform == "darwin" else ".so"
     library = ctypes.CDLL(os.path.join(folder, f"libtorch_cpu{suffix}"))
@@ -165,10 +165,10 @@ def address_of_next_sequence(torch: Any) -> int:
 
 
 def sequence_offset(torch: Any) -> int:
-    """Find the offset of a node's sequence number, which must be the same in several nodes."""
+    """Find the offset of a node's sequence number, which must agree for several nodes."""
     leaf = torch.ones(1, requires_grad=True)
     found = set()
-    for result in [leaf * 2 for _ in range(12)][-4:]:  # small numbers stand elsewhere, too
+    for result in [leaf * 2 for _ in range(12)][-4:]:  # small numbers occur elsewhere, too
         [address] = [row[3] for row in _heap._torch_references(result.grad_fn) if row[2] == "grad_node"]
         found.add(_heap._find_word(address, NODE_HEAD, result.grad_fn._sequence_nr()))
     if len(found) != 1 or None in found:

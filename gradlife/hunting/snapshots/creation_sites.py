@@ -1,6 +1,6 @@
-"""The lines of the program that created the objects of a graph, innermost first, from a recording.
+"""The program lines that created the objects of a graph, innermost first, from a recording.
 
-An object that exists in C++ alone is shown with the line of its operation. There is no line for a node that no tensor
+An object that exists only in C++ is shown with the line of its operation. There is no line for a node that no tensor
 showed when it was new, nor for a saved tensor that is not the result of its own operation.
 """
 
@@ -15,22 +15,22 @@ from dataclasses import dataclass
 from gradlife import _heap
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 
-Stack = Sequence[tuple[str, int, str]]  # file, line, function; the innermost first
+Stack = Sequence[tuple[str, int, str]]  # file, line, function; innermost first
 
 #: Members of a group that are looked up at most.
 MOST_ASKED = 500
 
-#: The name of torch for a saved tensor that is the node's own result.
+#: torch's name for a saved tensor that is the node's own result.
 OWN_RESULT = "result"
 
 
 @dataclass(frozen=True)
 class Notes:
-    """The contents of a recording at the time of a snapshot, as numbers only."""
+    """The recorded numbers at the time of a snapshot."""
 
-    addresses: bytes  # of blocks, ascending: 8 bytes each
+    addresses: bytes  # block addresses, ascending, 8 bytes each
     sites: bytes  # 4 bytes each
-    nodes: dict[int, int]  # address of a living grad node -> site
+    nodes: dict[int, int]  # address of a live grad node -> site
     stacks: Sequence[Stack]
     before: dict[str, int]  # bytes of a block in front of the object, by type
 
@@ -40,13 +40,13 @@ class Noted:
 
     def __init__(self) -> None:
         self._known: list[tuple[StepSnapshot, Notes]] = []
-        self.executed: frozenset[tuple[str, int]] = frozenset()  # lines of the program that ran in a step
+        self.executed: frozenset[tuple[str, int]] = frozenset()  # program lines that ran in a step
 
     def __bool__(self) -> bool:
         return bool(self._known)
 
     def add(self, snapshot: StepSnapshot, notes: Notes) -> None:
-        """Keeps the notes of the latest snapshot."""
+        """Keep the notes of the latest snapshot."""
         self._known.append((snapshot, notes))
 
     def lines(self, graph: _heap.Graph, candidates: Iterable[Iterable[int]]) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class Noted:
 
 @dataclass(frozen=True)
 class Creations:
-    """The notes of a snapshot, asked of the nodes of its graph."""
+    """The notes of a snapshot, looked up for the nodes of its graph."""
 
     graph: _heap.Graph
     notes: Notes
@@ -90,7 +90,7 @@ class Creations:
         return int(memoryview(self.notes.sites).cast("I")[at]) if is_noted else None
 
     def _site_of_node(self, node: int) -> int | None:
-        """Return the site of a grad node, or of its ctx if it is a Function's."""
+        """Return the creation site of a grad node, or of its ctx for a custom Function."""
         found = self._noted_node(node)
         contexts = (self.graph.describe(target) for target in self.graph.referents(node) if found is None)
         names = (self._site_of_block(one.type, one.address) for one in contexts if one.kind == "python")
@@ -101,7 +101,7 @@ class Creations:
         return self.notes.nodes.get(found.address) if found.kind == "grad_node" else None
 
     def _site_of_tensor(self, node: int) -> int | None:
-        """Return the site of its wrapper, of its grad node, or of the node that saved it as its own result."""
+        """Return the site of the wrapper, of its grad node, or of the node that saved it as its own result."""
         graph, names = self.graph, tensor_type_names()
         around = [(one, graph.describe(one)) for one in graph.referrers(node)]
         if graph.kind(node) == "storage":

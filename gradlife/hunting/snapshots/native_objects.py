@@ -1,4 +1,6 @@
-"""Live C++ objects, counted whether or not anything in Python reaches them: what native code alone keeps shows only here."""
+"""Live C++ objects, counted whether or not Python reaches them: only this count shows objects held by native code
+alone.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +11,24 @@ from gradlife import _heap
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import PerStep
 
-#: Families that a leak is made of, by what the graph calls such objects: torch's have the same names there.
+#: Object families that leak, by their names in the graph and in torch.
 FAMILIES = ("tensor", "storage", "grad_node")
 
 
-#: Counts without which no growth is shown.
+#: Counts without which no growth is reported.
 LEAST_SNAPSHOTS = 4
 
 
 @dataclass(frozen=True)
 class Unreached:
-    """Objects at one snapshot that are in memory, and that nothing in Python is known to reach."""
+    """Objects in memory at one snapshot that nothing in Python is known to reach."""
 
     steps: int
     counts: dict[str, int]
-    bytes: int  # of storages' contents
+    bytes: int  # bytes of storage contents
 
     def since(self, before: Unreached) -> PerStep:
-        """Return what each step added."""
+        """Return what each step added since an earlier snapshot."""
         steps = max(1, self.steps - before.steps)
         rates = {family: (self.counts[family] - before.counts[family]) / steps for family in FAMILIES}
         nbytes = (self.bytes - before.bytes) / steps
@@ -43,9 +45,9 @@ class Counted:
 
 
 def counted() -> Counted | None:
-    """Count objects by family; None where memory cannot be searched.
+    """Count objects by family; None if memory cannot be searched.
 
-    Call it in a copy of the process, when a snapshot has just been taken: the tables of classes take some 15 MB.
+    Call it in a copy of the process right after a snapshot: the class tables take some 15 MB.
     """
     try:
         rows, devices, lost, _, _ = _heap.native_census()
@@ -60,7 +62,7 @@ def counted() -> Counted | None:
 
 
 def unreached(found: Counted, snapshot: StepSnapshot) -> Unreached:
-    """Subtract what the snapshot of that moment has. Reads the graph: call it in a fork."""
+    """Subtract the objects in the snapshot of that moment. Reads the graph: call it in a fork."""
     counts = Counter(found.counts)
     for _, kind, count, _ in snapshot.graph.census():
         counts[kind] -= count
@@ -69,10 +71,10 @@ def unreached(found: Counted, snapshot: StepSnapshot) -> Unreached:
 
 
 def grows(before: Unreached, after: Unreached) -> bool:
-    """Are there more, by one in every few steps at least?"""
+    """Whether the number grows by at least one in every few steps."""
     rate = after.since(before)
     return rate.storages > LEAST_RATE or rate.graph_nodes > LEAST_RATE
 
 
-#: Storages or nodes a step; less is a cache of native code that fills.
+#: Storages or nodes per step; less is a native cache that fills.
 LEAST_RATE = 0.1

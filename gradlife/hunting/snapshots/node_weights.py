@@ -1,4 +1,4 @@
-"""The weight of a set of nodes, and the test whether nodes are of a kind that leaks are made of."""
+"""The weight of a set of nodes, and which kinds of nodes count as leaks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gradlife.model.hunt import PerStep
 
 NATIVE = frozenset({"tensor", "storage", "grad_node", "native"})
 
-#: Python objects of which more and more are a leak even where no tensor hangs on them. Plain data is none: a program
-#: may well write down a number each step.
+#: Python objects that count as a leak even without tensors. Plain data does not: a program may well log a number each
+#: step.
 LEAK_TYPES = frozenset(
     {
         "function",
@@ -37,14 +37,14 @@ LEAK_TYPES = frozenset(
     }
 )
 
-#: Classes of which the same is true, with all that a program derives from them.
+#: Classes that count as a leak too, with all classes derived from them.
 LEAK_BASES = (("threading", "Thread"), ("logging", "Handler"), ("concurrent.futures", "Executor"))
 
-#: A piece of plain Python data of so many bytes is a leak, too.
+#: A piece of plain Python data of this many bytes counts as a leak, too.
 LARGE_BYTES = 64 * 1024
 
-#: So are small objects, and arrays of numbers, from this many bytes per step on. What a program writes down of a
-#: step, a row of numbers in a dict, is less; objects of its own classes are no such row.
+#: Small objects and arrays of numbers count as a leak from this many bytes per step on. A logged row of numbers in a
+#: dict takes less; objects of the program's own classes are no such row.
 LEAST_PLAIN_BYTES = 1_024
 LEAST_OBJECT_BYTES = 512
 
@@ -52,12 +52,14 @@ LEAST_OBJECT_BYTES = 512
 DATA_PACKAGES = frozenset({"numpy", "torch"})
 
 
-#: The amounts of a step.
+#: The amounts per step.
 FIELDS = ("objects", "tensors", "storages", "graph_nodes", "bytes", "retained_bytes")
 
 
 def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> PerStep:
-    """Objects, tensors, storages, graph nodes, storages' bytes and all bytes, divided by the steps that made them."""
+    """Count objects, tensors, storages, graph nodes, storage bytes and all bytes, divided by the steps that made
+    them.
+    """
     sums: Counter[str] = Counter()
     tensors = tensor_type_names()
     for node in nodes:
@@ -72,37 +74,37 @@ def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> PerS
 
 
 def base_types() -> frozenset[str]:
-    """The names of those classes, and of all that are derived from them."""
+    """Return the names of these classes and of all classes derived from them."""
     return frozenset().union(*(names_below(module, base) for module, base in LEAK_BASES))
 
 
 def leak_types() -> frozenset[str]:
-    """The names of all types of which more and more objects are a leak, tensors or not."""
+    """Return the names of all types that count as a leak when they grow, tensors or not."""
     return LEAK_TYPES | base_types()
 
 
 def matters(graph: _heap.Graph, node: int, leaking: frozenset[str]) -> bool:
-    """Is a growing number of such nodes a leak? ``leaking`` are `leak_types`."""
+    """Whether growth of such nodes counts as a leak. ``leaking`` are `leak_types`."""
     found = graph.describe(node)
     return found.kind in NATIVE or found.type in leaking or (found.bytes or 0) >= LARGE_BYTES
 
 
 def is_data(name: str) -> bool:
-    """Is this a type of Python's own, of its library or of numbers, rather than a class of a program?"""
+    """Whether a type belongs to Python, its library or numpy, rather than to a program."""
     package, dot, _ = name.partition(".")
     return not dot or package in sys.stdlib_module_names or package in DATA_PACKAGES
 
 
 def plain_bytes(graph: _heap.Graph, nodes: Iterable[int]) -> int:
-    """The bytes of Python objects by themselves."""
+    """Sum up the shallow sizes of Python objects."""
     return sum(graph.describe(node).bytes or 0 for node in nodes)
 
 
 def plus(a: PerStep, b: PerStep) -> PerStep:
-    """The sum of two amounts."""
+    """Add two amounts."""
     return PerStep(*(getattr(a, name) + getattr(b, name) for name in FIELDS))
 
 
 def minus(a: PerStep, b: PerStep) -> PerStep:
-    """The difference of two amounts."""
+    """Subtract two amounts."""
     return PerStep(*(getattr(a, name) - getattr(b, name) for name in FIELDS))

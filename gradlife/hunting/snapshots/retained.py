@@ -1,8 +1,7 @@
-"""Memory that a finished step still holds, though nothing grows: its graph, its frames, or activations that nothing
-reads.
+"""Memory that a finished step still holds, though nothing grows: its graph, its frames, or unread activations.
 
-At a step boundary the step's graph has done its work. A storage is retained without need if only a grad node, a dead
-frame, or an attribute that a module never declared keeps it alive.
+At a step boundary the step's graph is no longer needed. A storage is retained without need if only a grad node, a
+dead frame, or an attribute that a module never declared keeps it alive.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from dataclasses import dataclass, field
 from gradlife import _heap
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, context_type_names, storage_content
 
-#: Bytes below which nothing is shown.
+#: Smaller amounts are not shown.
 LEAST_BYTES = 8 * 1024
 
-#: Python types that only a step that failed leaves behind.
+#: Python types that only a failed step leaves behind.
 FRAMES = {"frame", "traceback"}
 
 
@@ -31,12 +30,12 @@ class Kept:
 
 
 def kept_by_steps(snapshot: StepSnapshot, grown: Iterable[int]) -> list[Kept]:
-    """Find storages that are reachable only through a grad node or a dead frame, by the first of these."""
+    """Find storages reachable only through a grad node or a dead frame, grouped by the first of these."""
     return together(snapshot.graph, kept_in(snapshot.graph, grown))
 
 
 def kept_in(graph: _heap.Graph, grown: Iterable[int] = ()) -> list[Kept]:
-    """Find the same by each grad node or dead frame, the small ones too."""
+    """Find the storages that each grad node or dead frame keeps, including small ones."""
     skipped, contexts = set(grown), context_type_names()
     found: dict[int, Kept] = {}
     for storage in storages_of(graph):
@@ -51,7 +50,7 @@ def kept_in(graph: _heap.Graph, grown: Iterable[int] = ()) -> list[Kept]:
 
 
 def together(graph: _heap.Graph, found: list[Kept]) -> list[Kept]:
-    """Merge the groups that hang on the same object, and drop the small ones."""
+    """Merge the groups held by the same object, and drop the small ones."""
     places: defaultdict[int, list[Kept]] = defaultdict(list)
     for kept in found:
         places[holder_above(graph, kept.keeper)].append(kept)
@@ -73,7 +72,7 @@ def holder_above(graph: _heap.Graph, node: int) -> int:
 
 
 def is_of_a_step(graph: _heap.Graph, node: int, contexts: frozenset[str]) -> bool:
-    """Return whether the node should end with its step: a grad node, its context, a frame that returned."""
+    """Whether the node should end with its step: a grad node, its context, a frame that returned."""
     kind, name = graph.kind_and_type(node)
     return kind == "grad_node" or (kind == "python" and (name in FRAMES or name in contexts))
 

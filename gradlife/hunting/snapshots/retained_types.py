@@ -8,27 +8,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from gradlife import _heap
 from gradlife.model.heap import TypeCount
 
-#: Types that are shown; the others are one row.
+#: Types that are shown; the others share one row.
 MOST_TYPES = 8
-#: Objects that are looked at, some 30 ms. What is below others counts as not examined.
+#: Objects that are counted, some 30 ms. Everything below them counts as not examined.
 MOST_OBJECTS = 20_000
 
 
 def types_retained(graph: _heap.Graph, tops: Sequence[int], most: int = MOST_OBJECTS) -> tuple[TypeCount, ...]:
-    """Types of the objects that would be freed with these, those that take most first."""
+    """Count the types of the objects that would be freed with these, largest first."""
     total = sum(graph.retained(node) for node in tops)
     return rows(graph, below(graph, tops, most), total)
 
 
 def types_of(graph: _heap.Graph, nodes: Iterable[int]) -> tuple[TypeCount, ...]:
-    """Types of these objects alone."""
+    """Count the types of these objects alone."""
     return rows(graph, nodes, 0)
 
 
 def below(graph: _heap.Graph, tops: Sequence[int], most: int) -> Iterator[int]:
-    """Objects that only these lead to, these among them.
+    """Find the objects that are reachable only through these, including these.
 
-    All paths to such an object lead through the one that keeps it, so on a path from above that one comes first.
+    All paths to such an object pass its dominator, so a walk from above meets the dominator first.
     """
     seen, waiting = set(tops), list(reversed(tops))
     while waiting and most > 0:
@@ -41,14 +41,14 @@ def below(graph: _heap.Graph, tops: Sequence[int], most: int) -> Iterator[int]:
 
 
 def rows(graph: _heap.Graph, nodes: Iterable[int], total: int) -> tuple[TypeCount, ...]:
-    """A row a type, one for the types that take least, one for what is missing from the total."""
+    """Return one row per type, one for the smallest types, and one for the rest of the total."""
     result = added_up(TypeCount(found.type, found.kind, 1, found.bytes or 0) for found in map(graph.describe, nodes))
     missing = total - sum(row.bytes for row in result)
     return (*result, *([TypeCount("not examined", "", 0, missing)] if missing > 0 else []))
 
 
 def added_up(found: Iterable[TypeCount]) -> tuple[TypeCount, ...]:
-    """Rows of the same type as one, those that take most first; of many types those that take least as one."""
+    """Merge rows of the same type, largest first; the smallest of many types share one row."""
     counts: Counter[tuple[str, str]] = Counter()
     sizes: Counter[tuple[str, str]] = Counter()
     for row in found:

@@ -11,18 +11,18 @@ from gradlife.heap.steps import merged_steps
 from gradlife.hunting.snapshots.stale_activations import bytes_of
 from gradlife.model.trace import Step, Trace
 
-#: Names that are named at most.
+#: Names that are listed at most.
 MOST = 3
 
 #: Objects below this share of the one shown are left out.
 LEAST_SHARE = 0.5
 
-#: References by a name of the program's.
+#: Relations whose label is a name in the program.
 NAMED = {"attribute", "slot", "local", "cell"}
 
 
 def with_siblings(graph: _heap.Graph, trace: Trace, raw: Sequence[Reference], members: Collection[int]) -> Trace:
-    """The trace with what its holder keeps beside the object; `raw` are its steps as they stand in memory."""
+    """Return the trace with the holder's other large references; `raw` are its steps as recorded."""
     names = list(dict.fromkeys(names_beside(graph, raw, set(members))))
     if not names:
         return trace
@@ -33,12 +33,12 @@ def with_siblings(graph: _heap.Graph, trace: Trace, raw: Sequence[Reference], me
 
 
 def with_detail(steps: tuple[Step, ...], detail: str) -> tuple[Step, ...]:
-    """The steps, the last of which is described so."""
+    """Return the steps with this detail on the last."""
     return (*steps[:-1], replace(steps[-1], detail=detail)) if steps else ()
 
 
 def names_beside(graph: _heap.Graph, raw: Sequence[Reference], members: set[int]) -> Iterator[str]:
-    """Yield the other references of the same object, as a program would write them."""
+    """Yield the holder's other references as a program would write them."""
     if len(raw) < 2 or not is_named(raw[-2]):
         return
     shown = raw[-1].node
@@ -50,12 +50,12 @@ def names_beside(graph: _heap.Graph, raw: Sequence[Reference], members: set[int]
 
 
 def is_named(step: Reference) -> bool:
-    """Does it refer by a name, and not as a container does to one item among many?"""
+    """Whether the reference has a name, unlike an item of a container."""
     return step.relation in NAMED or (step.relation == "dict_value" and step.label[:1] in {"'", '"'})
 
 
 def paths_beside(graph: _heap.Graph, raw: Sequence[Reference], nodes: list[int]) -> Iterator[list[int]]:
-    """Paths to all that the same object refers to; of a function that is what its other cells have."""
+    """Return the paths to all referents of the same object; for a function, to the contents of its other cells."""
     if raw[-2].relation != "cell":
         yield from ([*nodes, target] for target in graph.referents(nodes[-1]))
         return

@@ -1,7 +1,7 @@
-"""Activations that stay in attributes which a module never declared, and that no later step reads.
+"""Activations in attributes that a module never declared and that no later step reads.
 
-A hidden state is such an attribute, too, but the next step reads it. So a few steps are watched: what is read before it is
-replaced is state, and what nothing reads was left behind.
+A hidden state is such an attribute, too, but the next step reads it. So a few steps are watched: a tensor that is
+read before it is replaced is state, an unread tensor was left behind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gradlife.hunting.snapshots.survivors import births
 
 MODULE = "torch.nn.modules.module.Module"
 
-#: Attributes in which a module declares what belongs to it, or that hold hooks.
+#: Attributes in which a module declares its members, or that hold hooks.
 DECLARED = ("_parameters", "_buffers", "_modules", "_forward", "_backward", "_state_dict", "_load_state", "_full")
 
 #: Candidates that are watched at most.
@@ -29,7 +29,7 @@ MOST = 500
 
 
 def undeclared(before: StepSnapshot, after: StepSnapshot) -> dict[int, list[int]]:
-    """Tensors born since, by the module in whose own attribute they are, as nodes of the later snapshot."""
+    """Find new tensors in undeclared attributes, by module, as nodes of the later snapshot."""
     graph = after.graph
     tensors = tensor_type_names()
     found: dict[int, list[int]] = {}
@@ -42,13 +42,13 @@ def undeclared(before: StepSnapshot, after: StepSnapshot) -> dict[int, list[int]
 
 
 def has_fresh_attributes(graph: _heap.Graph, nodes: Iterable[int]) -> bool:
-    """May any of these nodes be a tensor in a module's attribute? Only then labels are worth while, which tell of which."""
+    """Whether any of these nodes may be a tensor in a module's attribute; only then are labels worth their cost."""
     tensors = tensor_type_names()
     return any(graph.type(node) in tensors and is_below_module(graph, node) for node in nodes)
 
 
 def is_below_module(graph: _heap.Graph, node: int) -> bool:
-    """Is there a module above an object, with nothing but Python objects between?"""
+    """Whether a module is above an object, with only Python objects between."""
     for step in reversed(graph.path_steps(node)[:-1]):
         if step.kind != "python":
             return False
@@ -58,7 +58,7 @@ def is_below_module(graph: _heap.Graph, node: int) -> bool:
 
 
 def module_of(graph: _heap.Graph, node: int) -> int | None:
-    """The module in one of whose undeclared attributes an object is, itself or in containers."""
+    """Return the module that holds an object in an undeclared attribute, directly or in containers."""
     steps = graph.path_steps(node)
     for at in range(len(steps) - 3, -1, -1):
         step = steps[at]
@@ -72,11 +72,11 @@ def module_of(graph: _heap.Graph, node: int) -> int | None:
 
 @dataclass(frozen=True)
 class LeftBehind:
-    """Tensors in undeclared attributes of modules, and those of them that later steps read."""
+    """Tensors in undeclared attributes of modules, and the tensors that later steps read."""
 
     snapshot: StepSnapshot
     nodes: tuple[int, ...]
-    read: frozenset[int]  # of these
+    read: frozenset[int]  # subset of `nodes`
 
 
 def addresses_of(snapshot: StepSnapshot, found: dict[int, list[int]]) -> dict[int, int]:
@@ -85,7 +85,7 @@ def addresses_of(snapshot: StepSnapshot, found: dict[int, list[int]]) -> dict[in
 
 
 class Watch:
-    """Notices which of some tensors a step reads. They are shown by their addresses."""
+    """Notices which of the given tensors, identified by address, a step reads."""
 
     def __init__(self, wanted: Iterable[int]) -> None:
         self._wanted = frozenset(wanted)
@@ -94,7 +94,7 @@ class Watch:
         self.read: set[int] = set()
 
     def start(self) -> None:
-        """Begins to watch calls of torch on this thread."""
+        """Start watching calls of torch on this thread."""
         torch = sys.modules["torch"]
         for obj in gc.get_objects():
             if id(obj) in self._wanted and isinstance(obj, torch._C.TensorBase):
@@ -115,7 +115,7 @@ class Watch:
 
 
 def watching_mode(torch: Any, saw: Any) -> Any:
-    """A mode that shows every tensor that a function is called with."""
+    """Create a mode that reports every tensor passed to a function."""
 
     def function(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         for value in leaves((args, kwargs)):
@@ -140,7 +140,7 @@ def leaves(value: Any, depth: int = 4) -> Iterator[Any]:
 
 
 def unread(found: LeftBehind, known: Collection[int] = ()) -> list[Kept]:
-    """Return what no step read, as one group named after the module with the largest share.
+    """Return the tensors that no step read, as one group named after the module with the largest share.
 
     Tensors below a known growing container are left out: they are shown already.
     """
@@ -160,13 +160,13 @@ def unread(found: LeftBehind, known: Collection[int] = ()) -> list[Kept]:
 
 
 def place_of(graph: _heap.Graph, node: int) -> int:
-    """Return the position in its holder. Attributes that were written later have larger ones."""
+    """Return the position in the holder. Attributes assigned later have larger positions."""
     path = graph.path(node)
     return graph.referents(path[-2]).index(node) if len(path) > 1 else 0
 
 
 def bytes_of(graph: _heap.Graph, node: int) -> int:
-    """Bytes of the storage behind a tensor object."""
+    """Return the bytes of the storage behind a tensor object."""
     for impl in graph.referents(node):
         if graph.kind(impl) == "tensor":
             for storage in graph.referents(impl):

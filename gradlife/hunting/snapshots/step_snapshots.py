@@ -1,4 +1,4 @@
-"""The heap at a step boundary: a graph, and counts of what matters in it."""
+"""The heap at a step boundary: a graph, and counts of its tensors, storages and nodes."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ NATIVE_MODULES = ("torch._C", "gradlife._engine")
 #: The name of each native kind in a count.
 NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 
-#: Text, numbers and code of fewer bytes are no part of a snapshot: no leak is made of them, and they are two thirds of a heap.
+#: Text, numbers and code below this size are left out: they do not leak, and they are two thirds of a heap.
 LEAST_ATOM = 4 * 1024
 
 
-#: The type that has memory of its own, besides storages.
+#: The type with memory of its own, besides storages.
 ARRAY = "numpy.ndarray"
 
 
 class SnapshotFile:
-    """A file without a name, which is gone with this."""
+    """An unnamed file that is deleted with this object."""
 
     def __init__(self) -> None:
-        self.writer = 0  # the copy of the process that still writes it
+        self.writer = 0  # the forked process that still writes the file
         with tempfile.TemporaryFile(prefix="gradlife-snapshot-") as file:
             self.descriptor = os.dup(file.fileno())
 
@@ -48,11 +48,11 @@ class SnapshotFile:
             os.close(self.descriptor)
 
     def is_written(self, *, waits: bool = False) -> bool:
-        """Is the file whole? MemoryError where its writer came to no good end."""
+        """Whether the file is complete. Raises MemoryError if its writer failed."""
         if self.writer:
             try:
                 ended, status = os.waitpid(self.writer, 0 if waits else os.WNOHANG)
-            except ChildProcessError:  # a handler of the program's has heard of its end
+            except ChildProcessError:  # a handler of the program has already waited for it
                 ended, status = self.writer, 0
             if not ended:
                 return False
@@ -62,7 +62,7 @@ class SnapshotFile:
         return True
 
     def give_up(self) -> None:
-        """End the copy that writes it."""
+        """End the forked process that writes the file."""
         if self.writer:
             end(self.writer)
             self.writer = 0
@@ -70,55 +70,55 @@ class SnapshotFile:
 
 @dataclass
 class StepSnapshot:
-    """The heap after so many counted steps, in a file until it is asked for. It holds no object of the program."""
+    """The heap after a number of counted steps, in a file until it is read. It holds no object of the program."""
 
     steps: int
     has_labels: bool
     file: SnapshotFile | None = None
     opened: _heap.Graph | None = None
     compiled: Compiled = field(default_factory=Compiled)
-    #: Bytes that malloc gave out more for each step of the round but its first; None: unknown.
+    #: Bytes per step that malloc handed out in the round, without its first step; None if unknown.
     malloc_per_step: float | None = None
 
     @property
     def graph(self) -> _heap.Graph:
-        """The graph, some 30 MB a million objects: it is asked for in a forked copy of the process."""
+        """Read the graph, some 30 MB per million objects: call it in a forked copy of the process."""
         if self.opened is None:
             assert self.file is not None
             self.opened = _heap.open_graph(self.file.descriptor)
         return self.opened
 
     def is_written(self, *, waits: bool = False) -> bool:
-        """Can the graph be asked for? MemoryError where it never can."""
+        """Whether the graph can be read. Raises MemoryError if it never can."""
         return self.file is None or self.file.is_written(waits=waits)
 
     @property
     def limits(self) -> list[str]:
-        """The limits of the snapshot, one sentence each."""
+        """Return the limits of the snapshot, one sentence each."""
         return self.graph.limits or self.graph.notes.splitlines()
 
     def forget(self) -> None:
-        """Gives the graph up until it is asked for again, where there is a file to read it from."""
+        """Drop the graph from memory if it can be read from the file again."""
         if self.file is not None and self.opened is not None:
             self.totals, self.sizes  # noqa: B018  kept
             self.opened = None
 
     @functools.cached_property
     def totals(self) -> PerStep:
-        """The totals of everything: levels, not rates."""
+        """Return the totals of the heap: levels, not rates."""
         return totals_of(self.graph)
 
     @functools.cached_property
     def sizes(self) -> frozenset[int]:
-        """The sizes in bytes that there are, of all that has memory of its own."""
+        """Return the sizes in bytes of all objects with memory of their own."""
         return frozenset(nbytes for _, nbytes in sized(self.graph))
 
 
 class Collect(enum.Enum):
-    """The work of the collector before a snapshot."""
+    """The collector's work before a snapshot."""
 
-    NOTHING = enum.auto()  # the garbage itself is wanted
-    YOUNG = enum.auto()  # what a round made and left, but for a step's worth or two, is in the young generations
+    NOTHING = enum.auto()  # keep the garbage for inspection
+    YOUNG = enum.auto()  # garbage of a round, except for its last steps, is in the young generations
     ALL = enum.auto()
 
     def run(self) -> None:
@@ -130,7 +130,9 @@ class Collect(enum.Enum):
 def take_snapshot(
     steps: int, *, with_labels: bool = False, collect: Collect = Collect.ALL, waits: bool = True
 ) -> StepSnapshot:
-    """Take a snapshot, after a collection unless the garbage itself is wanted. It may be written later if nothing ``waits``."""
+    """Take a snapshot, after a collection unless the garbage itself is wanted. Unless it ``waits``, writing may
+    finish later.
+    """
     ensure_calibrated()
     collect.run()
     file = recorded(with_labels, waits) if CAN_FORK else None
@@ -141,7 +143,7 @@ def take_snapshot(
 
 
 def recorded(with_labels: bool, waits: bool) -> SnapshotFile | None:
-    """A file with the heap in it, which a copy of the process writes; None where there can't be one."""
+    """Fork a process that writes the heap to a file; None if that is not possible."""
     try:
         file = SnapshotFile()
         if waits:
@@ -154,12 +156,12 @@ def recorded(with_labels: bool, waits: bool) -> SnapshotFile | None:
 
 
 def walked() -> _heap.Graph:
-    """The graph without labels: a fifth of the time."""
+    """Capture the graph without labels, in a fifth of the time."""
     return _heap.walk(sizes=True, hidden_sources=OWN_FOLDER, least_atom=LEAST_ATOM)
 
 
 def totals_of(graph: _heap.Graph) -> PerStep:
-    """Objects, tensors, storages, nodes and storages' bytes of a graph."""
+    """Count objects, tensors, storages, nodes and storage bytes of a graph."""
     sums: Counter[str] = Counter()
     tensors = tensor_type_names()
     for name, kind, count, nbytes in graph.census():
@@ -172,7 +174,7 @@ def totals_of(graph: _heap.Graph) -> PerStep:
 
 
 def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
-    """Storages, and arrays with memory of their own, with their bytes."""
+    """Return storages, and arrays with memory of their own, with their bytes."""
     for node in graph.nodes("storage", ""):
         yield node, storage_content(graph, node)
     for node in graph.nodes("python", ARRAY):
@@ -180,35 +182,35 @@ def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
 
 
 def tensor_type_names() -> frozenset[str]:
-    """The names of all classes of tensors, as the graph has them."""
+    """Return the names of all tensor classes, as the graph has them."""
     return names_of_all("TensorBase")
 
 
 def context_type_names() -> frozenset[str]:
-    """The names of all classes of contexts of Functions written in Python."""
+    """Return the names of all contexts of Functions written in Python."""
     return names_of_all("_FunctionBase")
 
 
 def names_of_all(base: str) -> frozenset[str]:
-    """The names of a class that torch and the engine each have, and of all below it."""
+    """Return the names of a class of torch and the engine, and of all its subclasses."""
     return frozenset().union(*(names_below(module, base) for module in NATIVE_MODULES))
 
 
 def names_below(module: str, base: str) -> frozenset[str]:
-    """The names of a class, if its module is loaded, and of all below it."""
+    """Return the names of a class, if its module is loaded, and of all its subclasses."""
     found = getattr(sys.modules.get(module), base, None)
     return frozenset(map(full_name, subclasses(found))) if found is not None else frozenset()
 
 
 def native_classes(base: str) -> list[type]:
-    """A class that torch and the engine each have in C++, of those that this process has loaded."""
+    """Return the C++ classes of this name in torch and the engine, if loaded."""
     places = (sys.modules.get(module) for module in NATIVE_MODULES)
     return [found for found in (getattr(place, base, None) for place in places) if found is not None]
 
 
 def subclasses(base: Any) -> Iterator[type]:
-    """A class and all below it, each once."""
-    waiting, seen = [base], {id(base)}  # a metaclass may have an __eq__, or no __hash__
+    """Return a class and all its subclasses, each once."""
+    waiting, seen = [base], {id(base)}  # a metaclass may define __eq__ without __hash__
     while waiting:
         kind = waiting.pop()
         yield kind
@@ -218,12 +220,12 @@ def subclasses(base: Any) -> Iterator[type]:
 
 
 def full_name(kind: type) -> str:
-    """``torch.nn.parameter.Parameter``; without asking the class itself, whose metaclass may have code."""
+    """Return the full name, ``torch.nn.parameter.Parameter``, without running code of the metaclass."""
     module = type.__dict__["__dict__"].__get__(kind).get("__module__")
     name = type.__dict__["__qualname__"].__get__(kind)
     return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else str(name)
 
 
 def storage_content(graph: _heap.Graph, node: int) -> int:
-    """Bytes of a storage's contents, without the object that holds them."""
+    """Return the bytes of a storage's contents, without the object that holds them."""
     return max(0, (graph.describe(node).bytes or 0) - storage_header())

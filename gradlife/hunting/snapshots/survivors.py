@@ -1,4 +1,4 @@
-"""Objects that were born in a round and are still alive at the end, known again by address and type."""
+"""Objects that were born in a round and are still alive at the end, identified by address and type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 #: New objects of one type that are followed in a round at most.
 MOST_OF_A_TYPE = 100_000
 
-#: Snapshots, counted from the last, whose graphs are asked for again: those between the rounds that are judged.
+#: Last snapshots whose graphs are read again: those around the judged rounds.
 KEPT = 4
 
 #: Node of the last snapshot -> index of the round in which it was born; round 0 lies between snapshots 0 and 1.
@@ -34,7 +34,7 @@ def new_objects(before: _heap.Graph, after: _heap.Graph, most: int = MOST_OF_A_T
 
 
 def births(snapshots: Sequence[StepSnapshot]) -> Births:
-    """Return the nodes that were born between the first snapshot and the last and are alive at the last."""
+    """Find the nodes that were born after the first snapshot and are alive at the last."""
     found: Births = {}
     last = snapshots[-1].graph
     for number in range(len(snapshots) - 1):
@@ -47,7 +47,7 @@ def births(snapshots: Sequence[StepSnapshot]) -> Births:
 
 
 def living(last: _heap.Graph, graph: _heap.Graph, new: Sequence[tuple[int, tuple[str, str]]]) -> list[int]:
-    """Nodes of an earlier graph as nodes of the last one, those that are gone left out."""
+    """Map nodes of an earlier graph to nodes of the last, without freed objects."""
     if graph is last:
         return [node for node, _ in new]
     types = {graph.describe(node).address: type_ for node, type_ in new}
