@@ -88,7 +88,7 @@ class Session:
         look: Callable[[Look], object],
         report: Callable[[HuntReport], object],
     ) -> None:
-        """Watch the process until it ends or the time is up: a report per round, a measurement each ``every`` seconds."""
+        """Watch the process until it ends or the time is up: a report per round, a measurement every ``every`` s."""
         self._channel.send(do="follow", target=self.title, command=command, terms=asdict(terms), every=every)
         while (message := self._channel.receive()) is not None:
             if "progress" in message:

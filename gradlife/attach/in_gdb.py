@@ -1,10 +1,10 @@
-"""Runs inside gdb: has a stopped Python process run one expression, and lets it go.
+"""Runs inside gdb: makes a stopped Python process run one expression, and detaches.
 
-Functions are called with registers set by hand, for gdb's own `call` fails where it can't write the vector registers
+Functions are called by setting registers, since gdb's own `call` fails where it cannot write the vector registers
 (gdb 13 on processors with AMX). So they are called only where no vector register is in use:
 
-- in the main thread, when it sleeps in a system call and has given the interpreter's lock away;
-- else where any thread enters `malloc`: there the expression is queued, and the main thread runs it soon.
+- in the main thread, if it sleeps in a system call and has released the interpreter's lock;
+- else where any thread enters `malloc`: the expression is queued there, and the main thread runs it soon.
 
 Lines on standard output tell the parent: ``waiting``, ``queued``, ``done`` or ``failed REASON``.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 import gdb  # type: ignore[import-untyped]
 
-#: System calls in which a thread of Python sleeps, and which the kernel starts again after an interruption (x86-64):
+#: System calls in which a Python thread sleeps and which the kernel restarts after an interruption (x86-64):
 #: read, poll, select, pause, nanosleep, connect, accept, recvfrom, recvmsg, wait4, flock, rt_sigtimedwait, futex,
 #: restart_syscall, clock_nanosleep, epoll_wait, waitid, pselect6, ppoll, epoll_pwait, accept4, epoll_pwait2.
 SLEEPS = frozenset({0, 7, 23, 34, 35, 42, 43, 45, 47, 61, 73, 128, 202, 219, 230, 232, 247, 270, 271, 281, 288, 441})

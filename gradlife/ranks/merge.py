@@ -36,7 +36,7 @@ MOST_TEXTS = 12
 #: Most ranks with trouble that are described one by one.
 MOST_TROUBLES = 3
 
-#: What is the same in one finding on two ranks.
+#: Identifies a finding on all ranks: kind, code, and fingerprint or title.
 Key = tuple[str, str, str]
 
 

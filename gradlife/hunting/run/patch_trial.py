@@ -17,7 +17,7 @@ from gradlife.output import reason
 
 Run = Callable[[Settings], HuntReport | None]
 
-#: A rate below this share of the rate before counts as gone.
+#: A rate below this share of the earlier rate counts as gone.
 REST = 0.05
 
 

@@ -19,7 +19,7 @@ CONFIRMATION = (131, 197)
 
 #: Least rounds for a result, and the seconds of stepping after which these are enough.
 LEAST_ROUNDS = 3
-LEAST_SNAPSHOTS = 3  # one round tells nothing
+LEAST_SNAPSHOTS = 3  # one round shows no growth
 PATIENCE = 8.0
 
 #: Steps per round, and rounds, of a hunt in so few steps that there would be too few longer rounds.
