@@ -1,1 +1,1 @@
-"""Finds what is held longer than it is used at the memory peak, who holds it, and how much releasing it saves."""
+"""Finds memory held longer than it is used at the memory peak, its holders, and how much releasing it saves."""

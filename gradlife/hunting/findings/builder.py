@@ -46,7 +46,7 @@ ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.
 
 
 def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
-    """A group that grows."""
+    """Build the finding of a group that grows."""
     path = find_holder_path(graph, grown.group, grown.containers)
     if grown.group.anchor is not None:
         kind, lifetime, trace = FindingKind.GROWTH, Lifetime.HELD, held_trace(graph, path.node, path.nodes)
@@ -73,7 +73,9 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
 
 
 def is_alias(graph: _heap.Graph, group: Group, node: int, holder: int | None) -> bool:
-    """Belongs the storage of what is shown to something that lives anyway? Then letting the group go frees none of it."""
+    """Whether the shown tensor's storage belongs to something that stays alive anyway, so freeing the group frees none
+    of it.
+    """
     storage = storage_of(graph, node)
     above = holder if holder is not None else group.anchor
     if storage is None or above is None or storage in group.members:
@@ -82,13 +84,13 @@ def is_alias(graph: _heap.Graph, group: Group, node: int, holder: int | None) ->
 
 
 def storage_of(graph: _heap.Graph, node: int) -> int | None:
-    """The storage of a tensor, given as a Python object."""
+    """Return the storage of a tensor, given as a Python object."""
     impls = (one for one in graph.referents(node) if graph.kind(one) == "tensor")
     return next((one for impl in impls for one in graph.referents(impl) if graph.kind(one) == "storage"), None)
 
 
 def as_alias(trace: Trace) -> Trace:
-    """The trace of a tensor, which says that its storage is another's."""
+    """Mark the trace's tensor as an alias: its storage belongs to another tensor."""
     return replace(trace, tensor=replace(trace.tensor, is_alias=True)) if trace.tensor is not None else trace
 
 
@@ -127,7 +129,7 @@ def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Not
 
 
 def native_findings(natives: Sequence[Unreached], noted: Noted) -> list[Finding]:
-    """Storages and nodes in memory that nothing in Python reaches, where there are more after every round."""
+    """Build findings for storages and nodes that Python does not reach and that increase in every round."""
     if len(natives) < LEAST_SNAPSHOTS or not all(map(grows, natives, natives[1:])):
         return []
     rate = natives[-1].since(natives[0])
@@ -171,7 +173,7 @@ def with_native_blocks(findings: Iterable[Finding], rounds: Sequence[Round]) -> 
 
 
 def largest_rate(one: Finding) -> float:
-    """Bytes that a finding adds each step."""
+    """Return the bytes that a finding adds per step."""
     return max(one.per_step.bytes, one.per_step.retained_bytes)
 
 
@@ -190,7 +192,7 @@ def object_to_show(graph: _heap.Graph, kept: Kept) -> int:
 
 
 def is_variable(trace: Trace) -> bool:
-    """Does a variable of a running frame or of the main module hold it, with nothing but containers between?"""
+    """Whether a variable of a running frame or of the main module holds the node, directly or through containers only."""
     for step in trace.steps[1:]:
         if step.bases and "torch._C.TensorBase" in step.bases:
             return True
@@ -213,7 +215,7 @@ def garbage_findings(garbage: Garbage, noted: Noted) -> Iterable[Finding]:
 
 
 def together(one: Finding, other: Finding) -> Finding:
-    """Two findings of one kind as one, named after the first."""
+    """Merge two findings of one kind, named after the first."""
     return replace(
         one,
         per_step=plus(one.per_step, other.per_step),
@@ -224,7 +226,7 @@ def together(one: Finding, other: Finding) -> Finding:
 
 
 def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) -> Finding:
-    """A group that waits for it."""
+    """Build the finding of a group that waits for the cyclic collector."""
     node = in_cycle(graph, group)
     trace = with_siblings(graph, lost_trace(graph, node, Lifetime.GC), story(graph, node)["tail"], group.members)
     rate = weight(graph, group.members, steps)
@@ -267,17 +269,17 @@ def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def is_kept_for_a_key(one: Finding) -> bool:
-    """Is it the value of a dict whose key is an object, as an optimizer's state of a parameter is?"""
+    """Whether the object is a dict value whose key is an object, such as an optimizer's state of a parameter."""
     return any(hop.relation == "dict_value" and hop.label[:1] == "<" for step in one.trace.steps for hop in step.hops)
 
 
 def holder(one: Finding) -> tuple[tuple[str, str], ...]:
-    """The path to what holds it, in words."""
+    """Format the path to the holder."""
     *path, last = [(step.object, step.via) for step in one.trace.steps[:-1]] or [("", "")]
     return (*path, (last[0], ""))
 
 
 def rank(one: Finding) -> tuple[int, bool, float, int, int]:
-    """The smaller the worse."""
+    """Return the sort key of a finding, the worst first."""
     waits = one.kind is FindingKind.NEEDS_GC
     return (list(Severity).index(one.severity), waits, -largest_rate(one), -one.retained_bytes, ORDER.index(one.kind))

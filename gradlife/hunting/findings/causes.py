@@ -1,7 +1,6 @@
-"""One cause, one finding: what grows behind a hook that is registered again and again is a part of that hook's finding.
+"""One finding per cause: growth behind a hook that is registered repeatedly is a part of that hook's finding.
 
-Each step runs all hooks that were ever registered. Whatever those keep grows with their number, in as many places as there
-are hooks, and ends with the cause.
+Each step runs all hooks ever registered. Whatever those hooks keep grows with their number, and ends with the cause.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from gradlife.model.hunt import Finding
 #: References between a hook and what its owner keeps: a method, its object, the object's dict.
 MOST_BETWEEN = 3
 
-#: Hooks that are asked what they lead to.
+#: Hooks whose referents are checked.
 MOST_ASKED = 8
 
 
@@ -33,7 +32,7 @@ class GrowingGroup:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The containers that gain items, or the object that the group hangs on."""
+        """Return the containers that gain items, or the object that holds the group."""
         anchor = self.grown.group.anchor
         return self.grown.containers or ((anchor,) if anchor else ())
 
@@ -66,7 +65,7 @@ def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Fi
 
 
 def is_hook(one: GrowingGroup) -> bool:
-    """Is it something that each step runs all of?"""
+    """Whether it is a hook, which every step runs."""
     return one.finding.code in RUN_EACH_STEP and bool(one.places)
 
 
@@ -76,17 +75,17 @@ def rate(one: Finding) -> float:
 
 
 def registries_of(hooks: Iterable[GrowingGroup]) -> frozenset[int]:
-    """The containers that have the hooks of one cause."""
+    """Return the containers that hold the hooks of one cause."""
     return frozenset(node for one in hooks for node in one.places)
 
 
 def is_behind(graph: _heap.Graph, registries: frozenset[int], one: GrowingGroup) -> bool:
-    """Does the path to what gets more lead through one of the hooks?"""
+    """Whether the path to the growth leads through one of the hooks."""
     return any(not registries.isdisjoint(graph.path(node)) for node in one.places) and registries.isdisjoint(one.places)
 
 
 def is_same_cause(graph: _heap.Graph, cause: GrowingGroup, other: GrowingGroup) -> bool:
-    """Are these hooks of one object, or of one function, on several modules?"""
+    """Whether the hooks belong to one object, or are one function on several modules."""
     if hook_of(cause) is not None and hook_of(cause) == hook_of(other):
         return True
     sample = other.grown.group.tops[:MOST_ASKED]
@@ -94,13 +93,15 @@ def is_same_cause(graph: _heap.Graph, cause: GrowingGroup, other: GrowingGroup) 
 
 
 def hook_of(one: GrowingGroup) -> tuple[str, str] | None:
-    """The function that the container holds: ``("method", "Extractor.save (cam.py:9)")``."""
+    """Return the function that the container holds: ``("method", "Extractor.save (cam.py:9)")``."""
     steps, at = one.finding.trace.steps, one.finding.grows_at
     return (steps[at + 1].object, steps[at + 1].detail) if at is not None and at + 1 < len(steps) else None
 
 
 def leads_to(graph: _heap.Graph, start: int, members: Iterable[int]) -> bool:
-    """Does an object refer to one of these, or to something that does? What all code of a module refers to tells nothing."""
+    """Whether an object refers to one of these nodes, directly or indirectly. References shared by a whole module do
+    not count.
+    """
     wanted, front = set(members) - {start}, {start}
     for _ in range(MOST_BETWEEN):
         front = {one for node in front for one in graph.referents(node) if not is_shared(graph, one)}
@@ -110,12 +111,12 @@ def leads_to(graph: _heap.Graph, start: int, members: Iterable[int]) -> bool:
 
 
 def is_shared(graph: _heap.Graph, node: int) -> bool:
-    """Is this a module, a class, or the variables of a module?"""
+    """Whether the node is a module, a class, or a module's variables."""
     return graph.type(node) in {"module", "type"} or has_variables(graph, node)
 
 
 def with_consequences(cause: Finding, behind: Sequence[GrowingGroup]) -> Finding:
-    """The finding of a cause, with what grows because of it."""
+    """Return the finding of a cause with the growth that follows from it."""
     for one in behind:
         cause = replace(
             cause,

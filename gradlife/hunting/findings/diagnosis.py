@@ -1,4 +1,4 @@
-"""The name of a finding: that of the pattern that fits its trace, with the versions of the libraries at hand."""
+"""The name of a finding, from the pattern that matches its trace, and the versions of the loaded libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradlife.patterns import diagnose, fingerprint
 #: Why a container stands in a trace.
 GROWS = "grows: it has more items after every round"
 
-#: Libraries of which leaks are known.
+#: Libraries with known leaks.
 LIBRARIES = ("torch", "numpy")
 
 
@@ -67,7 +67,7 @@ def finding(
 
 
 def with_growing_step(trace: Trace, at: int | None) -> Trace:
-    """The trace, which says of the container that grows that it does."""
+    """Return the trace with the growing container marked."""
     if at is None or trace.steps[at].status is not StepStatus.UNKNOWN:
         return trace
     steps = (*trace.steps[:at], replace(trace.steps[at], reason=GROWS), *trace.steps[at + 1 :])

@@ -1,4 +1,4 @@
-"""A program that dies: what its failed step still holds, and where memory ran out, who has it."""
+"""A program that fails: what its failed step still holds, and who held the memory when it ran out."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def owners_now() -> list[Explained]:
 
 
 def held_by_failure(graph: Any) -> Iterator[Explained]:
-    """Storages that only frames which ended with the exception keep."""
+    """Find storages kept only by frames that ended with the exception."""
     found = []
     for storage in storages_of(graph):
         frames = [node for node in dominators(graph, storage) if is_of_a_step(graph, node, frozenset())]
@@ -58,7 +58,7 @@ def held_by_failure(graph: Any) -> Iterator[Explained]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Did memory run out, on a device or off it?"""
+    """Whether memory ran out, on a device or on the host."""
     names = {kind.__name__ for kind in type(error).__mro__}
     if names & {"MemoryError", "OutOfMemoryError"}:
         return True
@@ -82,7 +82,7 @@ def owners(graph: Any) -> Iterator[Explained]:
 
 
 def largest_owners(graph: Any) -> list[Owner]:
-    """Return these by name, the largest of each name: items of one list have the same."""
+    """Return the largest owner of each name: items of one list share a name."""
     found: dict[str, Owner] = {}
     for owner in Snapshot(graph, ()).largest(MOST_ALIKE * MOST):
         name = f"{path_text(owner.steps)}: {owner.type}"

@@ -139,7 +139,7 @@ def is_other(graph: _heap.Graph, node: int, names: set[tuple[str, str]]) -> bool
 
 
 def is_of_library(graph: _heap.Graph, container: int) -> bool:
-    """Does the path to it begin in a module of the standard library or of torch?"""
+    """Whether the path to it begins in a module of the standard library or of torch."""
     first = next((step for step in graph.path_steps(container) if step.type == "module"), None)
     package = first.detail.partition(".")[0] if first is not None else ""
     return package in sys.stdlib_module_names or package == "torch"

@@ -1,4 +1,4 @@
-"""The trace of a group: of its members the one that says most, and the path to it."""
+"""The leak trace of a group: its most informative member and the path to it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLAIN_TENSOR = "torch.Tensor"
 #: Bytes from which an object is named rather than what it is a part of.
 LARGE = 4096
 
-#: Kinds of what a tensor is made of.
+#: Kinds of the objects inside a tensor.
 INSIDE_TENSORS = frozenset({"tensor", "storage", "grad_node"})
 
 #: References that say less than any other way to the same object.
@@ -64,17 +64,17 @@ def own_cycle_trace(graph: _heap.Graph, node: int, by: Reference) -> Trace:
 
 
 def path_by(graph: _heap.Graph, node: int, by: Reference) -> list[Reference]:
-    """The path to a node through one of its referrers, of which the reference is given."""
+    """Return the path to a node through this reference of one of its referrers."""
     return [*graph.path_steps(by.node)[:-1], by, *graph.path_steps(node)[-1:]]
 
 
 def raw_path(graph: _heap.Graph, node: int, path: Sequence[int] = ()) -> list[Reference]:
-    """A path as it stands in memory; the one that says most where none is given."""
+    """Return the path as recorded; the most informative path if none is given."""
     return begun_late(graph.steps_along(path)) if path else most_informative_path(graph, node)
 
 
 def most_informative_path(graph: _heap.Graph, node: int) -> list[Reference]:
-    """The path that says most, as it stands in memory."""
+    """Return the most informative path, as recorded."""
     return begun_late(path_by_value(graph, graph.path(node)) or graph.path_steps(node))
 
 
@@ -94,17 +94,17 @@ def fixture(found: Reference, name: str, scope: str) -> Reference:
 
 
 def lost_trace(graph: _heap.Graph, node: int, lifetime: Lifetime) -> Trace:
-    """The cycle that keeps a node which no root reaches, and the path from the cycle to it."""
+    """Return the cycle that keeps an unreachable node, and the path from the cycle to it."""
     return replace(trace_of(name_of(graph, node), story(graph, node), graph, ()), lifetime=lifetime)
 
 
 def story(graph: _heap.Graph, node: int) -> Story:
-    """Everything that the graph knows about why a node is alive."""
+    """Explain why a node is alive with everything the graph records."""
     return graph.story(node)
 
 
 def name_of(graph: _heap.Graph, node: int) -> str:
-    """The type as traces have it."""
+    """Return the type as traces name it."""
     return short_type(graph.type(node))
 
 
@@ -122,8 +122,8 @@ def path_by_value(graph: _heap.Graph, path: Sequence[int]) -> list[Reference] | 
 
 
 def representative(graph: _heap.Graph, group: Group) -> int:
-    """The member to tell of where no container grows: a link of a chain of its like, or else a tensor with the most bytes, on
-    a short path through the anchor.
+    """Choose the member to show if no container grows: a link of a chain, else a tensor with the most bytes on a short
+    path through the anchor.
     """
     link = chain_link(graph, group)
     if link is not None:
@@ -152,7 +152,7 @@ def tensor_around(graph: _heap.Graph, node: int) -> int:
 
 
 def in_cycle(graph: _heap.Graph, group: Group) -> int:
-    """The member to tell of what only waits for the collector: like the others, and in the cycle itself if one is."""
+    """Choose the member to show for garbage: one like the others, preferably in the cycle."""
     inside = heart(graph, group.members)
     best = best_members(graph, group)
     best = [node for node in best if node in inside] or best
@@ -160,7 +160,7 @@ def in_cycle(graph: _heap.Graph, group: Group) -> int:
 
 
 def chain_link(graph: _heap.Graph, group: Group) -> int | None:
-    """The first member below so many of its own type that there is no doubt of a chain. What is near the top retains most."""
+    """Return the first member with enough of its own type above it to be a chain. Links near the top retain most."""
     names = tensor_type_names()
     objects = [node for node in shown_members(graph, group) if graph.kind(node) == "python"]
     tensors = [node for node in objects if graph.type(node) in names]
@@ -171,7 +171,7 @@ def chain_link(graph: _heap.Graph, group: Group) -> int | None:
 
 
 def first_link(graph: _heap.Graph, group: Group, nodes: Iterable[int]) -> int | None:
-    """The first of these that has enough of its own type above it in the group."""
+    """Return the first of these with enough of its own type above it in the group."""
     for node in sorted(nodes, key=graph.retained, reverse=True)[:MOST_COMPARED]:
         kind = graph.kind_and_type(node)
         if sum(graph.kind_and_type(one) == kind for one in graph.path(node) if one in group.members) >= LINKS:
@@ -200,7 +200,7 @@ def largest(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
 
 
 def shown_members(graph: _heap.Graph, group: Group) -> list[int]:
-    """Return the members to which a path is known. Native code may hold other members of a group that a root holds."""
+    """Return the members with a known path. Native code may hold other members of a reachable group."""
     return [node for node in group.members if group.anchor is None or graph.dominator(node) is not None]
 
 
@@ -227,7 +227,7 @@ def held_bytes(graph: _heap.Graph, members: Iterable[int]) -> dict[int, int]:
 
 
 def storage_bytes(graph: _heap.Graph, node: int, inside: set[int]) -> int:
-    """Bytes of the storage that a tensor uses, if it is one of these."""
+    """Return the bytes of the storage that a tensor uses, if the storage is one of these."""
     for target in graph.referents(node):
         found = graph.describe(target)
         if found.kind == "storage" and target in inside:

@@ -1,4 +1,4 @@
-"""What the source of the main module says of its steps, before it runs."""
+"""Facts about the steps of the main module, read from its source before it runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ANSWERS = frozenset({"handle", "get", "post", "put", "do_GET", "do_POST", "do_PU
 
 
 def program_of(code: CodeType, path: str) -> Program:
-    """The program in a file, whose code is this; only the code where the file can't be read."""
+    """Return the program in a file with this code; only the code if the file cannot be read."""
     try:
         with open(path, "rb") as file:
             text = file.read()
@@ -55,7 +55,7 @@ def request_handlers(tree: ast.Module) -> Iterator[str]:
 
 
 def registers(decorator: ast.expr) -> bool:
-    """Does this decorator leave the function as it is, and give it to a framework?"""
+    """Whether the decorator registers the function with a framework and leaves it as it is."""
     return (
         isinstance(decorator, ast.Call)
         and isinstance(decorator.func, ast.Attribute)

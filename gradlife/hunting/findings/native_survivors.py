@@ -71,12 +71,12 @@ def unlike(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
 
 
 def may_own(evidence: Evidence, node: int) -> bool:
-    """Is it a new object that may hold what nobody sees?"""
+    """Whether it is a new object that may hold objects invisibly."""
     return node in evidence.born and is_opaque(evidence.graph, node)
 
 
 def has_cycle(graph: _heap.Graph, one: Grown) -> bool:
-    """Does a cycle keep the group?"""
+    """Whether a cycle keeps the group."""
     return bool(graph.story(one.group.tops[0])["cycle"])
 
 
@@ -88,7 +88,7 @@ def united(holder: Grown, part: Grown) -> Grown:
 
 
 def is_part(evidence: Evidence, holder: Grown, part: Grown) -> bool:
-    """Are both one leak?"""
+    """Whether both groups are one leak."""
     return holds_as_many(evidence, holder, part) or belongs_to(evidence.graph, holder, part)
 
 
@@ -132,7 +132,7 @@ def rates_of(evidence: Evidence, nodes: Iterable[int]) -> list[float]:
 
 
 def is_opaque(graph: _heap.Graph, node: int) -> bool:
-    """May this hold what nobody sees?"""
+    """Whether the object may hold objects invisibly."""
     kind, name = graph.kind_and_type(node)
     if kind != "python" or name in PLAIN:
         return False
@@ -140,7 +140,7 @@ def is_opaque(graph: _heap.Graph, node: int) -> bool:
 
 
 def is_class(graph: _heap.Graph, node: int, target: int) -> bool:
-    """Is what an object refers to a class? Its own may be of a class that is derived from `type`."""
+    """Whether a referent is a class, possibly with a metaclass derived from `type`."""
     if graph.type(target) == "type":
         return True
     return "type" in graph.steps_along([node, target])[-1].bases.splitlines()

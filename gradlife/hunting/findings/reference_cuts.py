@@ -81,7 +81,7 @@ def ring_cut(cycle: tuple[Step, ...]) -> Cut | None:
 
 
 def is_settable(hops: tuple[Hop, ...]) -> bool:
-    """Is the last of these references one that can be given another value?"""
+    """Whether the last of these references can be assigned another value."""
     if not hops:
         return False
     last = hops[-1]
@@ -91,7 +91,7 @@ def is_settable(hops: tuple[Hop, ...]) -> bool:
 
 
 def cut_at(how: str, root: str, steps: tuple[Step, ...], step: int, text: str) -> Cut:
-    """A cut of one reference: the one that leads to this step's object."""
+    """Return the cut of the reference that leads to this step's object."""
     return Cut(how, root, hops_before(steps, step, 0), text.format(expression(steps, step) or "it"))
 
 

@@ -95,20 +95,20 @@ class NoScenario(Exception):
 
 @dataclass(frozen=True)
 class Link:
-    """One reference of the path, in a program's words."""
+    """One reference of the path, in the program's terms."""
 
     family: str  # object, list, tuple, deque, set, dict
     name: str = ""  # of an attribute, or a key as text
 
     def around(self, value: str) -> str:
-        """An expression that holds a value so."""
+        """Wrap the expression of a value in this holder."""
         if self.family == "object":
             return f"Holder({self.name}={value})"
         return f"{{{self.name}: {value}}}" if self.family == "dict" else AROUND[self.family].format(value)
 
 
 def exported(finding: Finding) -> str:
-    """The text of the file; NoScenario where the path has what only the program itself can make."""
+    """Return the text of the file. Raises NoScenario if only the program itself can make an object on the path."""
     if finding.lifetime is not Lifetime.HELD or not finding.trace.steps:
         raise NoScenario(f"no variable leads to {finding.trace.object}: gradlife explain {finding.code} has its story")
     case = Case(finding.trace, finding.kind, finding.lifetime)
@@ -152,7 +152,7 @@ def links_of(steps: Sequence[Step], site: int | None) -> tuple[list[Link], int |
 
 
 def link_of(step: Step) -> Link:
-    """A reference that any program can make again."""
+    """Return a reference that any program can make."""
     family = step_family(step)
     name = step.via.removeprefix(".")
     if step.via.startswith(".") and name.isidentifier() and not keyword.iskeyword(name):
@@ -172,7 +172,7 @@ def path_text(links: Sequence[Link]) -> str:
 
 
 def body(links: Sequence[Link], grown: int | None, is_chain: bool, kept: str) -> str:
-    """The lines of the story: holders, three steps, all names gone."""
+    """Return the lines of the scenario: holders, three steps, all names deleted."""
     lines = ["weight = lab.tensor(requires_grad=True)"]
     if grown is not None:
         lines += [f"kept = {EMPTY[links[grown].family]}", f"root = {nested(links[:grown], 'kept')}"]
@@ -190,7 +190,7 @@ def body(links: Sequence[Link], grown: int | None, is_chain: bool, kept: str) ->
 
 
 def nested(links: Sequence[Link], value: str) -> str:
-    """Holders around a value, the outermost first."""
+    """Wrap a value in holders, the outermost first."""
     for link in reversed(links):
         value = link.around(value)
     return value

@@ -83,7 +83,7 @@ def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
 
 
 def is_small(one: Finding) -> bool:
-    """Is it plain data of Python's, and little of it; or tensors whose storages others have?"""
+    """Whether the finding is little plain Python data, or tensors that share the storages of others."""
     rate = one.per_step
     if one.kind is not FindingKind.GROWTH or one.code in RUN_EACH_STEP or rate.storages or rate.graph_nodes:
         return False
@@ -93,6 +93,6 @@ def is_small(one: Finding) -> bool:
 
 
 def is_running(one: Finding) -> bool:
-    """Are these threads that run?"""
+    """Whether the finding is about running threads."""
     names = (*one.also_held_by, *(step.via for step in one.trace.steps))
     return any(RUNNING_THREADS in name for name in names)

@@ -1,5 +1,5 @@
-"""Taking stock when the watching process asks for it, or a signal is about to end the program: at the next step, or
-without one where none comes.
+"""Interim reports, made when the watching process asks or a signal is about to end the program: at the next step, or
+during a step that takes long.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from gradlife import _heap
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.session.step_counter import Counter
 
-#: Seconds that a step may take before stock is taken in the midst of it.
+#: Seconds that a step may take before a report is made during it.
 PATIENCE = 2.0
 
-#: Seconds that a report may take that a step has begun to make.
+#: Seconds that a report begun by a step may take.
 LONGEST = 120.0
 
-#: Seconds between two looks at the memory of this process, where no other watches it.
+#: Seconds between two checks of this process's memory, if no other process watches it.
 INTERVAL = 0.25
 
 #: Signals that end a program which does not handle them, and that give it time before they become SIGKILL.
@@ -34,10 +34,10 @@ class Taker(Protocol):
     counter: Counter | None
 
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
-        """Writes it."""
+        """Write the report."""
 
     def end_by_signal(self, number: int) -> None:
-        """Writes that a signal ends the program."""
+        """Record that a signal ends the program."""
 
 
 class InterimReport(threading.Thread):
@@ -86,6 +86,6 @@ class InterimReport(threading.Thread):
             while time.monotonic() < deadline and not taken.wait(0.2):
                 counter.hurry()
             if counter.withdraw():
-                taken.wait(LONGEST)  # it may have begun just now, and a busy machine takes its time
+                taken.wait(LONGEST)  # the report may have just begun, and a busy machine is slow
                 return
         self._taker.leave("interim", None, None)

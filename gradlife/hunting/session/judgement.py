@@ -100,21 +100,19 @@ def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntR
 
 
 def without_strays(findings: Sequence[Finding], rounds: Sequence[Round]) -> list[Finding]:
-    """Leave out plain Python objects that no root reaches, where two rounds are all there is: a few stand by chance where
-    others stood.
-    """
+    """Leave out unreachable plain Python objects if there are only two rounds: a few are at reused addresses by chance."""
     if len(rounds) >= LEAST_ROUNDS:
         return list(findings)
     return [one for one in findings if one.kind is not FindingKind.NATIVE or has_native_parts(one)]
 
 
 def has_native_parts(one: Finding) -> bool:
-    """Is there anything of torch in it?"""
+    """Whether the group has any torch object."""
     return max(one.per_step.tensors, one.per_step.storages, one.per_step.graph_nodes) > 0
 
 
 def peak_of(snapshots: Sequence[StepSnapshot]) -> float:
-    """Bytes of storages at the snapshot that had most."""
+    """Return the storage bytes at the snapshot with the most."""
     return max(one.totals.bytes for one in snapshots)
 
 
@@ -189,5 +187,5 @@ def limits_of_lines(hunt: Hunt, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def slowing(evidence: Evidence, groups: Sequence[Group]) -> list[Grown]:
-    """Keep the groups that get less in every round, of those that grow in some rounds only."""
+    """Keep the groups that grow less in every round, of those that grow only in some rounds."""
     return [grown(one, evidence) for one in groups if is_slowing(one, evidence) and not is_own(evidence.graph, one)]

@@ -1,7 +1,7 @@
-"""The last snapshot of a script that takes few steps: before the function returns that takes them, and with it go its variables.
+"""The last snapshot of a short script, taken before its training function returns and its variables are freed.
 
-Python calls a profile function at each return, which costs a step some per cent: so only until a snapshot of the hunt's own has
-names.
+Python calls a profile function at each return, which costs a step some per cent. So it is used only until the hunt's
+own snapshots have names.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from types import FrameType
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import labelled, snapshots_at_return
 
-#: A function in which so many steps are taken has their loop.
+#: A function in which this many steps run has the training loop.
 LEAST_STEPS = 2
 
 #: Snapshots of this kind at most: each epoch may be a function of its own.
 MOST_SNAPSHOTS = 4
 
-#: Flags of functions that go on after they have given a value.
+#: Flags of functions that continue after they yield a value.
 PAUSING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class Returns:
-    """Watches one thread: the one that takes the steps."""
+    """Watches the thread that runs the steps."""
 
     def __init__(self, hunt: Hunt, lock: AbstractContextManager[object]) -> None:
         self._hunt = hunt
@@ -37,7 +37,7 @@ class Returns:
         self._is_over = False
 
     def around(self, step: Callable[[], bool]) -> Callable[[], bool]:
-        """The step, which notes in which functions it is taken."""
+        """Run a step and note the functions it runs in."""
 
         def step_within() -> bool:
             if not self._is_over:

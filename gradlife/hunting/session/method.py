@@ -39,7 +39,7 @@ MOST_LATE_SNAPSHOTS = 16
 
 
 def late_length(steps: int) -> int:
-    """Steps of a late round, by those so far."""
+    """Return the steps of a late round, given the steps so far."""
     return max(LATE_LEAST, int(LATE_SHARE * steps))
 
 
@@ -173,7 +173,7 @@ class Hunt:
         yield from self._add(take_snapshot(self.steps, with_labels=True, waits=not self.lets_pass), began)
 
     def close(self) -> None:
-        """Leaves nothing behind in the program."""
+        """Remove everything that the hunt left in the program."""
         self._put_back()
         self.recording.stop()
         self.controls.uproot()
@@ -205,7 +205,7 @@ class Hunt:
         return in_fork(work, NICENESS if self.lets_pass else 0)
 
     def _judged(self, work: Callable[[], T]) -> Generator[int, None, T]:
-        """The result of work in a copy of the process; steps may pass until it is there."""
+        """Return the result of work in a copy of the process; steps may pass until it is ready."""
         if not self.lets_pass or not CAN_FORK:
             return in_fork(work)
         answer = Answer(work)
@@ -221,7 +221,7 @@ class Hunt:
             yield from self._steps(1)
 
     def forget(self) -> None:
-        """Gives up what was seen: the files of the looks are closed now, not when the collector comes."""
+        """Drop the snapshots and close their files now rather than at the next collection."""
         for one in self.snapshots:
             if one.file is not None:
                 one.file.give_up()
@@ -231,7 +231,7 @@ class Hunt:
 
     @property
     def steps_now(self) -> int:
-        """Counted steps, those of the round under way among them."""
+        """Count the steps, including those of the current round."""
         return self.steps + max(0, self._asked_for - max(0, self.left()))
 
     def count_passed(self) -> None:
@@ -247,13 +247,15 @@ class Hunt:
         self.steps += count
 
     def _round(self, length: int) -> Iterator[int]:
-        """Steps with a snapshot after them."""
+        """Run steps and take a snapshot after them."""
         yield from self._steps(1)
         self.malloc.begin_round(self.steps)
         yield from self._steps(length - 1)
 
     def _is_late(self, rounds: int) -> bool:
-        """May the rounds end here? Time ends only what is in no doubt: a verdict does not depend on how fast a machine is."""
+        """Whether the rounds may end here. Time ends them only if nothing is in doubt: verdicts do not depend on
+        machine speed.
+        """
         return rounds >= LEAST_ROUNDS and self.clock.seconds > self.schedule.patience
 
     def _take_snapshot(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> Iterator[int]:
@@ -332,7 +334,7 @@ class Hunt:
         return self.clock.seconds / max(1, self.steps) * sum(lengths) <= MOST_EXTENSION
 
     def _suspect(self) -> Iterator[int]:
-        """Does anything grow, or seem to, that the hunt did not plant? From here on its like is recorded as it is made."""
+        """Whether anything not planted grows or seems to. Its types are recorded at creation from here on."""
         self.clock.stop()
         self.suspects = yield from self._judged(lambda: suspects(self.snapshots, self.controls))
         self._grown_in_place = self.suspects.grown_in_place
@@ -354,14 +356,14 @@ class Hunt:
             yield from self._take_snapshot(with_labels=True)
 
     def _slows(self) -> Generator[int, None, bool]:
-        """Does anything grow that gets less in every round?"""
+        """Whether anything grows less in every round."""
         return (yield from self._judged(lambda: has_slowing(self.snapshots, self.controls)))
 
     def _is_in_doubt(self) -> bool:
         return is_in_doubt(self.snapshots, self.controls)
 
     def _rested_rounds(self) -> Iterator[int]:
-        """The round in which the collector rests, once in a hunt."""
+        """Run the round without the collector, once per hunt."""
         if self.schedule.collector and not self.has_rested:
             most = self.schedule.collector * (2 if self.schedule.lines else 1)
             yield from self._alike(self._collector_round(), most)

@@ -1,4 +1,4 @@
-"""The report of a hunt, from what is known by now."""
+"""The report of a hunt, from what is known so far."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def amount_text(name: str, amount: float) -> str:
 
 
 def with_unheld_memory(report: HuntReport, about: About) -> HuntReport:
-    """The report with the memory that native code takes and keeps. What names it is loaded in a copy of the process."""
+    """Return the report with the memory that native code keeps. The modules that name it are loaded in a copy of the
+    process.
+    """
 
     def work() -> HuntReport:
         from gradlife.hunting.findings.builder import unheld_memory
@@ -130,12 +132,12 @@ def with_late_rounds(
 
 
 def has_another_round(hunt: Hunt) -> bool:
-    """Were there enough steps since the last snapshot to be one more round?"""
+    """Whether enough steps for another round ran since the last snapshot."""
     return is_round_since(hunt.snapshots, hunt.steps_now)
 
 
 def is_round_since(snapshots: Sequence[StepSnapshot], steps: int) -> bool:
-    """Are the steps since the last of these snapshots half a round at least?"""
+    """Whether at least half a round ran since the last of these snapshots."""
     return len(snapshots) > 1 and steps - snapshots[-1].steps >= (snapshots[-1].steps - snapshots[-2].steps) / 2
 
 
@@ -146,7 +148,7 @@ def snapshots_at_return(hunt: Hunt) -> Sequence[StepSnapshot]:
 
 
 def labelled(hunt: Hunt) -> Sequence[StepSnapshot]:
-    """The snapshots, the last of them with labels, which it lacks where the hunt was cut short."""
+    """Return the snapshots with labels on the last, which lacks them if the hunt was cut short."""
     snapshots = hunt.snapshots
     if hunt.spare is not None and len(snapshots) + has_another_round(hunt) < LEAST_SNAPSHOTS:
         snapshots = [hunt.spare, *snapshots]

@@ -1,4 +1,4 @@
-"""Counting steps, of any thread: as little as can be done for each, and the plan resumed when a round is full."""
+"""Counts the steps of all threads with little work per step, and resumes the plan when a round is full."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradlife.hunting.session.method import Hunt
 
 
 class EnoughSteps(BaseException):
-    """Ends a program that was asked for so many steps."""
+    """Ends a program that was asked for a number of steps."""
 
 
 #: Why a hunt ended before it knew enough.
@@ -36,7 +36,7 @@ class Counter:
         self._resume()
 
     def step(self) -> bool:
-        """One step is done. True when the hunt knows enough."""
+        """Count one step. Return whether the hunt knows enough."""
         with self._gate:
             self.left -= 1
             if self.left == 0:
@@ -79,13 +79,13 @@ class Counter:
             self.left = -1
 
     def _take_passed(self) -> int:
-        """Steps that nothing was waiting for. Those of other threads while the plan is under way are below zero."""
+        """Return the steps that nothing waited for. Those of other threads during the plan are below zero."""
         passed = max(0, -self.left) + self._late
         self.left = self._late = 0
         return passed
 
     def end(self) -> None:
-        """Count no more and take no look. What the plan has switched on in this thread is switched off."""
+        """Stop counting, and switch off everything that the plan switched on in this thread."""
         with self._lock:
             self.on_done = lambda: None
             self._plan.close()
@@ -93,7 +93,7 @@ class Counter:
             self.is_done = True
 
     def abandon(self) -> None:
-        """Count no more in a copy of the process, in which no other thread can release the lock."""
+        """Stop counting in a copy of the process, where no other thread can release the lock."""
         self.left, self._rest, self.is_done = -1, 0, True
         with suppress(ValueError):  # it was forked in the midst of the plan
             self._plan.close()
@@ -101,18 +101,18 @@ class Counter:
     # --- from another thread ---
 
     def interrupt(self, errand: Callable[[], object]) -> None:
-        """Has something done at the next step."""
+        """Run an errand at the next step."""
         self._errand = errand
         self.hurry()
 
     def hurry(self) -> None:
-        """The next step stops, whatever is left of the round."""
+        """Make the next step stop, whatever is left of the round."""
         if self._errand is not None and self._gate.acquire(blocking=False):
             if self.left > 1:
                 self._rest, self.left = self._rest + self.left - 1, 1
             self._gate.release()
 
     def withdraw(self) -> bool:
-        """True if the errand was done; else it is none any more."""
+        """Withdraw the errand. Return whether it was already done."""
         was_done, self._errand = self._errand is None, None
         return was_done

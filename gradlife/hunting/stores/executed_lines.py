@@ -70,7 +70,7 @@ class LineWatch:
 
 
 def frames_from(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame and those of its callers."""
+    """Yield a frame and its callers."""
     while frame is not None:
         yield frame
         frame = frame.f_back

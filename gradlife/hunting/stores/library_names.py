@@ -1,4 +1,4 @@
-"""Attributes that a library reads: what the program stores in one of them has a reader that its own files do not show."""
+"""Attributes that a library reads: such a reader does not show in the program's own files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gradlife.hunting.stores.place import Place, PlaceKind
 
 
 def is_known_to_library(place: Place) -> bool:
-    """Is it an attribute that a class of a library has, or that stands in the file of such a class?"""
+    """Whether a library class has the attribute, or the file of such a class mentions it."""
     if place.kind is not PlaceKind.ATTRIBUTE:
         return False
     return any(is_known_to(owner, place.name) for owner in place.owners)
 
 
 def is_known_to(owner: str, name: str) -> bool:
-    """Has this class, if it is a library's, the attribute? No code of it runs."""
+    """Whether the class belongs to a library and has the attribute, or its file mentions it. Runs none of its code."""
     module, _, qualified = owner.rpartition(".")
     found = sys.modules.get(module)
     file = getattr(found, "__file__", None)
@@ -32,7 +32,7 @@ def is_known_to(owner: str, name: str) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def text_of(file: str) -> str:
-    """A source file; empty where it cannot be read."""
+    """Return the text of a source file; empty if it cannot be read."""
     try:
         with open(file, encoding="utf-8", errors="replace") as opened:
             return opened.read()

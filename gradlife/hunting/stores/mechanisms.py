@@ -101,12 +101,12 @@ def kept_by_library(steps: Sequence[Step]) -> Iterator[Fits]:
 
 
 def is_node_face(step: Step) -> bool:
-    """Is it the grad node of a custom Function, which is its ctx?"""
+    """Whether it is the grad node of a custom Function, which is its ctx."""
     return step.type.startswith("torch.autograd.function.") and step.type.endswith("Backward")
 
 
 def sets_on_ctx(node: ast.stmt, scope: Scope, place: Place) -> bool:
-    """Does it set the attribute on the first argument of a function around it: on ctx?"""
+    """Whether the statement sets the attribute on ctx, the first argument of an enclosing function."""
     function = scope.function
     if function is None or not assigns(node, scope, Place(place.name, PlaceKind.ATTRIBUTE, place.owners)):
         return False
@@ -125,12 +125,12 @@ def callback_of(steps: Sequence[Step]) -> str:
 
 
 def is_call(node: ast.stmt, scope: Scope, names: Sequence[str], argument: str = "") -> bool:
-    """Does it call a method or function of one of these names, with an argument of that name?"""
+    """Whether it calls one of these methods or functions with an argument of that name."""
     return any(called(call) in names and (not argument or has_argument(call, argument)) for call in calls(node))
 
 
 def has_argument(call: ast.Call, name: str) -> bool:
-    """Is the name among what is given to a call?"""
+    """Whether the name is among the arguments of a call."""
     given = [part for one in (*call.args, *call.keywords) for part in ast.walk(one)]
     if name == "<lambda>":
         return any(isinstance(part, ast.Lambda) for part in given)
@@ -139,7 +139,7 @@ def has_argument(call: ast.Call, name: str) -> bool:
 
 
 def is_logging(node: ast.stmt, scope: Scope) -> bool:
-    """Is it a call of a logger with an argument beside the text?"""
+    """Whether it calls a logger with an argument beside the text."""
     return isinstance(node, ast.Expr) and any(called(call) in LOGGING and len(call.args) > 1 for call in calls(node))
 
 
@@ -154,7 +154,7 @@ def cached_function(step: Step) -> Iterator[Fits]:
 
 
 def is_decorated(node: ast.stmt, scope: Scope, name: str) -> bool:
-    """Does it define a decorated function of that name?"""
+    """Whether it defines a decorated function of that name."""
     return isinstance(node, Function) and node.name == name and bool(node.decorator_list)
 
 
@@ -166,14 +166,14 @@ def suspended(step: Step) -> Iterator[Fits]:
 
 
 def stands_at(node: ast.stmt, scope: Scope, name: str, line: int) -> bool:
-    """Does a statement of that function reach over the line?"""
+    """Whether a statement of that function covers the line."""
     if not scope.names or scope.qualified != name.replace(f".{INSIDE}", "") or isinstance(node, ast.ClassDef):
         return False
     return not is_compound(node) and node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
 def is_compound(node: ast.stmt) -> bool:
-    """Has it statements in it?"""
+    """Whether the statement contains statements."""
     return isinstance(getattr(node, "body", None), list) or isinstance(node, ast.Match)
 
 
@@ -184,7 +184,7 @@ def makes_class(step: Step) -> Iterator[Fits]:
 
 
 def is_class(node: ast.stmt, scope: Scope, name: str) -> bool:
-    """Is it a class of that name in a function?"""
+    """Whether it is a class of that name inside a function."""
     return isinstance(node, ast.ClassDef) and node.name == name and scope.function is not None
 
 
@@ -202,16 +202,16 @@ def makes_function(step: Step) -> Iterator[Fits]:
 
 
 def is_function(node: ast.stmt, scope: Scope, name: str, line: int) -> bool:
-    """Is it the function of that name which begins at or below the line, its decorators among it?"""
+    """Whether it is the function of that name that begins at or below the line, decorators included."""
     return isinstance(node, Function) and node.name == name and line in range(node.lineno - 20, node.lineno + 1)
 
 
 def is_backward_with_graph(node: ast.stmt, scope: Scope) -> bool:
-    """Does it call backward so that gradients get a graph?"""
+    """Whether it calls backward so that gradients get a graph."""
     given = [one for call in calls(node) if called(call) == "backward" for one in call.keywords]
     return any(one.arg == "create_graph" and not is_off(one.value) for one in given)
 
 
 def is_off(node: ast.expr) -> bool:
-    """Is it False, written out?"""
+    """Whether it is the literal False."""
     return isinstance(node, ast.Constant) and not node.value

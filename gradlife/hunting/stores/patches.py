@@ -30,7 +30,7 @@ def patch_for(
 
 
 def lies_below(file: str) -> bool:
-    """Is the file in the working folder, where a diff of it can be applied?"""
+    """Whether the file is below the working folder, where a diff of it can be applied."""
     return not os.path.relpath(file).startswith(os.pardir)
 
 

@@ -113,10 +113,10 @@ def container_in(steps: Sequence[Step], anchor: int | None, least: int = 0) -> i
 
 
 def is_container(step: Step) -> bool:
-    """Does it hold the next step as one of many?"""
+    """Whether the object holds the next step as one item of many."""
     return step.type in CONTAINERS and step.relation in HOLDS
 
 
 def is_tensor(step: Step) -> bool:
-    """Is it a tensor of Python's?"""
+    """Whether it is a Python tensor."""
     return step.is_a("torch.Tensor", "torch._C.TensorBase")

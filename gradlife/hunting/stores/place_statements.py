@@ -25,12 +25,12 @@ GETTERS = frozenset({"get", "setdefault", "__getitem__"})
 
 
 def fills(node: ast.stmt, scope: Scope, place: Place, adders: frozenset[str] = ADDERS) -> bool:
-    """Does it put something into the container at the place, or into a container that this one has?"""
+    """Whether the statement adds to the container at the place, or to a container inside it."""
     return any(is_filling(part, scope, place, adders) for part in parts(node))
 
 
 def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]) -> bool:
-    """Does this part of a statement put something into it?"""
+    """Whether this part of a statement adds to the container."""
     if isinstance(part, ast.Call):
         if isinstance(part.func, ast.Attribute) and part.func.attr in adders and part.args + part.keywords:
             return not makes_container(part) and is_place(inner(part.func.value), scope, place)
@@ -64,26 +64,26 @@ def inner(node: ast.expr) -> ast.expr:
 
 
 def is_named_key(node: ast.Subscript) -> bool:
-    """Is it `place["name"]`?"""
+    """Whether it is `place["name"]`."""
     return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
 
 
 def assigns(node: ast.stmt, scope: Scope, place: Place) -> bool:
-    """Does it give the place another value?"""
+    """Whether the statement assigns the place another value."""
     if any(is_target(target, scope, place) for target in targets(node)):
         return True
     return place.kind is PlaceKind.ATTRIBUTE and any(sets_attribute(call, scope, place) for call in calls(node))
 
 
 def is_target(node: ast.expr, scope: Scope, place: Place) -> bool:
-    """Does an assignment to it give the place a value? One to another variable that stood for it does not."""
+    """Whether assigning to the target assigns the place. Rebinding another variable that stood for it does not."""
     if isinstance(node, ast.Name):
         return node.id == place.name and is_variable(scope, place)
     return is_place(node, scope, place)
 
 
 def sets_attribute(call: ast.Call, scope: Scope, place: Place) -> bool:
-    """Is it `setattr(owner, "name", value)` or `owner.register_buffer("name", value)`?"""
+    """Whether it is `setattr(owner, "name", value)` or `owner.register_buffer("name", value)`."""
     if called(call) == "setattr" and len(call.args) == 3:
         return is_text(call.args[1], place.name) and may_be_owner(call.args[0], scope, place)
     if called(call) in REGISTERS and isinstance(call.func, ast.Attribute) and call.args:
@@ -92,12 +92,12 @@ def sets_attribute(call: ast.Call, scope: Scope, place: Place) -> bool:
 
 
 def is_text(node: ast.expr, text: str) -> bool:
-    """Is it this text, written out?"""
+    """Whether it is this text as a literal."""
     return isinstance(node, ast.Constant) and node.value == text
 
 
 def is_place(node: ast.expr, scope: Scope, place: Place) -> bool:
-    """Is it the place, or a local variable that stands for it?"""
+    """Whether it is the place, or a local variable that stands for it."""
     if isinstance(node, ast.Attribute):
         return place.kind is PlaceKind.ATTRIBUTE and node.attr == place.name and may_be_owner(node.value, scope, place)
     if isinstance(node, ast.Subscript):
@@ -112,21 +112,21 @@ def is_place(node: ast.expr, scope: Scope, place: Place) -> bool:
 
 
 def is_variable(scope: Scope, place: Place) -> bool:
-    """Does a bare name in this scope mean the place?"""
+    """Whether a bare name in this scope means the place."""
     if place.kind is PlaceKind.GLOBAL:
         return is_global(scope, place.name)
     return place.kind is PlaceKind.LOCAL and is_local_of(scope, place)
 
 
 def is_global(scope: Scope, name: str) -> bool:
-    """Is the name no local variable of the functions around, nor one of a class?"""
+    """Whether the name is neither local to the enclosing functions nor a class's."""
     if not scope.functions:
         return not scope.class_name
     return not any(is_assigned_in(function, name) for function in scope.functions)
 
 
 def is_local_of(scope: Scope, place: Place) -> bool:
-    """Is the name the variable of that function, in it or in a function inside?"""
+    """Whether the name is that function's variable, in it or in an inner function."""
     wanted = place.function.replace(".<locals>", "")
     names = [scope.qualified] + [scope.qualified.rsplit(".", count)[0] for count in range(1, len(scope.names))]
     if wanted not in names and not (wanted and "." not in wanted and wanted in scope.names):
@@ -138,7 +138,7 @@ def is_local_of(scope: Scope, place: Place) -> bool:
 
 
 def may_be_owner(node: ast.expr, scope: Scope, place: Place) -> bool:
-    """Could the object have the attribute? `self` and `cls` are of the class around them."""
+    """Whether the object could have the attribute. `self` and `cls` are of the enclosing class."""
     if isinstance(node, ast.Name) and node.id in {"self", "cls"} and scope.class_name:
         return any(owner.rpartition(".")[2] == scope.class_name for owner in place.owners)
     return True
@@ -166,7 +166,7 @@ def accessors(scope: Scope, place: Place) -> set[str]:
 
 
 def stands_for(node: ast.expr, place: Place) -> bool:
-    """Is it the attribute, or the key?"""
+    """Whether it is the attribute or the key."""
     if isinstance(node, ast.Attribute):
         return place.kind is PlaceKind.ATTRIBUTE and node.attr == place.name
     return isinstance(node, ast.Subscript) and place.kind is PlaceKind.KEY and is_text(node.slice, place.name)

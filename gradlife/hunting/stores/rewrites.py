@@ -103,7 +103,7 @@ def of_unread(trace: Trace, held: int | None, site: Site, source: Source) -> Ite
 
 
 def is_foreign(place: Place, name: str) -> bool:
-    """May a library read another attribute of the object that has this one?"""
+    """Whether a library may read the attribute `name` of the place's object."""
     return is_known_to_library(replace(place, name=name))
 
 
@@ -132,7 +132,7 @@ def places_of_tensors(trace: Trace) -> Iterator[Place]:
 
 
 def has_graph(step: Step, trace: Trace) -> bool:
-    """Does a tensor on the trace have a grad node?"""
+    """Whether a tensor on the trace has a grad node."""
     if any(hop.label == "grad_fn" for hop in step.hops):
         return True
     return not step.hops and trace.tensor is not None and bool(trace.tensor.grad_fn)
@@ -147,7 +147,7 @@ def only_statement(place: Place, sources: Sequence[Source], stored: tuple[str, i
 
 
 def holds_scalars(trace: Trace, growth: Growth) -> bool:
-    """Does the list hold tensors of one number, and the survivor as such a tensor or by its graph?"""
+    """Whether the list holds one-element tensors, and the survivor is such a tensor or in its graph."""
     held = container_in(trace.steps, growth.step)
     if held is None or held + 1 >= len(trace.steps) or trace.steps[held].type != "list":
         return False

@@ -81,7 +81,7 @@ def contained(steps: Sequence[Step], container: int, is_program: IsProgram) -> I
 
 
 def is_plain(step: Step) -> bool:
-    """Is what it refers to named by the program: a variable, an attribute of a namespace, a module or a class?"""
+    """Whether the program names the reference: a variable, or an attribute of a namespace, a module or a class."""
     return (
         step.kind == "root"
         or step.relation == "local"

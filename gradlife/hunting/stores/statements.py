@@ -68,7 +68,7 @@ class Statement:
 
     @property
     def runs_once(self) -> bool:
-        """Does it run at most once, when its module is loaded?"""
+        """Whether it runs at most once, when its module is loaded."""
         return self.scope.function is None and not self.scope.is_in_loop
 
     @property
@@ -128,12 +128,12 @@ def parts(node: ast.stmt) -> Iterator[ast.AST]:
 
 
 def calls(node: ast.stmt) -> Iterator[ast.Call]:
-    """The calls in it."""
+    """Return the calls in it."""
     return (part for part in parts(node) if isinstance(part, ast.Call))
 
 
 def called(call: ast.Call) -> str:
-    """The last name of what is called."""
+    """Return the last name of the called expression."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""
@@ -149,7 +149,7 @@ def targets(node: ast.stmt) -> list[ast.expr]:
 
 
 def is_assigned_in(function: Function, name: str) -> bool:
-    """Is the name a local variable of the function itself?"""
+    """Whether the name is a local variable of the function itself."""
     arguments = function.args
     given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
     if any(one is not None and one.arg == name for one in given):

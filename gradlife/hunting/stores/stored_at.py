@@ -1,4 +1,4 @@
-"""The line that stores: of the statements that fit a trace the one that what ran confirms."""
+"""The line that stores the survivor: the statement that matches the trace, confirmed by the lines that ran."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Evidence:
     executed: frozenset[tuple[str, int]] = frozenset()  # files, as they are shown, and lines that run in a step
 
     def has_run(self, one: Statement) -> bool:
-        """Does it run in a step?"""
+        """Whether it runs in a step."""
         file = short_path(one.source.file)
         return any((file, line) in self.executed for line in range(one.line, one.last_line + 1))
 
@@ -72,7 +72,7 @@ def statement_that_stores(
 
 
 def is_of_program(type_: str, modules: Collection[str]) -> bool:
-    """Is it a class of the program's?"""
+    """Whether the class belongs to the program."""
     return any(type_.startswith(f"{module}.") for module in modules)
 
 
@@ -91,7 +91,7 @@ def chosen(found: Sequence[Statement], evidence: Evidence) -> Found:
 
 
 def is_initial(one: Statement) -> bool:
-    """Does it only give a first value: a constant, an empty container, or anything when the object is made?"""
+    """Whether it only sets a first value: a constant, an empty container, or anything while the object is made."""
     if isinstance(one.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return False
     if (one.scope.names and one.scope.names[-1] in ONCE) or one.runs_once:
@@ -103,7 +103,7 @@ def is_initial(one: Statement) -> bool:
 
 
 def is_new_container(value: ast.expr | None) -> bool:
-    """Is it a call that makes an empty container?"""
+    """Whether the call makes an empty container."""
     names = {"list", "dict", "set", "deque", "defaultdict", "OrderedDict", "Queue", "SimpleQueue", "WeakKeyDictionary"}
     if not isinstance(value, ast.Call) or (value.args and not isinstance(value.args[0], ast.Name)):
         return False
@@ -112,7 +112,7 @@ def is_new_container(value: ast.expr | None) -> bool:
 
 
 def may_hold(one: Statement) -> bool:
-    """Could what it stores be the survivor? A number or a text is none."""
+    """Whether the stored value may be the survivor. A number or a text is not."""
     values = stored_values(one.node)
     return not values or not all(map(is_plain, values))
 
@@ -127,7 +127,7 @@ def stored_values(node: ast.stmt) -> list[ast.expr]:
 
 
 def is_plain(value: ast.expr) -> bool:
-    """Is it a number or a text for sure?"""
+    """Whether it is certainly a number or a text."""
     if isinstance(value, ast.Call):
         name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
         return name in NUMBERS
@@ -149,7 +149,7 @@ def line_of_maker(trace: Trace, created_at: Sequence[str], sources: Sequence[Sou
 
 
 def is_of_functions(trace: Trace) -> bool:
-    """Are the objects of the cycle such that any program makes?"""
+    """Whether the cycle has only objects that any program makes."""
     return not all(step.type.startswith("torch.") for step in trace.cycle)
 
 
@@ -159,7 +159,7 @@ def places(created_at: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def ran(one: Statement, created_at: Sequence[str]) -> bool:
-    """Was its function running when the survivor was created?"""
+    """Whether its function was running when the survivor was created."""
     file = short_path(one.source.file)
     rows = [line for name, line in places(created_at) if name == file]
     return any(line in one.lines for line in rows) if one.lines else bool(rows)

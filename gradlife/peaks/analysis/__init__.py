@@ -1,1 +1,1 @@
-"""The recorded lifetimes: the peak, what of it is read again, and what freeing the rest saves."""
+"""Analysis of the recorded lifetimes: the peak, which of it is read again, and how much freeing the rest saves."""

@@ -1,4 +1,4 @@
-"""Where a name that held something is bound to something else: at the end of the statement that binds it."""
+"""Finds where a name is bound again and so drops its value: at the end of the binding statement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from gradlife.peaks.sources.program import blocks, function_of, source_of, spot_
 
 
 def end_of_binding(recording: Recording, holder: Holder, first: int, last: int) -> int:
-    """The operation between two before which a name is bound anew or its function ends; the last if none is known."""
+    """Return the operation before which a name is bound anew or its function ends, between two operations; the last if
+    unknown.
+    """
     was_binding = False
     for number in range(first, last):
         frame = frame_of(holder, recording.operations[number].frames)
@@ -27,7 +29,7 @@ def end_of_binding(recording: Recording, holder: Holder, first: int, last: int) 
 
 
 def is_bound_at(frame: Frame, name: str) -> bool:
-    """Does the statement that a frame runs bind a name, or delete it?"""
+    """Whether the statement that a frame runs binds or deletes a name."""
     file, line, function = frame
     source = source_of(file)
     node = function_of(source, function, line) if source is not None else None
@@ -36,7 +38,7 @@ def is_bound_at(frame: Frame, name: str) -> bool:
 
 
 def bound_names(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement binds or deletes, without its blocks."""
+    """Return the names that a statement binds or deletes, without its blocks."""
     inner = {id(node) for block in blocks(statement) for part in block for node in ast.walk(part)}
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in inner:

@@ -1,4 +1,4 @@
-"""What activation checkpointing of each module buys: its saved activations, made again at their first backward use."""
+"""Savings of activation checkpointing per module: saved activations are recomputed at their first backward use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradlife.peaks.analysis.looks import Gap
 from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
 
-#: Rows, and the part of the peak that a row is worth.
+#: Most rows of the table, and the least saving of a row as a share of the peak.
 MOST_ROWS = 8
 LEAST_SHARE = 0.01
 

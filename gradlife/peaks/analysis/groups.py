@@ -1,4 +1,4 @@
-"""Unused storages by what lets go of them: one group for each set of names that must."""
+"""Groups unused storages by the names that must release them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gradlife.peaks.analysis.uses import gaps, was_read, zeroed_gaps
 from gradlife.peaks.recording.holders import Held, Holder
 from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
 
-#: Holders that keep what they hold for later steps.
+#: Holders that keep their contents for later steps.
 LASTING = frozenset({Owner.PARAMETER, Owner.BUFFER, Owner.OPTIMIZER})
 
 
 @dataclass
 class Group:
-    """Storages that the same names hold when nobody reads them any more."""
+    """Storages that the same names still hold after their last use."""
 
     holders: tuple[Holder, ...]
     owner: Owner
@@ -40,11 +40,11 @@ class Group:
         return Held(list(self.holders)).first
 
     def bytes_at(self, tick: int) -> int:
-        """Their bytes at a tick, where they are unused."""
+        """Return their unused bytes at a tick."""
         return sum(self._bytes(number, tick) for number, (gone, back) in self.freed if gone <= tick < back)
 
     def largest(self) -> Storage:
-        """The largest of them."""
+        """Return the largest of them."""
         return max(self.storages, key=lambda one: max(size for _, size in one.sizes))
 
     def _bytes(self, number: int, tick: int) -> int:
@@ -63,19 +63,19 @@ class Unused:
 
     @property
     def is_known(self) -> bool:
-        """Is there somebody who could let go of it?"""
+        """Whether a known holder could release it."""
         if self.held is None or not self.names or self.held.owner in LASTING:
             return False
         return self.zeroing is None or self.held.owner is Owner.GRADIENT
 
     @property
     def names(self) -> list[Holder]:
-        """The holders that an edit could change."""
+        """Return the holders that an edit could change."""
         return [one for one in self.held.holders if one.can_let_go] if self.held is not None else []
 
 
 def grouped(recording: Recording, storages: Sequence[Storage], looks: Looks, first: int, end: int) -> list[Group]:
-    """The groups of what is unused at some time between two operations."""
+    """Group the storages that are unused at some time between two operations."""
     unused = list(unused_between(recording, storages, looks, within(first), within(end)))
     seen = [one for one in unused if one.is_known]
     lasts = last_of_records(seen)
@@ -96,7 +96,7 @@ def grouped(recording: Recording, storages: Sequence[Storage], looks: Looks, fir
 def unused_between(
     recording: Recording, storages: Sequence[Storage], looks: Looks, first: int, end: int
 ) -> Iterator[Unused]:
-    """What is unused at some tick between two."""
+    """Return the storages that are unused at some tick between two."""
     for storage in storages:
         times: list[tuple[Gap, int | None]] = [(gap, None) for gap in gaps(storage)]
         times += [(gap, gap[0] // 2) for gap in zeroed_gaps(storage, recording)]
@@ -119,7 +119,7 @@ def last_of_records(seen: Sequence[Unused]) -> dict[int, int]:
 def add_to(
     groups: dict[object, Group], key: object, one: Unused, recording: Recording, lasts: Mapping[int, int]
 ) -> None:
-    """Add a storage to its group, free from where the group's holders let go."""
+    """Add a storage to its group, free from where the group's holders release it."""
     if key not in groups:
         assert one.held is not None
         use = Use.DRAG if was_read(one.storage, max(one.last, 0) + 1) else Use.VOID

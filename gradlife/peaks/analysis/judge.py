@@ -35,16 +35,16 @@ from gradlife.peaks.recording.variables import Kind
 #: The context of operations that an optimizer runs.
 OPTIMIZER = "(optimizer)"
 
-#: torch's numbers of devices.
+#: torch's device type numbers.
 DEVICES = {0: "cpu", 1: "cuda", 6: "hip", 9: "xla", 12: "xpu", 13: "mps", 20: "privateuse"}
 
-#: Savings below this part of the peak are none.
+#: Savings below this share of the peak are ignored.
 LEAST_SAVING = 0.02
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What was recorded, and who held what at some moments."""
+    """The recording, and the holders at some moments."""
 
     recording: Recording
     looks: Sequence[Look]
@@ -60,7 +60,7 @@ def device_name(device: int) -> str:
 
 
 def judged(recorded: Recorded, report: PeakReport) -> PeakReport:
-    """The report with the peak of the judged step; as it is where nothing was recorded."""
+    """Return the report with the peak of the judged step; unchanged if nothing was recorded."""
     return Judge(recorded).report(report)
 
 
@@ -154,7 +154,7 @@ class Judge:
         return painter.picture(key, lambda number: self.moment(number).phase, live)
 
     def is_gradient(self, storage: Storage) -> bool:
-        """Does a backward pass make it, and an optimizer read it?"""
+        """Whether a backward pass makes the storage and an optimizer reads it."""
         operations = self._recording.operations
         is_made = storage.birth is not None and operations[storage.birth].in_backward
         return is_made and any(operations[at].context == OPTIMIZER for at in storage.reads)
@@ -185,7 +185,7 @@ class Judge:
         return ProcessMemory(grown, live[within(last)] - live[before(self._first)])
 
     def shares(self, alive: Sequence[Storage], uses: Mapping[int, Use], operation: int) -> tuple[OwnerShare, ...]:
-        """The peak by owner, the largest first."""
+        """Return the peak by owner, largest first."""
         rows: dict[Owner, list[int]] = defaultdict(lambda: [0, 0, 0])
         for storage in alive:
             row, nbytes = rows[self.owner(storage, operation)], storage.bytes_at(within(operation))
@@ -247,7 +247,7 @@ class Judge:
         )
 
     def is_graph_read(self, group: Group) -> bool:
-        """Does a backward pass read what only the graphs of this group have saved?"""
+        """Whether a backward pass reads storages that only the graphs of this group have saved."""
         graphs = {one.place for one in group.holders if one.kind is Kind.SAVED}
         for storage in self._storages if graphs else ():
             holders = self._held.get(storage.address, Held()).holders
@@ -263,7 +263,7 @@ class Judge:
         return group.bytes_at(most), sum(gone <= most < back for _, (gone, back) in group.freed)
 
     def begun(self, read: int, gone: int | None) -> int:
-        """How many steps begin between two operations."""
+        """Count the steps that begin between two operations."""
         return sum(read < first <= (gone or 0) for first in self._recording.steps)
 
     def moment(self, number: int) -> Moment:

@@ -1,4 +1,4 @@
-"""Who held what, at some moments of a recording: which of the holders keep a storage in each part of its unused time."""
+"""Holders at some moments of a recording: which of them keep a storage in each part of its unused time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Origin = tuple[str, object, str]
 
 @dataclass(frozen=True)
 class Look:
-    """Who held what, by the address of a storage, within one operation."""
+    """The holders by storage address, within one operation."""
 
     operation: int
     held: Mapping[int, Held]
@@ -45,7 +45,7 @@ class Looks:
         self._soonest = dict(self._soonest_by_origin())
 
     def at(self, operation: int) -> Mapping[int, Held]:
-        """Who held what within an operation; empty where nobody looked."""
+        """Return the holders within an operation; empty if none were read."""
         return next((look.held for look in self._looks if look.operation == operation), {})
 
     def all_held(self) -> dict[int, Held]:
@@ -145,5 +145,5 @@ def places(held: Held) -> frozenset[tuple[str, str, str, str]]:
 
 
 def is_only_in_dead_frames(holders: Sequence[Holder]) -> bool:
-    """Do only frames hold it that ended, and that a traceback keeps?"""
+    """Whether only ended frames that a traceback keeps hold the storage."""
     return bool(holders) and all(one.kind is Kind.EXCEPTION for one in holders)

@@ -1,4 +1,4 @@
-"""When an edit lets go: after the statement that uses a storage last, where the one who holds it runs that statement."""
+"""When an edit releases memory: after the statement that uses a storage last, in the holder's frame."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def frame_of(holder: Holder, frames: Iterable[Frame]) -> Frame | None:
 
 
 def same_file(one: str, other: str) -> bool:
-    """Are both the same file?"""
+    """Whether both are the same file."""
     return one == other or (bool(other) and os.path.abspath(one) == os.path.abspath(other))
 
 
@@ -87,6 +87,6 @@ def span_of(frame: Frame, name: str) -> Span | None:
 
 
 def runs(frames: Iterable[Frame], span: Span) -> bool:
-    """Does a stack run these lines?"""
+    """Whether a stack runs these lines."""
     file, function, first, end = span
     return any(frame[0] == file and frame[2] == function and first <= frame[1] <= end for frame in frames)

@@ -1,4 +1,4 @@
-"""What letting go saves: lifetimes replayed with storages freed at their last use, the best first."""
+"""Savings of releasing storages at their last use, found by replaying lifetimes, the best first."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class Replay:
 
     @property
     def peak(self) -> int:
-        """The peak as it was recorded."""
+        """Return the recorded peak."""
         return max(self._live, default=0)
 
     def lower_bound(self) -> int:
-        """The peak if each storage were freed at its last use."""
+        """Return the peak if each storage were freed at its last use."""
         return self.peak_if_freed((number, gap) for number, one in self._storages.items() for gap in gaps(one))
 
     def peak_after(self, groups: Iterable[Group]) -> int:
-        """The peak if all that these groups have were let go."""
+        """Return the peak if all storages of these groups were released."""
         return max(self._live_without(groups), default=0)
 
     def peak_if_freed(self, freed: Iterable[tuple[int, Gap]]) -> int:
-        """The peak if storages were not there for some time."""
+        """Return the peak if storages were absent during these times."""
         return max(self._without(self._live, self._relief(freed)), default=0)
 
     def peak_at(self, groups: Iterable[Group]) -> int:
@@ -86,7 +86,7 @@ class Replay:
         return found
 
     def _is_needed(self, one: Group, chosen: Sequence[Group]) -> bool:
-        """Is the peak higher without this one? Where two peaks are equal, each of two is needed for the other."""
+        """Whether the peak is higher without this saving. If two peaks are equal, each of two savings needs the other."""
         others = [other for other in chosen if other is not one]
         return self.peak_after(others) > self.peak_after(chosen) + LEAST_SHARE * self.peak
 

@@ -1,4 +1,6 @@
-"""Gradients that are only added to, as those of frozen parameters that no optimizer has, and all that is done for them."""
+"""Gradients that are only added to, such as those of frozen parameters outside every optimizer, and the work spent on
+them.
+"""
 
 from __future__ import annotations
 

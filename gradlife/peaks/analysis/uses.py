@@ -1,4 +1,4 @@
-"""Lag, drag, void: whether what is alive at the peak is read again."""
+"""Lag, drag, void: whether memory alive at the peak is read again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def use_at(storage: Storage, operation: int) -> Use:
 
 
 def was_read(storage: Storage, operation: int) -> bool:
-    """Was the content that is there at an operation read before?"""
+    """Whether the content present at an operation was read before."""
     last = preceding(storage.reads, operation)
     written = preceding(storage.overwrites, operation)
     return last is not None and (written is None or last > written)

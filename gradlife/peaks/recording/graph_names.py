@@ -1,4 +1,4 @@
-"""The variables behind which a graph of autograd is: each that holds a tensor from which the node is reached."""
+"""The variables that keep an autograd graph alive: each holds a tensor from which the node is reachable."""
 
 from __future__ import annotations
 

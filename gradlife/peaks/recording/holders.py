@@ -55,12 +55,12 @@ class Holder:
 
     @property
     def is_simple(self) -> bool:
-        """Does the name alone hold the tensor?"""
+        """Whether the name alone holds the tensor."""
         return not self.path
 
     @property
     def can_let_go(self) -> bool:
-        """Is there a line of the program that an edit could change?"""
+        """Whether an edit could change a line of the program to release it."""
         return self.kind is not Kind.OTHER
 
     @property
@@ -225,7 +225,7 @@ class Search:
         return self._reference(node, node)
 
     def _is_record(self, node: int, owner: Reference) -> bool:
-        """Is it an object that only local variables know, as a model's output is?"""
+        """Whether only local variables refer to the object, such as a model's output."""
         if has_base(owner, MODULE):
             return False
         variables = self._variables.get(self._graph.describe(node).address, ())
@@ -259,12 +259,12 @@ def saved_holder(text: str, variable: Variable, path: str) -> Holder:
 
 
 def has_base(reference: Reference, name: str) -> bool:
-    """Is the object of this type, or of one derived from it? A full name."""
+    """Whether the object's type, by full name, is this type or derived from it."""
     return reference.type == name or name in reference.bases.splitlines()
 
 
 def is_parameter(reference: Reference) -> bool:
-    """Is it a Parameter's wrapper?"""
+    """Whether the object is a Parameter's wrapper."""
     return short_type(reference.type) == "Parameter" or "torch.nn.parameter.Parameter" in reference.bases.splitlines()
 
 

@@ -1,4 +1,4 @@
-"""The recorder: a dispatch mode and hooks while a few steps run, and nothing of them before and after."""
+"""The recorder: a dispatch mode and hooks that are installed only while a few steps run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradlife.hunting.snapshots.creation_recorder import RUNNERS, foreign_files,
 from gradlife.peaks.recording.holders import storage_addresses
 from gradlife.peaks.recording.lifetimes import Recording, read_recording
 
-#: A function of torch's that tells whether the thread runs a backward pass, by its name in the library.
+#: The torch function that tells whether the thread runs a backward pass, by its symbol.
 GRAPH_TASK = "_ZN5torch8autograd25get_current_graph_task_idEv"
 
 #: Operations that may overwrite a tensor from end to end, without a read of what was there.
@@ -34,7 +34,7 @@ OPTIMIZER = "(optimizer)"
 
 
 class Recorder:
-    """Records the operations of this process from `start` to `stop`. ``on_alarm`` is called after one operation."""
+    """Records the operations of this process from `start` to `stop`. ``on_alarm`` is called after the chosen operation."""
 
     def __init__(self, contexts: Contexts, on_alarm: Callable[[], object]) -> None:
         self._on_alarm = on_alarm
@@ -70,7 +70,7 @@ class Recorder:
         self.is_on = True
 
     def mark_step(self) -> int:
-        """A step ends here; the number of operations so far."""
+        """End a step here. Return the number of operations so far."""
         self._contexts.mark_step()
         self._steps.append(_heap.followed_operations())
         return self._steps[-1]
@@ -150,7 +150,7 @@ class Contexts:
         self._step_start = now
 
     def stop(self) -> None:
-        """Hear nothing more."""
+        """Stop listening."""
         self._is_on = False
         self._stack.clear()
         self._starts.clear()
@@ -202,7 +202,7 @@ def limits_now() -> tuple[str, ...]:
 
 
 def covers_its_storage(tensor: Any) -> bool:
-    """Has the storage nothing but this tensor's elements, once each?"""
+    """Whether the tensor's elements cover its storage, once each."""
     try:
         nbytes: int = tensor.numel() * tensor.element_size()
         return bool(nbytes == tensor.untyped_storage().nbytes() and tensor.is_contiguous())

@@ -42,7 +42,7 @@ class PeakSession:
         self.report: PeakReport | None = None
 
     def step(self) -> bool:
-        """A step is done. True when the report is known."""
+        """Count one step. Return whether the report is known."""
         self._taken += 1
         if self.report is not None:
             return True
@@ -91,7 +91,7 @@ class PeakSession:
             self._recorder.alarm_at(self._first + self._ahead[0])
 
     def _look(self) -> None:
-        """At a peak of the judged step: who holds what?"""
+        """Read the holders at a peak of the judged step."""
         operation = self._first + self._ahead.pop(0)
         self._note_malloc(operation)
         self._looks.append(Look(operation, in_fork(holders_now)))

@@ -1,6 +1,6 @@
 """Whether a local name may be deleted after a statement: whether anything reads it before it is bound again.
 
-What cannot be told counts as a read: a name that an inner function or `locals()` may see is never deleted.
+Unclear cases count as reads: a name that an inner function or `locals()` may see is never deleted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def hidden_readers(function: Function, name: str) -> Iterator[ast.AST]:
 
 
 def has_its_own(inner: Inner, name: str) -> bool:
-    """Is the name a variable of the inner function itself?"""
+    """Whether the name is the inner function's own variable."""
     if isinstance(inner, ast.ClassDef):
         return False
     nodes = list(ast.walk(inner))
@@ -143,12 +143,12 @@ class Search:
 
 
 def is_mention(node: ast.AST, name: str) -> bool:
-    """Does a node read or delete a name?"""
+    """Whether a node reads or deletes a name."""
     return isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Store)
 
 
 def binds(target: ast.expr, name: str) -> bool:
-    """Does an assignment to a target bind a name?"""
+    """Whether an assignment to a target binds a name."""
     if isinstance(target, ast.Tuple | ast.List):
         return any(binds(one, name) for one in target.elts)
     if isinstance(target, ast.Starred):

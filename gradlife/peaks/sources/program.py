@@ -141,18 +141,18 @@ def last_mention_above(spot: Spot, name: str) -> Spot | None:
 
 
 def mentions(node: ast.AST, name: str) -> bool:
-    """Is a name, or an attribute of that name, anywhere in a node?"""
+    """Whether a name, or an attribute of that name, occurs in a node."""
     return any(is_named(one, name) for one in ast.walk(node))
 
 
 def mentions_in_head(statement: ast.stmt, name: str) -> bool:
-    """The same for a statement without its blocks."""
+    """Whether it occurs in a statement without its blocks."""
     inner = {id(one) for block in blocks(statement) for part in block for one in ast.walk(part)}
     return any(id(one) not in inner and is_named(one, name) for one in ast.walk(statement))
 
 
 def is_named(node: ast.AST, name: str) -> bool:
-    """Is it the name, or an attribute written with a dot before it?"""
+    """Whether it is the name, or an attribute written with a dot before it."""
     if isinstance(node, ast.Attribute):
         return f".{node.attr}" == name
     return isinstance(node, ast.Name) and node.id == name
