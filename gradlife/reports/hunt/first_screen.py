@@ -362,7 +362,8 @@ def lead_on(report: HuntReport) -> Text:
     what, _, command = limit.rpartition(ARROW)
     if report.verdict is HuntVerdict.INCONCLUSIVE and not report.ranks:
         is_sound = all(control.is_right for control in report.controls)
-        return Text(f"Try: {command if what and is_sound else best_try(report)}")
+        has_failed = "ended with" in report.trouble and not report.rounds
+        return Text(f"Try: {command if what and is_sound and not has_failed else best_try(report)}")
     if limit and report.verdict is not HuntVerdict.INCONCLUSIVE:
         return Text(f"Not covered: {what or limit}{f' ({command})' if what else ''}")
     return Text(f"Details: {details_command(report)}")

@@ -202,3 +202,10 @@ def test_growth_that_is_mostly_on_a_device_names_it() -> None:
     report = hunt(replace(LOSSES, retained_types=kept, retained_bytes=70_000, steps_to_limit=None))
     assert screen(report, 120).splitlines()[0].endswith("per step, most of it on cuda:0")
     assert report.findings[0].device_bytes == {"cuda:0": 60_000}
+
+
+def test_a_program_that_fails_before_its_first_step_is_to_be_fixed_not_stepped_otherwise() -> None:
+    limit = "what grows: no step was seen → gradlife hunt --step-on __main__:FUNCTION …"
+    trouble = "the program ended with ModuleNotFoundError after 0 counted steps"
+    report = hunt(rounds=(), trouble=trouble, limits=(limit,))
+    assert screen(report).splitlines()[-1] == "Try: fix the error, then gradlife hunt train.py"
