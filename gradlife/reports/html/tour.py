@@ -1,4 +1,4 @@
-"""The guided tour that opens the page of a run: one program in two systems, stage by stage, told by what was read."""
+"""The guided tour that opens the page of a run: one program in two systems, stage by stage, in words chosen by readings."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def is_saved_data(node: OwnerNode, graph: OwnerGraph) -> bool:
 
 
 def side_of(run: ScenarioRun, stage: str) -> Side:
-    """Tell a stage by its readings."""
+    """Describe a stage by its readings."""
     read = {one.subject: one.value for one in run.readings if one.stage == stage and one.probe in ("value", "live")}
     is_whole = read["next functions"] != ["NoneType"]
     is_bad = not is_whole or ("x.grad" in read and read["x.grad"] is None)
@@ -100,29 +100,32 @@ def side_of(run: ScenarioRun, stage: str) -> Side:
 
 
 def sentence(run: ScenarioRun, stage: str, read: dict[str, Any], is_whole: bool) -> str:
-    """One sentence on a stage: how many counts there are of the node's owners, and what became of the node."""
+    """Return one sentence on a stage: how many counts the node has, and whether it still leads to x."""
     counts = read["block"]  # control blocks of their own beside an object; none where the node has one count
     if "x.grad" in read:
         if read["x.grad"] is None:
-            return "backward ends at the torn node: no error is raised, x.grad stays None, and training silently goes wrong."
-        return f"backward walks through the node and reaches x: x.grad is {plain(read['x.grad'])}."
+            return (
+                "backward ends at this node: no error is raised, x.grad stays None, and training silently goes wrong."
+            )
+        return f"backward walks from the node to x: x.grad is {plain(read['x.grad'])}."
     if not is_whole:
         return (
-            "The count of the dropped tensors reaches zero and tears the node off x, although y still holds the node."
+            "The count of the dropped tensors is zero now, so the object is cleaned up although y still holds it: its edge "
+            "to x is gone."
         )
     if "del" in stage:
-        return "The count goes down by what was dropped; y still holds the node, so the node stays whole."
+        return "The count goes down, but y still holds the node: its edge to x stays."
     if counts > 1:
         return (
-            f"The tensor that was read holds the same node, but {counted(counts, 'separate count')} now stand over it, "
-            "and none knows of the others."
+            f"The tensor that was read holds the same object with a count of its own: {counted(counts, 'reference count')} "
+            "for one object, and the first to reach zero cleans it up."
         )
     if counts:
-        return "ctx and the node are one object: y holds it through a count that stands beside it."
+        return "ctx and the node are one object, which y holds with one reference count."
     owners = next(node.strong for node in graph_of(run, stage).nodes if node.kind == "node" and node.subject == CTX)
     if owners > 1:
-        return f"The tensor that was read holds the same node, and its one count now says {owners}."
-    return "The node is an object of its own: y holds it, it owns ctx, and one count says who holds it."
+        return f"The tensor that was read holds the same node, and the one reference count says {owners}."
+    return "The node is an object of its own that owns ctx, and y holds the node with one reference count."
 
 
 def graph_of(run: ScenarioRun, stage: str) -> OwnerGraph:
@@ -133,6 +136,6 @@ def graph_of(run: ScenarioRun, stage: str) -> OwnerGraph:
 
 def facts(read: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the readings in words."""
-    yield "after the node comes", plain(read["next functions"][0])
+    yield "y.grad_fn.next_functions", plain(read["next functions"][0])
     if "x.grad" in read:
         yield "x.grad", plain(read["x.grad"])

@@ -14,11 +14,11 @@ def names_after(tensor: Any) -> list[str]:
 
 @scenario(title="One bug in four lines", origin=["pytorch/pytorch#22983"])
 def saved_output_read_and_dropped(lab: Any) -> None:
-    """A custom autograd Function has two halves: ctx, the Python object that forward and backward are given, and a node,
-    the C++ object that backward walks through. Each needs the other, so who owns whom?
+    """A custom autograd Function has a ctx, the Python object that forward and backward receive, and a node, the C++ object
+    that backward walks through. Each counts its references and is cleaned up when its count is zero.
 
-    The Function here computes y = 2 * x and saves y on ctx. The program reads what was saved, drops it again, and calls
-    backward. x.grad should be 2 everywhere.
+    The Function here computes y = 2 * x and saves y on ctx. Reading it back gives a new tensor of the same node. The program
+    reads that tensor, drops it, and calls backward. x.grad should be 2 everywhere.
     """
 
     class Double(lab.fw.autograd.Function):  # type: ignore[misc]
