@@ -1,6 +1,6 @@
 """The values of the heap graph: the graph, its objects and references, and why one object is alive.
 
-The extension makes them on demand from arrays in which an object is a number. Their field names are declared in
+The extension makes them on demand from arrays that refer to objects by number. Their field names are declared in
 `csrc/heap_py/api/values.cpp`, and repeated here for type checkers only.
 """
 
@@ -12,7 +12,8 @@ from typing import TypedDict
 from gradlife._heap import KINDS, RELATIONS, HeapObject, Leg, Reference
 from gradlife._heap import Graph as HeapGraph
 
-#: A C++ holder found by the scan: (end, description, library, symbol, confidence).
+#: A C++ holder found by the scan: (where it is: object, static, thread_local, stack or block; description, library, symbol,
+#: confidence).
 RawHolder = tuple[str, str, str, str, str]
 
 
@@ -22,7 +23,9 @@ class Referrers(TypedDict):
     references: int  # the reference count
     referrer_count: int  # referrers in the graph
     referrers: list[Reference]
-    owners: list[list[Reference]]  # if a referrer is a part of another object: that object and the parts between
+    owners: list[
+        list[Reference]
+    ]  # for a referrer that is a part of another object, as a __dict__ of an instance: that object, and the parts between
     native: list[RawHolder]
 
 
@@ -30,24 +33,24 @@ class Story(Referrers):
     """What the graph knows about why one object is alive."""
 
     node: int
-    detail: str
-    lifetime: str
+    detail: str  # beside its type: "len 3"
+    lifetime: str  # a `gradlife.model.trace.Lifetime`
     path: list[Reference]  # from a root to the object
     cycle: list[Reference]  # keeps it alive, if no root does
     tail: list[Reference]  # from the cycle to the object
     lead: list[Reference]  # from an object that only native code holds
-    legs: list[Leg]
-    keepers: list[RawHolder]
-    behind: Referrers | None  # of the C++ object behind the target, if that holds it
+    legs: list[Leg]  # the references in C++ that make the cycle uncollectable
+    keepers: list[RawHolder]  # C++ holders of the first object of `lead`
+    behind: Referrers | None  # referrers of the C++ object behind the target, if that object holds the target
 
 
 def is_a(reference: Reference, types: frozenset[str]) -> bool:
-    """Whether the object's type is, or derives from, one of these full names."""
+    """Whether the type of the reference's source is, or derives from, one of these full names."""
     return reference.type in types or not types.isdisjoint(reference.bases.splitlines())
 
 
 def is_native(reference: Reference) -> bool:
-    """Whether it is a C++ object."""
+    """Whether the source is a C++ object."""
     return reference.kind not in {"python", "root"}
 
 

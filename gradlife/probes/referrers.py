@@ -1,5 +1,4 @@
-"""The probe of Python-level tools: do they find a chain to a module, a dead end, or nothing for a subject that is never
-freed?
+"""What Python-level tools find for a subject that is never freed: a chain to a module, a dead end, or nothing.
 
 Reads: `gc.get_referrers`, by breadth-first search from the subject, and `objgraph.find_backref_chain` if objgraph is
 installed. Cannot see: references that C++ code owns, and owners that the collector does not track; this limit is what

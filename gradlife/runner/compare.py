@@ -25,7 +25,7 @@ def same_value(one: Json, other: Json) -> bool:
 
 
 def format_values(values: Sequence[Json]) -> str:
-    """Format the values of several runs: `1 or 3`; a single value if some runs had no such reading."""
+    """Format the values of several runs: `1 or 3`; a single value means that the other runs had no such reading."""
     texts = [json.dumps(value, ensure_ascii=False) for value in values]
     return " or ".join(texts) if len(texts) > 1 else f"{texts[0]}, or no such reading"
 

@@ -51,7 +51,7 @@ def item_expression(item: str) -> str:
 
 
 def choice_expression(choice: str) -> str:
-    """Return one alternative; an attribute without a name matches only the program's own attributes."""
+    """Return one alternative: its text, in which `*` stands for any part of a token."""
     return re.escape(choice).replace(r"\*", r"[^\s]*")
 
 
