@@ -232,4 +232,4 @@ def test_unknown_type_and_address(gradlife: Gradlife, folder: Path) -> None:
     file = str(folder / "a.glheap")
     assert one_error(gradlife("why", file, "Ordre")).startswith("unknown type 'Ordre' (try: Order")
     assert one_error(gradlife("why", file, "0x10")).startswith("no object stands at 0x10 in this snapshot (try: ")
-    assert one_error(gradlife("open", file, "--types", "none")).startswith("argument --types: 'none' is no number")
+    assert one_error(gradlife("open", file, "--types", "none")).startswith("argument --types: 'none' is not a number")

@@ -11,6 +11,7 @@ from gradlife.hunting.session.step_counter import SHORTAGE, Counter
 
 class Planned:
     left: Callable[[], int]
+    lets_pass = False
 
     def __init__(self, *rounds: int) -> None:
         self.rounds = rounds
@@ -29,6 +30,7 @@ class Short:
     """A plan whose snapshot finds no memory."""
 
     left: Callable[[], int]
+    lets_pass = False
     shortage = ""
 
     def plan(self) -> Iterator[int]:
