@@ -24,20 +24,20 @@ class FindingsLog:
     def __init__(self, path: str | None = None, state: str | None = None) -> None:
         self.path = path
         self._state = state
-        self._told: dict[str, dict[str, Any]] = read_state(state) if state is not None else {}
+        self._written: dict[str, dict[str, Any]] = read_state(state) if state is not None else {}
         if path is not None:
             append(path, "")
 
     def take(self, report: HuntReport) -> tuple[Finding, ...]:
         """Return the findings that were not reported before; write and remember them."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        fresh = tuple(one for one in report.findings if one.fingerprint not in self._told)
+        fresh = tuple(one for one in report.findings if one.fingerprint not in self._written)
         for one in report.findings:
-            told = self._told.setdefault(one.fingerprint, {"code": one.code, "title": one.title, "first": now})
-            told["last"] = now
+            entry = self._written.setdefault(one.fingerprint, {"code": one.code, "title": one.title, "first": now})
+            entry["last"] = now
         if self._state is not None:
             with suppress(OSError):  # on a full disk the state is lost, and the program goes on
-                write_whole(self._state, json.dumps({"format": FORMAT, "findings": self._told}, indent=1) + "\n")
+                write_whole(self._state, json.dumps({"format": FORMAT, "findings": self._written}, indent=1) + "\n")
         if self.path is not None and fresh:
             with suppress(UsageError):
                 append(self.path, "".join(line_of(one, report, now) for one in fresh))

@@ -200,7 +200,7 @@ class Hunt:
             except MemoryError:
                 self.snapshots.remove(one)
 
-    def aside(self, work: Callable[[], T]) -> T:
+    def in_copy(self, work: Callable[[], T]) -> T:
         """Wait for work in a copy of the process, which gives way to a program that takes steps meanwhile."""
         return in_fork(work, NICENESS if self.lets_pass else 0)
 

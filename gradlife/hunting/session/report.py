@@ -79,7 +79,7 @@ def judged_aside(hunt: Hunt, about: About) -> HuntReport:
 
         return judged(hunt, snapshots, about)
 
-    return hunt.aside(work)
+    return hunt.in_copy(work)
 
 
 def judged_later_aside(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
@@ -90,7 +90,7 @@ def judged_later_aside(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
 
         return judged_later(hunt, clear, about)
 
-    return hunt.aside(work)
+    return hunt.in_copy(work)
 
 
 def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -> HuntReport:
@@ -112,7 +112,7 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
         return late_growth(hunt, snapshots, report, memory_limit)
 
     try:
-        return hunt.aside(work)
+        return hunt.in_copy(work)
     except Exception as error:
         limit = f"growth on a slower clock could not be judged: {type(error).__name__}"
         return replace(report, limits=(limit, *report.limits))
@@ -128,7 +128,7 @@ def with_late_rounds(
 
         return late_growth(hunt, snapshots, report, memory_limit)
 
-    return hunt.aside(work)
+    return hunt.in_copy(work)
 
 
 def has_another_round(hunt: Hunt) -> bool:

@@ -15,7 +15,7 @@ from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.session import PeakSession
 
-#: Where torch's optimizers are: what they run is told apart.
+#: Where torch's optimizers are: their operations are recorded apart.
 OPTIMIZERS = "torch.optim.optimizer"
 
 #: Seconds that the end waits for the thread that takes the steps, which alone can end a recording.

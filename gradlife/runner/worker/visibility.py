@@ -63,7 +63,7 @@ def seen_edges(
     nodes: Mapping[int, dict[str, Any]],
     leaving: Mapping[int, Sequence[list[Any]]],
 ) -> Iterator[list[Any]]:
-    """The edges on the ways from a Python object to the objects that it shows."""
+    """The edges on the paths from a Python object to the objects that it shows."""
     number, is_wrapper = place
     for edge in leaving.get(number, ()):
         if edge[4] == is_wrapper and arrival(edge, nodes) in targets:

@@ -121,16 +121,16 @@ const owning = (() => {
     return new Set();
   }
 
-  // The edges of the shortest way from a place back to it, against their direction; a wrapper and its own C++ object are none.
+  // Edges of the shortest path from a place back to itself, against their direction. A wrapper and its own C++ object have none.
   function shortestRound(start, into) {
-    const ways = [[start, []]];
+    const paths = [[start, []]];
     const seen = new Set();
-    while (ways.length) {
-      const [place, way] = ways.shift();
+    while (paths.length) {
+      const [place, path] = paths.shift();
       for (const [from, , edge] of into.get(place) || []) {
-        const longer = [...way, edge];
+        const longer = [...path, edge];
         if (from === start && longer.some((one) => one !== null)) return longer;
-        if (!seen.has(from) && from !== start) { seen.add(from); ways.push([from, longer]); }
+        if (!seen.has(from) && from !== start) { seen.add(from); paths.push([from, longer]); }
       }
     }
     return [];
