@@ -39,6 +39,7 @@ def test_steps_of_other_threads_count_while_one_thread_is_kept_for_a_look() -> N
     assert hunt.steps == 44 + 3 + 5  # the round in which the collector rests has no such look
 
 
+@pytest.mark.slow  # steps spin for as long as the copy takes: minutes on a busy machine
 @pytest.mark.skipif(not CAN_FORK, reason="a copy of the process judges")
 def test_a_service_takes_steps_while_a_copy_judges_a_round(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     judge, go = growth.suspects, tmp_path / "go"
