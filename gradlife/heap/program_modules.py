@@ -48,9 +48,14 @@ def foreign_folders() -> tuple[str, ...]:
     return (*package_folders(), *(os.path.join(folder, "") for folder in folders))
 
 
-@functools.cache
 def package_folders() -> tuple[str, ...]:
     """Return the folders of installed packages: also those of an environment that this one borrows from."""
+    return package_folders_on(tuple(sys.path))
+
+
+@functools.cache
+def package_folders_on(search_path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders of installed packages, those on a search path of modules among them."""
     folders = {sysconfig.get_path(name) for name in ("purelib", "platlib")} | {site.getusersitepackages()}
-    folders |= {path for path in map(os.path.abspath, sys.path) if os.path.basename(path) in PACKAGES}
+    folders |= {path for path in map(os.path.abspath, search_path) if os.path.basename(path) in PACKAGES}
     return tuple(os.path.join(folder, "") for folder in sorted(folders))

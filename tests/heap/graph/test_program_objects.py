@@ -128,7 +128,7 @@ def test_packages_of_an_environment_that_this_one_borrows_from_are_not_the_progr
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As with --system-site-packages: torch's own sources were searched for the line that stores."""
-    caches = (program_modules.package_folders, program_modules.foreign_folders)
+    caches = (program_modules.package_folders_on, program_modules.foreign_folders)
     with monkeypatch.context() as changed:
         changed.setattr("sys.path", [*sys.path, "/opt/base/lib/python3/dist-packages"])
         for cache in caches:
