@@ -16,10 +16,10 @@ namespace {
 
 thread_local GraphTask* running_task = nullptr;
 thread_local int running_depth = 0;
-// Deeper than this a backward inside a backward goes to a thread of its own, as in PyTorch.
+// Beyond this depth a nested backward runs in its own thread, as in PyTorch.
 constexpr int most_in_one_thread = 60;
 
-// Default hooks that a node pushes or pops are so for the rest of this backward only.
+// Restores the default hooks after this backward, whatever its nodes push or pop.
 class KeepDefaultHooks {
  public:
   KeepDefaultHooks() : restore_(copy_of_default_hooks()) {}
@@ -31,12 +31,12 @@ class KeepDefaultHooks {
   std::function<void()> restore_;
 };
 
-// The ready nodes that a failed backward never ran. PyTorch (from 1.6 on, where a thread has a queue of its own) leaves
-// it queued, with the graph behind it, until the thread's next backward or its end.
+// The ready nodes that a failed backward never ran. PyTorch (since 1.6, with a queue per thread) keeps them queued,
+// with the graph behind them, until the thread's next backward or its end.
 class LeftBehind {
  public:
   LeftBehind() = default;
-  // A thread that leaves nothing needs no lock to end. Once the interpreter is gone, what hangs on the graph is let be.
+  // A thread without such nodes ends without the lock. Once the interpreter is gone, the graph is left alone.
   ~LeftBehind() {
     if (!nodes_) return;
     const Locked locked;
@@ -50,7 +50,7 @@ class LeftBehind {
     if (!nodes_) nodes_ = std::make_unique<std::vector<ReadyNode>>();
     for (ReadyNode& item : queue.take_all()) nodes_->push_back(std::move(item));
   }
-  // A dying node may run a backward of its own, so empty the list first.
+  // Empty the list first: a dying node may run another backward.
   void drop() { const auto dropped = std::move(nodes_); }
 
  private:
@@ -62,12 +62,12 @@ LeftBehind& left_behind() {
   return of_thread;
 }
 
-// Micrograd, whose nodes are closures, has none.
+// Micrograd has none: its nodes are closures.
 bool leaves_its_queue(const Policy& policy) {
   return has(policy, traits::failed_backward_leaves_queue) && policy.saved_slot != SavedSlotPolicy::closure;
 }
 
-// The node that runs, for a scope.
+// Sets the running node for a scope.
 class RunningNode {
  public:
   explicit RunningNode(Node* node) : previous_(set_current_node(node)) {}
@@ -93,7 +93,7 @@ class Scoped {
   T previous_;
 };
 
-// From PyTorch 2.0 on the first gradient becomes the sum if it has no other owner. Later ones are never written to.
+// Since PyTorch 2.0 the first gradient becomes the sum if it has no other owner. Later gradients are never written to.
 bool may_accumulate_in_place(const Tensor& tensor) {
   const Policy& policy = tensor->policy();
   return has(policy, traits::accumulates_in_place) && tensor->has_at_most(1 + (tensor->is_cached() ? 1 : 0)) &&
@@ -102,7 +102,7 @@ bool may_accumulate_in_place(const Tensor& tensor) {
 
 Tensor accumulated(Tensor held, Tensor arriving) {
   const bool is_alike = held->sizes() == arriving->sizes() && held->dtype() == arriving->dtype();
-  const bool is_watched = operation_watcher() != nullptr;  // who watches may have kept it
+  const bool is_watched = operation_watcher() != nullptr;  // the watcher may have kept it
   if (!grad_enabled() && is_alike && !is_watched && may_accumulate_in_place(held))
     return ops::add_in_place(held, arriving);
   return ops::add(held, arriving);
@@ -131,8 +131,8 @@ bool is_expandable_to(const Dims& from, const Dims& to) {
   return true;
 }
 
-// Brings each gradient to the shape and dtype of the forward value it belongs to. Error: it can't be brought there, in
-// words that begin with `head()`.
+// Convert each gradient to the shape and dtype of its forward value. Raise if that fails; the message begins with
+// `head()`.
 template <class Head>
 void fit_gradients(const EdgeList& edges, TensorList& gradients, Head head) {
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -162,13 +162,13 @@ void validate_outputs(const Node& node, TensorList& outputs) {
 
 bool GraphTask::wants(const Edge& edge) const { return edge && (exec_info_.empty() || should_run(*edge.node)); }
 
-// A change replayed in a view's gradient leads to the view's old node, which no other edge may lead to.
+// An in-place change replayed in a view's gradient needs the view's old node, which may have no other incoming edge.
 void GraphTask::want_as(const Edge& edge, const Edge& other) {
   if (exec_info_.empty() || !edge || !wants(other)) return;
   exec_info_[edge.node.get()].is_needed |= !should_run(*edge.node);
 }
 
-// If only some gradients are wanted, an operation's hooks see nothing in the place of the others.
+// If only some gradients are needed, an operation's hooks see undefined ones in place of the rest.
 void GraphTask::drop_unneeded(const Node& node, TensorList& outputs) const {
   if (node.computes_all_outputs()) return;
   const EdgeList& edges = node.next_edges();
@@ -197,7 +197,7 @@ TensorList GraphTask::call_node(Node& node, TensorList inputs) const {
     record(EventKind::hook, node, "post hook");
     outputs = node.post_hooks[i]->call(std::move(outputs), kept);
   }
-  // A closure knows no end of its use: backward may always run again.
+  // A closure is never released: backward may always run again.
   if (!options_.keep_graph && node.policy().saved_slot != SavedSlotPolicy::closure) node.release_variables();
   return outputs;
 }
@@ -249,13 +249,13 @@ TensorList GraphTask::run(TensorList gradients) {
   const KeepDefaultHooks hooks;
   if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();
   for (size_t i = 0; i < roots_.size(); ++i)
-    if (roots_[i]) deliver(roots_[i], gradients[i]);  // held to the end: none may take one for its own
+    if (roots_[i]) deliver(roots_[i], gradients[i]);  // held to the end, so that nothing steals one
   while (!ready_.empty()) {
     left_behind().drop();
     ReadyNode item = ready_.pop();
     const NodePtr keep = item.node;
     const RunningNode running(keep.get());
-    set_grad_enabled(options_.create_graph);  // whatever the node before left it at
+    set_grad_enabled(options_.create_graph);  // the previous node may have changed it
     try {
       evaluate(item);
     } catch (...) {
@@ -271,7 +271,7 @@ TensorList GraphTask::run(TensorList gradients) {
 TensorList run_backward(const EdgeList& roots, TensorList gradients, const BackwardOptions& options,
                         const EdgeList& inputs) {
   GraphTask task(roots, options, inputs);
-  // Up to 1.3 PyTorch ran a graph of the CPU in a worker thread, too.
+  // Up to 1.3 PyTorch also ran CPU graphs in a worker thread.
   const Policy& policy = *current_policy();
   const bool has_worker = has(policy, traits::has_backward_worker) && running_depth == 0;
   if (running_depth < most_in_one_thread && !has_worker) return task.run(std::move(gradients));

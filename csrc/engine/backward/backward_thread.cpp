@@ -19,7 +19,7 @@ namespace {
 }  // namespace
 
 void run_in_own_thread(const std::function<void()>& work) {
-  if (!host().is_alive()) return work();  // no other thread gets the interpreter's lock any more
+  if (!host().is_alive()) return work();  // no other thread can take the interpreter lock now
   std::exception_ptr error;
   const Policy* policy = current_policy();
   const std::function<void()> set_default_hooks = copy_of_default_hooks();
@@ -27,7 +27,7 @@ void run_in_own_thread(const std::function<void()>& work) {
     const Unlocked unlocked;
     std::thread thread([&] {
       const Locked locked;
-      if (!locked.may_touch_objects()) stay();  // it ended since, and with it the daemon thread that waits for this one
+      if (!locked.may_touch_objects()) stay();  // the interpreter ended, and with it the waiting daemon thread
       try {
         set_thread_policy(policy);
         set_default_hooks();

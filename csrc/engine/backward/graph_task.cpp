@@ -11,7 +11,7 @@ namespace {
 
 int64_t next_task_id = 0;
 
-// The number of edges to each node behind `roots`, the roots' own included.
+// Count the edges to each node reachable from `roots`, including the root edges.
 Dependencies count_dependencies(const EdgeList& roots) {
   Dependencies dependencies;
   std::vector<const Node*> stack;
@@ -35,13 +35,13 @@ GraphTask::GraphTask(const EdgeList& roots, const BackwardOptions& options, cons
   if (!inputs.empty()) plan_for(inputs);
 }
 
-// Prefetched tensors that no node asked for (it did not run, or the backward failed) are let go with the task.
+// Drop prefetched tensors that were never used, because their node did not run or the backward failed.
 GraphTask::~GraphTask() {
   for (const NodePtr& node : prefetched_)
     for (size_t i = 0; i < node->slot_count(); ++i) node->slot(i).drop_prefetched();
 }
 
-// Marks what must run for the gradients of `inputs`: a depth-first walk without recursion, children before parents.
+// Mark the nodes that must run for the gradients of `inputs`: an iterative depth-first walk, children before parents.
 void GraphTask::plan_for(const EdgeList& inputs) {
   size_t output = 0;
   for (const Edge& input : inputs) {
@@ -106,7 +106,7 @@ bool GraphTask::should_run(const Node& node) const {
   return found != exec_info_.end() && found->second.should_run();
 }
 
-// The root itself does not count, but where there are several: PyTorch puts a node of its own before them.
+// A single root does not count. With several, PyTorch puts an extra node before them.
 bool GraphTask::will_execute(const Node& node) const {
   if (reachable_.empty()) reachable_ = count_dependencies(roots_);
   if (reachable_.count(&node) == 0 || (roots_.size() == 1 && roots_[0].node.get() == &node)) return false;
@@ -120,7 +120,7 @@ bool GraphTask::will_execute(const Node& node) const {
   return true;
 }
 
-// Plays the call through without running anything.
+// Simulate the call without running a node.
 std::vector<NodePtr> GraphTask::execution_order() const {
   const auto runs_later = [](const NodePtr& a, const NodePtr& b) { return a->sequence_nr() < b->sequence_nr(); };
   std::priority_queue<NodePtr, std::vector<NodePtr>, decltype(runs_later)> ready(runs_later);

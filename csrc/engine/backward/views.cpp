@@ -29,19 +29,19 @@ const char* leaf_text() {
   return text_for(policy, texts::leaf_changed);
 }
 
-// In OneFlow a change of a view is none of its base's history: a view is changed like any tensor.
+// In OneFlow changing a view does not touch its base's history: a view is changed like any tensor.
 const ViewInfo* view_of(const AutogradMeta* meta) {
   return meta == nullptr || current_policy()->is_oneflow ? nullptr : meta->view.get();
 }
 
-// The window that a view has on its base, or had when it was made.
+// Return a view's window on its base, or its original window if it was stored.
 Window replayed_window(const TensorImpl& view) {
   const ViewInfo& info = *view.meta()->view;
   return info.made_with ? *info.made_with : Window{view.sizes(), view.strides(), view.offset()};
 }
 
 // Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes
-// through the operation's own node, the rest passes.
+// through the operation's node, the rest passes unchanged.
 class CopySlices final : public Node {
  public:
   CopySlices(const Tensor& base, const TensorImpl& view, NodePtr operation)
@@ -85,7 +85,7 @@ class CopySlices final : public Node {
   Window window_;
   bool sees_parts_, conjugates_;
   std::function<Tensor(const Tensor&)> replay_;
-  NodePtr operation_;  // let go of with its buffers, and with it the edge to the view's node from before the change
+  NodePtr operation_;  // released with its buffers, with the edge to the view's old node
 };
 
 TensorList CopySlices::apply(TensorList&& gradients) {
@@ -108,7 +108,7 @@ TensorList CopySlices::apply(TensorList&& gradients) {
   for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
     if (!should_compute_output(i) || !is_wanted(next_edges()[i])) continue;
     if (i == 0) {
-      if (!outputs[0]) continue;  // none for the window: none for the base either, as since 2.0
+      if (!outputs[0]) continue;  // undefined for the window, so undefined for the base, as since 2.0
       ops::copy_in_place(window, outputs[0]);
       results[0] = result;
     } else {
@@ -118,7 +118,7 @@ TensorList CopySlices::apply(TensorList&& gradients) {
   return results;
 }
 
-// The elements of the base's gradient that the view covers.
+// Return the view's window on the base's gradient.
 Tensor CopySlices::window_of(const Tensor& gradient) const {
   if (replay_) return replay_(gradient);
   const int64_t base_offset = sees_parts_ ? 2 * base_offset_ : base_offset_;
@@ -170,7 +170,7 @@ void refuse_forbidden_view(const AutogradMeta& meta, bool indirect) {
   fail(ErrorKind::runtime, head, creation_text(creation));
 }
 
-// A base as its view reads it: by the parts of its complex numbers, by their conjugates, or as it is.
+// Return a base as its view reads it: real and imaginary parts, conjugates, or unchanged.
 Tensor read_as(const TensorImpl& view, const Tensor& base) {
   const GradMode recording(true);
   if (base->dtype() != view.dtype())
@@ -178,7 +178,7 @@ Tensor read_as(const TensorImpl& view, const Tensor& base) {
   return base->is_conjugate() != view.is_conjugate() ? ops::conj(base) : base;
 }
 
-// The node of a view whose base was changed in place since: a fresh window on the base's new history.
+// Rebuild a view's node after its base was changed in place: a new window on the base's new history.
 void rebuild_view_node(const Tensor& view) {
   AutogradMeta& meta = *view->meta();
   refuse_forbidden_view(meta, true);
@@ -200,8 +200,8 @@ void rebuild_view_node(const Tensor& view) {
   meta.view->attr_version = view->version();
 }
 
-// Since 2.0 the hook is looked for under a number at the old node, which is that at the new one unless `number` is
-// given. An assertion fails if none is there; if another output's is, it is taken.
+// Since 2.0 the hook is looked up at the old node by output number: `number`, or by default the number at the new node.
+// PyTorch asserts that one is found, and takes another output's hook if it has that number.
 void move_retained_grad(const Tensor& tensor, const NodePtr& old_node, std::optional<uint32_t> number) {
   AutogradMeta& meta = *tensor->meta();
   const bool is_by_number = has(*current_policy(), traits::one_retains_grad_hook_per_output);
@@ -218,7 +218,7 @@ void move_retained_grad(const Tensor& tensor, const NodePtr& old_node, std::opti
   meta.grad_fn->add_retains_grad_hook(meta.output_nr, moved);
 }
 
-// Hooks of a tensor stay with its old node (since 2.0 its wrapper releases them, too); only retain_grad moves along.
+// A tensor's hooks stay with its old node (since 2.0 its wrapper releases them, too); only retain_grad moves.
 void leave_hooks_behind(const Tensor& tensor, const NodePtr& old_node, std::optional<uint32_t> number = {}) {
   const auto left = std::move(tensor->meta()->hooks);
   tensor->meta()->hooks.clear();
@@ -283,14 +283,14 @@ void check_inplace(const Tensor& tensor, bool recording) {
 
 namespace {
 
-// The mode that a view is made in counts for more than the operation that makes it.
+// Return the creation mode for a new view: no_grad and inference mode override all but in_custom_function.
 CreationMeta creation_now(CreationMeta creation) {
   if (creation == CreationMeta::in_custom_function) return creation;
   if (inference_mode()) return CreationMeta::inference_mode;
   return grad_enabled() ? creation : CreationMeta::no_grad;
 }
 
-// The creation mode of a view of a view: inference mode always wins, else the source's if this one is normal.
+// Return the creation mode of a view of a view: inference mode wins, otherwise the source's if this one is normal.
 CreationMeta creation_after(const ViewInfo& source, CreationMeta creation) {
   const bool is_inherited = creation == CreationMeta::normal || source.creation == CreationMeta::inference_mode;
   return is_inherited ? source.creation : creation;
@@ -308,7 +308,7 @@ bool must_remember(const TensorImpl& view, const TensorImpl& source) {
 
 namespace {
 
-// The step to a window of `source`, wherever in memory that is then.
+// Return a step that takes a window of `source`, wherever it lies at replay.
 std::function<Tensor(const Tensor&)> window_step(const Window& window, const TensorImpl& source) {
   const int64_t distance = window.offset - source.offset();
   return [window, distance](const Tensor& tensor) {
@@ -316,7 +316,7 @@ std::function<Tensor(const Tensor&)> window_step(const Window& window, const Ten
   };
 }
 
-// A view of one that remembers its steps: the window on that is one more.
+// Append a window step to the source view's recorded steps.
 void inherit_steps(ViewInfo& info, const TensorImpl& view, const TensorImpl& source) {
   const auto step = window_step({view.sizes(), view.strides(), view.offset()}, source);
   info.replay = [first = source.meta()->view->replay, step](const Tensor& base) { return step(first(base)); };
@@ -324,7 +324,7 @@ void inherit_steps(ViewInfo& info, const TensorImpl& view, const TensorImpl& sou
 
 }  // namespace
 
-// Replays the source's own steps first, or its window of the base.
+// Record a step that first replays the source's steps, or its window on the base.
 void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step) {
   if (view->meta() == nullptr || !view->meta()->view) return;
   const ViewInfo* before = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
@@ -355,7 +355,7 @@ Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const 
   view->share_version(source->version_counter());
   if (source->is_inference()) return view;
   require(source->has_version(), no_version_text);
-  // A view that OneFlow takes without recording knows no base.
+  // In OneFlow a view made without recording has no base.
   if (current_policy()->is_oneflow && !grad_enabled()) return view;
   const ViewInfo* of_source = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
   auto info = std::make_unique<ViewInfo>();

@@ -33,13 +33,13 @@ void visit_meta(const AutogradMeta& meta, OwnedVisitor& visitor) {
 bool requires_grad(const Tensor& tensor) {
   const AutogradMeta* meta = tensor->meta();
   if (meta == nullptr) return false;
-  // A view requires what its base requires: that may have changed since, by an in-place operation.
+  // A view requires grad when its base does; an in-place operation may have changed that.
   return meta->requires_grad || meta->grad_fn || (meta->view && requires_grad(meta->view->base));
 }
 
 namespace {
 
-// An operation on inference tensors alone is not differentiated, whatever they require.
+// An operation on inference tensors only is never recorded, even if they require grad.
 template <class Inputs, class Get>
 bool any_needs_graph(const Inputs& inputs, Get&& get) {
   if (!is_recording()) return false;
@@ -192,7 +192,7 @@ Tensor variable_data(const Tensor& tensor) {
 }
 
 void detach_in_place(const Tensor& tensor) {
-  if (tensor->is_inference() || inference_mode()) return;  // no business of autograd's, which alone would do something
+  if (tensor->is_inference() || inference_mode()) return;  // only autograd acts here, and it ignores these
   require(tensor->meta() == nullptr || !tensor->meta()->view,
           "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
           "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
@@ -232,12 +232,12 @@ bool is_dense(const TensorImpl& tensor) {
   return tensor.numel() == 0 || span == tensor.numel();
 }
 
-// A gradient keeps its variable's layout, or is contiguous where the variable's memory has gaps or overlaps.
+// Whether a gradient has its variable's layout, or is contiguous if the variable's memory has gaps or overlaps.
 bool has_layout_for(const TensorImpl& gradient, const TensorImpl& variable) {
   if (!is_dense(variable)) return gradient.is_contiguous();
   if (!has(variable.policy(), traits::ignores_strides_of_single_elements))
     return gradient.strides() == variable.strides() || variable.numel() <= 1;
-  // Whatever the sizes of the variable: its data may have been replaced since.
+  // Ignore the variable's sizes: its data may have been replaced.
   for (size_t i = 0; i < gradient.dim(); ++i) {
     const bool is_alike = gradient.strides()[i] == (i < variable.dim() ? variable.strides()[i] : 1);
     if (gradient.sizes()[i] == 1 ? gradient.strides()[i] == 0 : !is_alike) return false;
@@ -245,7 +245,7 @@ bool has_layout_for(const TensorImpl& gradient, const TensorImpl& variable) {
   return true;
 }
 
-// A copy in the layout that the variable's gradient is to have.
+// Copy a gradient into the layout expected for the variable.
 Tensor copy_for(const Tensor& gradient, const TensorImpl& variable) {
   if (!is_dense(variable) && gradient->is_contiguous()) return ops::clone(gradient);
   const Dims strides = is_dense(variable) ? variable.strides() : contiguous_strides(variable.sizes());

@@ -21,8 +21,8 @@ thread_local Node* running_node = nullptr;
 DefaultHooks default_hooks_source = nullptr;
 CopyDefaultHooks default_hooks_copy = nullptr;
 
-// Takes the edges of a dying node apart. Where the last owner behind a foreign control block goes, the node it points
-// to is stripped too, as PyTorch's deleter did before PR 22983, whoever else still stands over that node.
+// Release a dying node's edges. When the last owner of a foreign control block goes, its node is stripped too, even if
+// it has other owners: PyTorch's deleter did so before PR 22983.
 void gather_stripped(EdgeList& edges, std::vector<NodePtr>& stripped) {
   for (Edge& edge : edges) {
     NodePtr node = std::move(edge.node);
@@ -100,8 +100,7 @@ uint32_t Node::add_input_metadata(const TensorImpl& output) {
   return static_cast<uint32_t>(input_metadata_.size() - 1);
 }
 
-// Since 2.0 a node has one such hook for each output: a second tensor that stands for the output takes the first's
-// place.
+// Since 2.0 a node has one such hook per output: a second tensor for that output replaces the first.
 void Node::add_retains_grad_hook(uint32_t output_nr, std::shared_ptr<RetainsGradHook> hook) {
   const bool is_one_each = has(policy(), traits::one_retains_grad_hook_per_output);
   const auto is_of_output = [&](const auto& entry) { return is_one_each && entry.first == output_nr; };

@@ -1,4 +1,4 @@
-// The class name of a node, release by release. Events and types point at these texts: each is kept for ever.
+// The class name of a node in each release. Events and types point at these texts, so they are never freed.
 #include <cctype>
 #include <cstring>
 #include <set>

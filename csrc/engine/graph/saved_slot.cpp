@@ -10,12 +10,12 @@ namespace {
 
 bool keeps_itself(const Policy& policy, bool is_output, bool is_leaf) {
   if (policy.saved_slot == SavedSlotPolicy::owning) return true;
-  if (policy.saved_slot == SavedSlotPolicy::closure) return false;  // the closure keeps them, where Python can see it
+  if (policy.saved_slot == SavedSlotPolicy::closure) return false;  // the closure keeps them, visible to Python
   return (!is_output || is_leaf) && has(policy, traits::slot_keeps_input);
 }
 
-// Up to 1.9 a view required a gradient because its base did. One that was made before its base had a history has no
-// grad_fn either, so it counts as a leaf, into which nobody accumulates.
+// Up to 1.9 a view required grad because its base did. A view made before its base had a history has no grad_fn, so it
+// counts as a leaf, but nothing accumulates into it.
 bool is_leaf_by_base_alone(const Tensor& tensor) {
   const Policy& policy = tensor->policy();
   if (!has(policy, traits::view_requires_grad_by_base) || tensor->meta() == nullptr) return false;
@@ -178,7 +178,7 @@ void SavedSlot::prefetch(const NodePtr& saved_for) {
   prefetched_ = unpack(saved_for);
 }
 
-// From 2.0 on a slot that got hooks owns the accumulator of the leaf that it saved until its node dies.
+// Since 2.0 a slot with hooks owns its leaf's grad accumulator until the node dies.
 void SavedSlot::release(const Policy& policy) {
   NodePtr accumulator;
   if (has(policy, traits::hooked_slot_keeps_accumulator)) std::swap(accumulator, grad_accumulator_);

@@ -6,7 +6,7 @@ namespace gradlife {
 
 size_t watched_places = 0;
 
-// The occupied places, and the free blocks of each size that a handle refers to, last freed first.
+// The occupied places, and by size the free blocks that handles refer to, last freed first.
 class NodeMemory {
  public:
   static NodeMemory& instance() {
@@ -19,7 +19,7 @@ class NodeMemory {
     return let != let_.end() ? let->second : nullptr;
   }
   void let(SlotPlace& place, Node& tenant) {
-    // Reserve the memory to give the place back: a dying node must not allocate.
+    // Reserve memory for returning the place: a dying node must not allocate.
     vacant_[tenant.memory_size()];
     let_[&tenant] = &place;
     place.tenant_ = WeakPtr<Node>(&tenant);
@@ -53,7 +53,7 @@ class NodeMemory {
     vacant.splice(vacant.begin(), place->entry_);
     place->vacancy_ = vacant.begin();
   }
-  // Nobody looks at the place any more: let, it is forgotten; vacant, it is one free block more above the next.
+  // The last handle is gone: forget an occupied place; a vacant one becomes a free block above the next.
   void forget(const SlotPlace& place) {
     if (place.key_ != nullptr) {
       let_.erase(place.key_);

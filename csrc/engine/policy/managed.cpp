@@ -9,7 +9,7 @@ uint64_t next_id = 1;
 Managed* first = nullptr;
 Managed* last = nullptr;
 
-// Some names are put together when they are first asked for. Objects die, and are recorded, without memory for that.
+// Some names are built on first use, which allocates. Recording a death must not fail for lack of memory.
 const char* name_of(const Managed& object) {
   try {
     return object.name();
@@ -27,7 +27,7 @@ Managed::Managed(Kind kind, Identity identity)
   count_live(kind, 1);
 }
 
-// One whose constructor failed further down was never disposed of.
+// An object whose derived constructor threw was never disposed of.
 Managed::~Managed() {
   if (is_live_) unlink_live();
 }
@@ -64,7 +64,7 @@ void Managed::dispose() {
   record(EventKind::destroyed, *this);
   Object* wrapper = wrapper_;
   set_wrapper(nullptr);
-  // Emptied in a dying interpreter too: a wrapper that is left there must not point at what is gone.
+  // Even in a dying interpreter, a leftover wrapper must not point at freed memory.
   if (wrapper != nullptr) host().empty_wrapper(wrapper);
   if (wrapper != nullptr && owns_wrapper_ && locked.may_touch_objects()) host().decref(wrapper);
   owns_wrapper_ = false;

@@ -9,7 +9,7 @@ namespace {
 thread_local const Policy* thread_policy = nullptr;
 const Policy* process_default = nullptr;
 
-// Axis values stand in the order of their enumerations.
+// Axis values are in the order of their enumerations.
 uint8_t* axis_field(Policy& policy, size_t axis) {
   uint8_t* fields[] = {
       reinterpret_cast<uint8_t*>(&policy.function_ownership), reinterpret_cast<uint8_t*>(&policy.legacy_functions),
@@ -124,7 +124,7 @@ Policy oneflow_0_9() {
   return policy;
 }
 
-// Karpathy's micrograd: everything is Python's, and each result keeps a closure over itself and its inputs.
+// Karpathy's micrograd: everything is a Python object, and each result keeps a closure over itself and its inputs.
 Policy micrograd() {
   Policy policy;
   policy.profile = "micrograd";
