@@ -13,13 +13,13 @@ struct BackwardOptions {
   bool accumulate = true;  // into .grad; false: only `inputs` are wanted (autograd.grad)
 };
 
-// Runs from `roots` with `gradients`. With `inputs` only what leads to them runs, and without `accumulate` their
-// gradients are returned (empty where unused). Iterative: the depth of the graph does not matter. Reentrant, and
-// several threads may run tasks of their own.
+// Run backward from `roots` with `gradients`. With `inputs`, run only the nodes on paths to them; without `accumulate`,
+// return their gradients (empty if unused). Iterative, so graphs may be of any depth; reentrant and safe in several
+// threads.
 TensorList run_backward(const EdgeList& roots, TensorList gradients, const BackwardOptions& options,
                         const EdgeList& inputs);
 
-// Returns whether this thread's backward needs the gradient of this edge. True outside a backward.
+// Whether this thread's backward needs the gradient of this edge. True outside a backward.
 bool is_wanted(const Edge& edge);
 
 }  // namespace gradlife

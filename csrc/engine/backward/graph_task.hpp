@@ -1,4 +1,4 @@
-// One backward call: the nodes it has to run, their dependencies, and the gradients that were asked for.
+// One backward call: the nodes to run, their dependencies, and the requested gradients.
 #pragma once
 
 #include <algorithm>
@@ -68,13 +68,13 @@ class GraphTask {
   const BackwardOptions& options() const { return options_; }
   void add_callback(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
 
-  // True if this call needs the gradient of this edge.
+  // Whether this call needs the gradient of this edge.
   bool wants(const Edge& edge) const;
-  // From now on this call needs the gradient of `edge` if it needs that of `other`.
+  // Make this call need the gradient of `edge` if it needs that of `other`.
   void want_as(const Edge& edge, const Edge& other);
-  // True if this call runs `node`. Error: a leaf that is only captured, as in PyTorch.
+  // Whether this call runs `node`. Raise for a leaf that is only captured, as in PyTorch.
   bool will_execute(const Node& node) const;
-  // The nodes that this call runs, first to last.
+  // Return the nodes that this call runs, in order.
   std::vector<NodePtr> execution_order() const;
 
  private:
@@ -96,10 +96,10 @@ class GraphTask {
   std::vector<NodePtr> prefetched_;
   TensorList captured_;
   std::vector<std::function<void()>> callbacks_;
-  mutable Dependencies reachable_;  // all nodes that the roots lead to; filled on demand
+  mutable Dependencies reachable_;  // all nodes reachable from the roots; filled on demand
 };
 
-// The innermost backward call of this thread; nullptr outside of any.
+// Return this thread's innermost backward call, or nullptr.
 GraphTask* current_task();
 
 }  // namespace gradlife

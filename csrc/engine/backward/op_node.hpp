@@ -1,4 +1,4 @@
-// The common base of operations' nodes: a name, saved slots held in place, and one way of being recorded.
+// The common base of operations' nodes: a name, inline saved slots, and how they are recorded.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace gradlife::ops {
 
-// Lives as long as the process: nodes that outlive the interpreter still say their name.
+// Lives as long as the process: nodes that outlive the interpreter still need their names.
 inline const NodeSpec& node_spec(const char* name, std::vector<SavedField> fields = {}) {
   return *new NodeSpec{name, std::move(fields)};
 }
@@ -65,7 +65,7 @@ class SlotNode : public Node {
   }
 
   void save_input(size_t index, const Tensor& tensor) { saved_[index] = SavedSlot(tensor, false); }
-  // After the history of `tensor` is set. `in_place`: it was there before, so it may be a view.
+  // After the history of `tensor` is set. `in_place`: the tensor existed before, so it may be a view.
   void save_output(size_t index, const Tensor& tensor, bool in_place = false) {
     const bool on_view = in_place && tensor->meta() != nullptr && tensor->meta()->view != nullptr;
     saved_[index] = SavedSlot(tensor, true, on_view);
@@ -90,14 +90,14 @@ template <size_t count>
 class OpNode : public SlotNode<count> {
  public:
   using SlotNode<count>::SlotNode;
-  // No gradient arrives where nothing downstream needed this output, and none is computed that nobody wants.
+  // The incoming gradient is undefined if the output was unused. Unneeded gradients are not computed.
   TensorList apply(TensorList&& gradients) final {
     const Tensor gradient = std::move(gradients[0]);
     TensorList results(this->next_edges().size());
     if (gradient && this->needs_any()) {
       differentiate(gradient, results);
     } else {
-      unpack_all();  // what was freed is refused all the same
+      unpack_all();  // still raises for freed slots
     }
     return results;
   }
@@ -109,7 +109,7 @@ class OpNode : public SlotNode<count> {
   }
 };
 
-// A node of one input that saves no tensor. Its rule holds plain values:
+// A one-input node that saves no tensor. Its rule holds plain values:
 //   static const NodeSpec& spec();  SavedValue value(size_t field) const;  Tensor gradient(const Tensor& gradient)
 //   const;
 template <class Rule>
@@ -125,7 +125,7 @@ class RuleNode final : public OpNode<0> {
   Rule rule_;
 };
 
-// A node being filled, or nothing where no history is recorded.
+// A node being filled; empty if no history is recorded.
 template <class T>
 struct Recording {
   NodePtr owner;
@@ -141,7 +141,7 @@ Recording<T> start_recording(std::initializer_list<const Tensor*> inputs, Args&&
   return recording;
 }
 
-// Gives the result of a one-input operation its node.
+// Attach its node to the result of a one-input operation.
 template <class Rule>
 Tensor recorded(Tensor result, const Tensor& input, Rule rule) {
   if (!is_differentiable(result->dtype())) return result;
@@ -149,7 +149,7 @@ Tensor recorded(Tensor result, const Tensor& input, Rule rule) {
   return result;
 }
 
-// The steps around an in-place change, besides the change itself.
+// The steps before and after an in-place change.
 template <class T>
 void finish_in_place(const Tensor& target, const Recording<T>& recording) {
   if (!is_beneath()) target->bump_version();

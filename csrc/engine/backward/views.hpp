@@ -1,4 +1,4 @@
-// Views and in-place changes: who is whose base, what an in-place operation may touch, and how history moves behind it.
+// Views and in-place changes: the base of a view, what may be changed in place, and how history follows.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,10 @@
 
 namespace gradlife {
 
-// After an in-place operation recorded as `node`: moves `changed` behind it, through its base when it is a view.
+// After an in-place operation recorded as `node`, make it the history of `changed`, through the base for a view.
 void rebase_history(const Tensor& changed, const NodePtr& node);
 
-// Called in this thread before any in-place operation changes a tensor; nullptr: nobody wants to know.
+// Called in this thread before any in-place change of a tensor; nullptr: none.
 class ChangeListener {
  public:
   virtual void before_change(const Tensor& tensor) = 0;
@@ -21,18 +21,18 @@ class ChangeListener {
 };
 ChangeListener* set_change_listener(ChangeListener* listener);  // returns the previous one
 
-// Errors when an in-place operation on `tensor` is not allowed now (a leaf that requires grad, a view of one, ...).
+// Raise if an in-place operation on `tensor` is not allowed (a leaf that requires grad, a view of one, ...).
 void check_inplace(const Tensor& tensor, bool recording);
 
-// A view of `base` (of its base, if it is a view itself): shares storage and version counter and remembers the base.
+// Make a view of `source`, or of its base if it is a view. It shares storage and version counter and owns the base.
 Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
                  CreationMeta creation = CreationMeta::normal);
 Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
                     CreationMeta creation = CreationMeta::normal);
-// True if views remember the operations that made them, to rebuild their nodes from these.
+// Whether views record the operations that made them, to rebuild their nodes.
 bool view_replay_enabled();
 void set_view_replay_enabled(bool enabled);
-// True if sizes, strides and offset cannot express the view: its source reads elements by parts or conjugated.
+// Whether sizes, strides and offset cannot express the view: its source reads real or imaginary parts, or conjugates.
 bool must_remember(const TensorImpl& view, const TensorImpl& source);
 void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step);
 template <class Step>
@@ -41,7 +41,7 @@ Tensor made_by(Tensor view, const Tensor& source, Step step) {
   return view;
 }
 
-// Call this for a view that reads its source's elements by parts or conjugated.
+// Store the window of a view that reads real or imaginary parts, or conjugates.
 void remember_window(const Tensor& view);
 
 }  // namespace gradlife

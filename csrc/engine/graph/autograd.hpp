@@ -14,7 +14,7 @@
 
 namespace gradlife {
 
-// The mode in which a view was made. It decides whether the view may be changed in place.
+// How a view was made, which decides whether it may be changed in place.
 enum class CreationMeta : uint8_t { normal, in_custom_function, multi_output, no_grad, inference_mode };
 
 struct Window {
@@ -24,13 +24,13 @@ struct Window {
 
 struct ViewInfo {
   Tensor base;
-  // For a view that reads its base's elements by parts or conjugated: the window that it was made
-  // with. As in PyTorch that one is replayed, whatever the view was transposed to in place since.
+  // For a view of real or imaginary parts or of conjugates: its original window. As in PyTorch, replay uses this window
+  // even after the view was transposed in place.
   std::unique_ptr<Window> made_with;
-  // Makes the view of a base anew, step by step, where that was asked for when the view was made; else one window does.
+  // Rebuilds the view from a base step by step, if enabled when the view was made; otherwise one window is used.
   std::function<Tensor(const Tensor&)> replay;
   CreationMeta creation = CreationMeta::normal;
-  uint32_t attr_version = 0;  // version at which grad_fn was made; older than the counter: rebuild it from the base
+  uint32_t attr_version = 0;  // version when grad_fn was made; if the counter is newer, rebuild grad_fn
 };
 
 struct AutogradMeta {
@@ -41,47 +41,47 @@ struct AutogradMeta {
   std::unique_ptr<PostAccumulateHook> post_accumulate_hook;
   std::unique_ptr<ViewInfo> view;
   std::shared_ptr<RetainsGradHook> retains_grad;
-  Handle closure;  // over the tensor and what it was made of (policy `closure`); made when the tensor is first shown
+  Handle closure;  // over the tensor and its inputs (policy `closure`); made with the first wrapper
   uint32_t output_nr = 0;
   bool requires_grad = false;
   bool awaits_closure = false;
-  bool has_own_grad_dtype = false;  // else a gradient has the tensor's dtype
+  bool has_own_grad_dtype = false;  // otherwise gradients have the tensor's dtype
   bool takes_any_grad_dtype = false;
   DType own_grad_dtype = DType::float32;
 };
 
-// The dtype that the gradient of a tensor must have; nothing: any.
+// Return the dtype required of a tensor's gradient, or nothing if any is allowed.
 std::optional<DType> grad_dtype(const TensorImpl& tensor);
 void set_grad_dtype(const Tensor& tensor, std::optional<DType> dtype);
 
 // Stands for a Python number among the inputs of an operation: never an inference tensor.
 extern const Tensor number_operand;
 
-bool requires_grad(const Tensor& tensor);  // it, or the graph behind it
+bool requires_grad(const Tensor& tensor);  // the tensor or the graph behind it
 inline bool is_leaf(const TensorImpl& tensor) { return tensor.meta() == nullptr || !tensor.meta()->grad_fn; }
-// True when history is to be recorded for an operation on these tensors. Undefined (empty) tensors count as no.
+// Whether an operation on these tensors must be recorded. Undefined (empty) tensors do not require it.
 bool needs_graph(std::initializer_list<const Tensor*> inputs);
 bool needs_graph(const TensorList& inputs);
-// For a result that PyTorch makes by writing into it this often: it shows in its version where nothing differentiates
-// the operation, of an inference tensor outside of inference mode.
+// Count `times` writes in the version of a result that PyTorch fills in place. Visible only if autograd skips the
+// operation: for an inference tensor outside inference mode.
 Tensor written(Tensor result, const Tensor& input, uint32_t times = 1);
-// For an operation that PyTorch makes of a form with out=, named `name`: that one refuses to be recorded, and nothing
-// but an inference tensor that requires grad, outside of inference mode, comes to it without being recorded above it.
+// Raise where PyTorch calls the out= form `name`, which cannot be recorded. Only an inference tensor that requires
+// grad, outside inference mode, gets that far without being recorded earlier.
 void refuse_out_form(const Tensor& input, const char* name);
 // Raise if an operation would be recorded on a view that may no longer be used. Call it before checking sizes.
 void refuse_forbidden_view_of(const Tensor& input);
 void refuse_forbidden_views(const TensorList& inputs);
 void refuse_forbidden_views(std::initializer_list<const Tensor*> inputs);
 
-// The node behind a tensor (backward/views.cpp). Rebuilds that of a view whose base was changed in place since. Empty
-// for a leaf.
+// Return a tensor's node, empty for a leaf (backward/views.cpp). Rebuilds a view's node if its base was changed in
+// place.
 NodePtr grad_fn(const Tensor& tensor);
 NodePtr grad_accumulator(const Tensor& leaf);
-// With the namespace that PyTorch writes before nodes of its own: "torch::autograd::CopySlices".
+// Return the name with PyTorch's namespace for built-in nodes: "torch::autograd::CopySlices".
 std::string qualified_name(const Node& node);
-// The name of a node's operation in error texts: from 2.13 on without the ending "Backward0".
+// Return a node's operation name for error texts: since 2.13 without the suffix "Backward0".
 std::string operation_name(const Node& node);
-// The edge of this tensor: to its grad_fn, to its accumulator, or none.
+// Return the tensor's edge: to its grad_fn, to its accumulator, or none.
 Edge gradient_edge(const Tensor& tensor);
 EdgeList gradient_edges(std::initializer_list<const Tensor*> tensors);
 EdgeList gradient_edges(const TensorList& tensors);
@@ -89,7 +89,7 @@ EdgeList gradient_edges(const TensorList& tensors);
 // Makes `output` an output of `node`.
 void set_history(const Tensor& output, const NodePtr& node);
 void set_history_at(const Tensor& output, const NodePtr& node, uint32_t output_nr);
-// The same window without history: storage and version counter shared (`detach`, `.data` has a counter of its own).
+// Return the same window without history. `detach` shares storage and version counter; `.data` has its own counter.
 Tensor detach(const Tensor& tensor);
 Tensor variable_data(const Tensor& tensor);
 void detach_in_place(const Tensor& tensor);
@@ -97,7 +97,7 @@ void detach_in_place(const Tensor& tensor);
 void set_requires_grad(const Tensor& tensor, bool requires);
 void retain_grad(const Tensor& tensor);
 
-// Fills in `.grad` of a non-leaf as the gradient passes; holds its tensor weakly, or it would close a cycle.
+// Fills in `.grad` of a non-leaf as the gradient passes; holds its tensor weakly to avoid a cycle.
 class RetainsGradHook {
  public:
   explicit RetainsGradHook(const Tensor& tensor) : tensor_(tensor.get()) {}
@@ -107,8 +107,7 @@ class RetainsGradHook {
   WeakPtr<TensorImpl> tensor_;
 };
 
-// Accumulates into `.grad` the way torch does: steals the gradient when it has no more owners than expected, else
-// clones.
+// Accumulate into `.grad` as torch does: steal the gradient if it has at most `expected_owners`, otherwise clone it.
 void accumulate_grad(const Tensor& variable, Tensor gradient, uint32_t expected_owners);
 
 }  // namespace gradlife

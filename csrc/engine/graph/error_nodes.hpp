@@ -1,4 +1,4 @@
-// Nodes that stand where a gradient is refused or swallowed.
+// Nodes that raise instead of passing a gradient, or drop it.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace gradlife {
 
-// The same data as `inputs` (empty where they are), each an output of one node ("Error") that raises `text` when it is
-// run: gradients of a backward that can't be differentiated again.
+// Return aliases of `inputs` as outputs of an "Error" node, which raises `text` when run. Used for gradients that
+// cannot be differentiated again. Empty inputs stay empty.
 TensorList with_delayed_error(const TensorList& inputs, const std::string& text);
 
-// The same data behind a node ("UndefinedGradBackward") that lets no gradient through.
+// Return aliases of `inputs` behind an "UndefinedGradBackward" node, which passes no gradient.
 TensorList without_gradient(const TensorList& inputs);
 
 }  // namespace gradlife

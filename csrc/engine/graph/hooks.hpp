@@ -1,4 +1,4 @@
-// Hooks, seen from the engine: things to call that may own objects of the embedding language.
+// The engine's interface to hooks: callables that may own objects of the embedding language.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class GradHook {
  public:
   virtual ~GradHook() = default;
   virtual void visit_owned(OwnedVisitor& visitor) const = 0;
-  // The object that the collector may look through (a dict of callables), or nullptr.
+  // The object that the collector may traverse (a dict of callables), or nullptr.
   virtual Object* traversable() const { return nullptr; }
 
  protected:
@@ -42,7 +42,7 @@ class PostAccumulateHook : public GradHook {
   virtual void call(const Tensor& variable) = 0;
 };
 
-// A pair of pack and unpack callables, owned by one saved slot, and what pack made of the tensor.
+// The pack and unpack callables of one saved slot, and the packed value.
 class SavedHooks {
  public:
   virtual ~SavedHooks() = default;
@@ -56,9 +56,9 @@ class SavedHooks {
   LiveCount<Kind::hook> count_;
 };
 
-// Asks the embedding language for the hooks that are active by default in this thread; nullptr: none.
+// Return this thread's default hooks from the embedding language, or nullptr.
 using DefaultHooks = std::unique_ptr<SavedHooks> (*)();
-// Keeps the hooks that are active by default in this thread; called in another one, the result sets them there.
+// Capture this thread's default hooks. Calling the result in another thread installs them there.
 using CopyDefaultHooks = std::function<void()> (*)();
 void install_default_hooks(DefaultHooks source, CopyDefaultHooks copy);
 std::function<void()> copy_of_default_hooks();

@@ -16,9 +16,9 @@ namespace gradlife {
 class Node;
 class SavedSlot;
 
-// An owner of a node, as a shared pointer: the node, and the control block that decides when it lets go. Mostly the
-// block is the node itself. Under `ctx_owns_node` (PyTorch before PR 22983) the node lies inside its context and every
-// owner may stand behind a control block of its own, whose deleter only drops a reference to the context.
+// A shared pointer to a node: the node, and the control block that counts owners. Usually the block is the node itself.
+// Under `ctx_owns_node` (PyTorch before PR 22983) the node is part of its context and each owner may have its own
+// control block, whose deleter only drops a reference to the context.
 class NodePtr {
  public:
   NodePtr() = default;
@@ -45,7 +45,7 @@ class NodePtr {
     block_ = nullptr;
     if (block != nullptr) block->release();
   }
-  // Gives up the reference without dropping it (the wrapper that takes it over owns the node itself).
+  // Give up the reference without dropping it: a wrapper takes it over.
   Node* detach() {
     Node* node = node_;
     node_ = nullptr;
@@ -68,7 +68,7 @@ class NodePtr {
   RefCounted* block_ = nullptr;
 };
 
-// Number of memory places of nodes that a raw handle may still read (stale_handles.hpp); usually 0.
+// Number of node memory blocks that a raw handle may still read (stale_handles.hpp); usually 0.
 extern size_t watched_places;
 void give_out_place(Node& node);
 void take_back_place(const Node& node);
@@ -139,7 +139,7 @@ struct NodeSpec {
   std::vector<SavedField> fields;
 };
 
-// A saved value that is no tensor, for `_saved_NAME`.
+// A saved value other than a tensor, for `_saved_NAME`.
 struct SavedValue {
   enum class Type : uint8_t { none, integer, index, real, complex, boolean, sizes, text, list };
   Type type = Type::none;
@@ -151,7 +151,8 @@ struct SavedValue {
   std::vector<SavedValue> list;
 };
 
-// Up to 1.9 the nodes of operations with one signature had no number: ExpBackward, but MulBackward0. Static text.
+// Return a node's name in a release, as static text. Up to 1.9, operations with one signature had no number:
+// ExpBackward, but MulBackward0.
 const char* name_in_release(const char* name, const Policy& policy);
 
 class RetainsGradHook;
@@ -165,35 +166,34 @@ class Node : public Managed {
 
   virtual TensorList apply(TensorList&& gradients) = 0;
   virtual const NodeSpec& spec() const = 0;
-  // Returns whether the node also computes gradients that nobody needs. A custom Function does, an operation does not.
+  // Whether the node also computes unneeded gradients. Custom Functions do, operations do not.
   virtual bool computes_all_outputs() const { return false; }
-  virtual bool computes_outputs_together() const { return false; }  // all of them if any one is needed
+  virtual bool computes_outputs_together() const { return false; }  // all if any is needed
   const char* name() const override { return name_in_release(spec().name, policy()); }
 
   // Saved slots, in the order of spec().fields of the types tensor and tensor_list.
   virtual size_t slot_count() const { return 0; }
   virtual SavedSlot& slot(size_t index);
-  // [first, last) of the slots of a field.
+  // Return the range [first, last) of a field's slots.
   virtual std::pair<size_t, size_t> slots_of_field(size_t field) const;
   virtual SavedValue saved_value(size_t field) const;
-  // Drops what was saved ("buffers freed"); edges and hooks stay.
+  // Release saved tensors ("buffers freed"); edges and hooks stay.
   virtual void release_variables();
 
-  // The node's bytes, set at construction: freed memory is given to the next node of the same size.
+  // Set the node's size in bytes: freed memory goes to the next node of the same size.
   void settle(size_t bytes) {
     memory_size_ = bytes;
     if (watched_places != 0) give_out_place(*this);
   }
   size_t memory_size() const { return memory_size_; }
 
-  // Adds an owner of this node: the node itself, or its control block (see NodePtr).
+  // Add an owner to the node itself or to its control block (see NodePtr).
   virtual RefCounted* new_owner();
-  // True if the last owner of one control block strips this node of its edges when it dies, although other
-  // blocks stand over it: the bug behind PyTorch issue 18619, fixed by PR 22983.
+  // Whether the death of one control block strips this node's edges although other blocks still own it: the bug behind
+  // PyTorch issue 18619, fixed by PR 22983.
   virtual bool may_be_stripped() const { return false; }
 
-  // True if an object of the embedding language represents this node (a custom Function's context), and which
-  // one: nullptr once it is gone. Other nodes get wrappers.
+  // Whether a custom Function's context represents this node, and that context, nullptr once it is gone.
   virtual bool has_own_face() const { return false; }
   virtual Object* own_face() const { return nullptr; }
 
@@ -203,12 +203,12 @@ class Node : public Managed {
   const EdgeList& next_edges() const { return next_edges_; }
   void set_next_edges(EdgeList edges) { next_edges_ = std::move(edges); }
   bool should_compute_output(size_t input) const { return input < next_edges_.size() && next_edges_[input]; }
-  // Declares one more forward output; returns its number.
+  // Declare a forward output and return its number.
   uint32_t add_input_metadata(const TensorImpl& output);
-  void add_placeholder_input() { input_metadata_.push_back({}); }  // for an output that is no tensor
+  void add_placeholder_input() { input_metadata_.push_back({}); }  // for a non-tensor output
   const std::vector<InputMetadata>& input_metadata() const { return input_metadata_; }
   size_t num_inputs() const { return input_metadata_.size(); }
-  // The dtype that its gradient of this index must have; nothing: any.
+  // Return the dtype required of the gradient at this index, or nothing if any is allowed.
   virtual std::optional<DType> gradient_dtype(uint32_t input_nr) const { return input_metadata_[input_nr].dtype; }
   void reset_input_metadata() { input_metadata_.clear(); }
 
@@ -242,7 +242,7 @@ class Node : public Managed {
   std::vector<InputMetadata> input_metadata_;
 };
 
-// The node that this thread is running, or nullptr.
+// Return the node running in this thread, or nullptr.
 Node* current_node();
 Node* set_current_node(Node* node);  // returns the previous one
 

@@ -1,4 +1,4 @@
-// The place where a node keeps a tensor for its backward.
+// The slot in which a node keeps a tensor for its backward.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace gradlife {
 
-// The error text of a release when a freed slot is unpacked.
+// Return a release's error text for unpacking a freed slot.
 const char* freed_text(const Policy& policy);
-[[noreturn]] void fail_released(const Node& node);  // OneFlow: of a node that has run
+[[noreturn]] void fail_released(const Node& node);  // OneFlow: the node has already run
 
-// Saves a tensor so that keeping it does not keep the graph that made it, and gives it back with its history.
+// Saves a tensor without keeping the graph that made it, and unpacks it with its history.
 //
-// An input is kept as itself. The node's own output is kept without its grad_fn, which would close a cycle
-// output -> node -> slot -> output; the node is put back at unpack time (`saved_for`). The policy `owning` keeps the
-// output itself and so closes that cycle. Releases before 1.10 kept no tensor itself, only its data.
+// An input is kept as it is. The node's own output is kept without its grad_fn, which would close the cycle output ->
+// node -> slot -> output; unpacking restores the node (`saved_for`). The policy `owning` keeps the output itself and so
+// closes that cycle. Releases before 1.10 kept only a tensor's data.
 class SavedSlot {
  public:
   SavedSlot() = default;
@@ -30,23 +30,23 @@ class SavedSlot {
     return slot;
   }
 
-  // The tensor, with its history. Runs the unpack hook where there is one. Empty: nothing was saved (an undefined
-  // tensor). Errors: freed already; changed in place since; detached in place since.
+  // Return the tensor with its history, running any unpack hook. Empty if an undefined tensor was saved. Raise if it
+  // was freed, changed in place or detached in place.
   Tensor unpack(const NodePtr& saved_for = NodePtr()) const;
-  // The same for the node of an operation: only its own output has a way back through the node. An input that was
-  // detached in place since is refused; a custom Function's is not.
+  // Unpack for an operation's node, which is put back only on its own output. Raise for an input detached in place.
   Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
-  void release(const Policy& policy);  // buffers freed: what PyTorch keeps nevertheless stays
+  void release(const Policy& policy);  // "buffers freed"; fields that PyTorch keeps stay
   void reset();
   bool is_set() const { return was_set_; }
   bool is_freed() const { return was_set_ && !data_ && !hooks_ && !prefetched_; }
 
-  // Sets hooks on this slot and packs. Errors: freed; never set; hooks there already; pack raised or changed its input.
+  // Set hooks on this slot and pack. Raise if freed, never set or already hooked, or if pack raises or changes its
+  // input.
   void register_hooks(std::unique_ptr<SavedHooks> hooks);
   const SavedHooks* hooks() const { return hooks_.get(); }
   const Tensor& raw() const { return data_; }  // what is stored, unchecked and unhooked
 
-  // Unpacks now and keeps the result for the next unpack (the `upfront` schedule).
+  // Unpack now and keep the result for the next unpack (the `upfront` schedule).
   void prefetch(const NodePtr& saved_for);
   void drop_prefetched() { prefetched_.reset(); }
   void visit_owned(OwnedVisitor& visitor, const char* label, int64_t index = -1) const;
@@ -61,7 +61,7 @@ class SavedSlot {
   std::unique_ptr<SavedHooks> hooks_;
   NodePtr grad_fn_;           // of a non-leaf that is not the node's own output
   NodePtr grad_accumulator_;  // of a leaf
-  WeakNodePtr weak_grad_fn_;  // of an output that was changed in place on a view: weak, or it would close a cycle
+  WeakNodePtr weak_grad_fn_;  // of an output changed in place on a view; weak to avoid a cycle
   VersionPtr version_;
   mutable Tensor prefetched_;
   uint32_t saved_version_ = 0;

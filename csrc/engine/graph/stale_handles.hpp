@@ -1,9 +1,9 @@
-// The place in memory where the saved slots of a node lie.
+// The memory in which a node's saved slots lie, as a raw handle sees it.
 //
-// A raw handle of a saved slot is, in PyTorch 1.10 to 2.13, a pointer into the node that nobody keeps. When the node
-// dies its memory is handed to the next node of that size, and the handle reads and changes the slot of that stranger.
-// Here a place stands for that memory, so that a handle goes astray in the same way without touching anything freed:
-// vacant places are given out again last in, first out, as the C library does.
+// In PyTorch 1.10 to 2.13 a raw handle of a saved slot is a pointer into the node and does not keep it alive. When the
+// node dies, its memory goes to the next node of that size, and the handle reads and changes that node's slot. Here a
+// place stands for that memory, so a handle reaches the same wrong node without touching freed memory. Vacant places
+// are reused last in, first out, as in the C library.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace gradlife {
 class SlotPlace final : public RefCounted {
  public:
   explicit SlotPlace(Node& tenant);
-  // The node that lies here now, or empty: freed memory.
+  // Return the node that lies here now; empty for freed memory.
   NodePtr tenant() const;
 
  protected:
@@ -25,14 +25,14 @@ class SlotPlace final : public RefCounted {
  private:
   friend class NodeMemory;
   WeakPtr<Node> tenant_;
-  const Node* key_;              // the tenant; nullptr: vacant
+  const Node* key_;              // the node here; nullptr: vacant
   size_t size_;                  // of the node in bytes
-  size_t above_ = 0;             // vacant: blocks of that size that were freed later and are given out before
+  size_t above_ = 0;             // vacant: blocks of that size freed later and so reused earlier
   std::list<SlotPlace*> entry_;  // of the list of vacant places, while it is in none
   std::list<SlotPlace*>::iterator vacancy_;
 };
 
-// The place where a live node lies; one place as long as somebody holds it.
+// Return a live node's place; the same object while anyone holds it.
 Ptr<SlotPlace> place_of(Node& node);
 
 }  // namespace gradlife

@@ -1,4 +1,4 @@
-// Errors of the engine, by the kind of exception that they become.
+// Engine errors, by the Python exception that they become.
 #pragma once
 
 #include <sstream>

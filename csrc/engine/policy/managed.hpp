@@ -1,5 +1,4 @@
-// The base of every engine object besides its counts: an id, its policy, and a place for its wrapper in the embedding
-// language.
+// The base of every engine object, besides its counts: an id, its policy, and its wrapper in the embedding language.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +16,13 @@ class Managed;
 void record_birth(const Managed& object);  // for make(), by the object's own type
 void record(EventKind kind, const Managed& object, const char* detail = nullptr);
 
-// The kind of ownership of a reference, for drawings and for the heap graph.
+// How a reference owns its target, for drawings and the heap graph.
 enum class Ownership : uint8_t { strong, weak, borrowed, coupled };
 const char* ownership_name(Ownership ownership);
 
 class OwnedVisitor {
  public:
-  // `index`: of several with one label; -1: there is one only.
+  // `index`: position among references with the same label; -1: the only one.
   virtual void managed(const char* label, Managed* target, Ownership ownership, int64_t index = -1) = 0;
   virtual void object(const char* label, Object* target, Ownership ownership) = 0;
 
@@ -39,7 +38,7 @@ class Managed : public RefCounted {
   const Policy& policy() const { return *policy_; }
   Identity identity() const { return identity_; }
   virtual const char* name() const = 0;
-  // Reports everything this object holds, with how it holds it. Runs no code of the embedding language.
+  // Report every reference this object holds and its ownership. Runs no code of the embedding language.
   virtual void visit_owned(OwnedVisitor& visitor) const = 0;
 
   // The wrapper, whoever owns it. See csrc/engine_py/wrappers/wrapper.hpp for the protocol of each identity policy.
@@ -50,10 +49,10 @@ class Managed : public RefCounted {
     coupled_ = wrapper != nullptr && identity_ == Identity::coupled;
   }
   void set_owns_wrapper(bool owns) { owns_wrapper_ = owns; }
-  // Owners beside `expected` ones that only look like owners: a coupled wrapper that nobody else holds.
+  // Whether there are at most `expected` owners, not counting a coupled wrapper that nothing else holds.
   bool has_at_most(uint32_t expected) const;
 
-  // All live objects, newest last, for drawings. Only under the interpreter lock.
+  // All live objects, newest last, for drawings. Needs the interpreter lock.
   static Managed* first_live();
   Managed* next_live() const { return next_live_; }
 

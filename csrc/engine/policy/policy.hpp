@@ -1,4 +1,4 @@
-// Ownership policies: one value per axis, bundled into named profiles. A policy is tagged on every object at its birth.
+// Ownership policies: one value per axis, bundled into named profiles. Every object stores its policy at birth.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class SavedSlotPolicy : uint8_t { detached_data, owning, closure };
 enum class HookReferences : uint8_t { owned, borrowed, extra };
 enum class UnpackSchedule : uint8_t { progressive, upfront };
 
-// The release whose texts and small habits apply: major * 100 + minor, so 1.10 is 110 and 2.13 is 213.
+// `release` selects texts and minor behavior: major * 100 + minor, so 1.10 is 110 and 2.13 is 213.
 struct Policy {
   std::string profile;
   bool is_oneflow = false;
@@ -43,10 +43,10 @@ bool set_axis(Policy& policy, const std::string& axis, const std::string& value)
 
 const std::vector<Policy>& profiles();
 const Policy* find_profile(const std::string& name);
-// One immortal copy of every distinct policy, so that objects can point at it.
+// Return the one immortal copy of a policy, for objects to point at.
 const Policy* intern_policy(const Policy& policy);
 
-// The policy of this thread, or the process's default where the thread has none of its own.
+// Return this thread's policy, or the process's default.
 const Policy* current_policy();
 const Policy* set_thread_policy(const Policy* policy);  // returns the previous one (nullptr: the default)
 const Policy* default_policy();

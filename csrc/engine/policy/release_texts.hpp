@@ -1,11 +1,11 @@
-// Words of PyTorch's errors and warnings that changed from release to release.
+// Texts of PyTorch's errors and warnings that differ between releases.
 #pragma once
 
 #include "engine/policy/traits.hpp"
 
 namespace gradlife {
 
-// `later` where the trait holds, `earlier` elsewhere.
+// `later` if the release has the trait, otherwise `earlier`.
 struct ReleaseText {
   Trait trait;
   const char* later;

@@ -5,8 +5,8 @@
 
 namespace gradlife {
 
-// Releases are major * 100 + minor, as in Policy. No profile lies between 1.13 and 2.9: for what came there only the
-// side of the gap is known.
+// Releases are major * 100 + minor, as in Policy. No profile lies between 1.13 and 2.9, so a change in that range has
+// no exact release here.
 struct Trait {
   int first;
   int last;
