@@ -13,11 +13,11 @@ namespace gradlife {
 const char* freed_text(const Policy& policy);
 [[noreturn]] void fail_released(const Node& node);  // OneFlow: the node has already run
 
-// Saves a tensor without keeping the graph that made it, and unpacks it with its history.
+// Saves a tensor and unpacks it with its history.
 //
-// An input is kept as it is. The node's own output is kept without its grad_fn, which would close the cycle output ->
-// node -> slot -> output; unpacking restores the node (`saved_for`). The policy `owning` keeps the output itself and so
-// closes that cycle. Releases before 1.10 kept only a tensor's data.
+// An input is kept as it is, with its graph. The node's own output is kept without its grad_fn, which would close the
+// cycle output -> node -> slot -> output; unpacking restores the node (`saved_for`). The policy `owning` keeps the
+// output itself and so closes that cycle. Releases before 1.10 kept only a tensor's data.
 class SavedSlot {
  public:
   SavedSlot() = default;

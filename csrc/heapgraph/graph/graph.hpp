@@ -24,8 +24,9 @@ struct TypeRow {
   std::string name;  // "module.Class", or a C++ class
   NodeKind kind;
   Address address;  // of the Python type object, 0 for others
-  uint8_t
-      step_cost;  // the cost of a path's step onto such a node: people can act on a variable, not on an internal table
+  // What a path pays for a step onto such a node. Paths prefer what people can change, such as variables, to internal
+  // tables.
+  uint8_t step_cost;
   std::string bases = {};  // of a Python type: its method resolution order between itself and object, a name a line
 };
 
@@ -46,12 +47,12 @@ struct Edges {
   size_t bytes() const { return first.bytes() + targets.bytes(); }
 };
 
-// A reference that the collector does not see yet: the wrapper's traverse will show the target once the native objects
-// between them have no owners but the wrapper and one another.
+// A reference that the collector does not see yet. The wrapper's traverse will show the target as soon as only the
+// wrapper, and the native objects between the two, own those native objects.
 struct LatentReference {
   NodeId wrapper, target;
-  NodeId between[2];   // the second `no_node` where there is one only
-  uint32_t owners[2];  // the other owners that each of them has now
+  NodeId between[2];   // between[1] is `no_node` if there is only one
+  uint32_t owners[2];  // how many other owners each of them has now
 };
 static_assert(sizeof(LatentReference) == 24, "as it stands in files");
 
@@ -61,16 +62,17 @@ struct Graph {
   Edges references;
   Edges referrers;  // empty until build_referrers
   std::vector<TypeRow, OwnAllocator<TypeRow>> type_rows;
-  Buffer<uint32_t> sizes;  // shallow bytes, `big_size` where they stand in `big_sizes`; empty until measured
+  Buffer<uint32_t> sizes;  // shallow bytes; `big_size`: look in `big_sizes`; empty until measured
   std::unordered_map<NodeId, uint64_t> big_sizes;
-  // The index in a Python object's row of the first reference that its own traverse does not show.
+  // For each Python object, where in its row the references begin that its own traverse does not show: the hidden ones.
   NodeNumbers first_hidden;
-  // Native objects that their wrapper's count has one for, whoever and how many their owners beside the wrapper are.
+  // Native objects that own one reference to their wrapper, however many other owners they have.
   Buffer<NodeId> coupled;
-  // Wrappers that live as long as their native object has other owners: how many references stand first among the
-  // hidden ones because their traverse shows none meanwhile.
+  // Wrappers that live as long as their native object has other owners. While it has, their traverse shows nothing; the
+  // number says how many of their hidden references it would show.
   NodeNumbers kept_wrappers;
-  // The index in such a wrapper's row of the reference that the collector clears all the same (PyTorch 1).
+  // The index in such a wrapper's row of the reference to its attributes, which the collector clears even so (PyTorch
+  // 1).
   NodeNumbers taken;
   Buffer<LatentReference> latent;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
@@ -87,7 +89,7 @@ struct Graph {
   NodeId find(Address address) const;
   // The same for many, some 10 ms a million nodes: fills in the nodes of those that are there.
   void find_all(std::unordered_map<Address, NodeId>& wanted) const;
-  // The references that the collector sees: none of a native object's.
+  // The references that the collector sees; empty for native objects.
   Row visible_of(NodeId node) const;
   bool has_referrers() const { return !referrers.first.empty(); }
   void build_referrers();
