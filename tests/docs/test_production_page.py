@@ -51,7 +51,6 @@ def service_under_load(folder: Path) -> Iterator[int]:
 
 @pytest.mark.torch
 @pytest.mark.whole
-@pytest.mark.slow  # a hunt that lets requests pass takes minutes on a busy machine
 def test_the_service_is_asked_as_the_page_tells(tmp_path: Path) -> None:
     write_files(PAGE, tmp_path)
     asked = [shown for shown in commands_of(PAGE) if "service.sock" in shown.command or "heap.glheap" in shown.command]
@@ -74,7 +73,6 @@ def test_a_slow_leak_is_found_by_watching(tmp_path: Path) -> None:
 @pytest.mark.torch
 @pytest.mark.whole
 @pytest.mark.skipif(bool(why_no_debugger()), reason=why_no_debugger())
-@pytest.mark.slow  # a hunt that lets requests pass takes minutes on a busy machine
 def test_a_process_is_attached_to_by_its_number(tmp_path: Path) -> None:
     write_files(PAGE, tmp_path)
     source = tmp_path / "service.py"

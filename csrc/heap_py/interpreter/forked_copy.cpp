@@ -18,24 +18,26 @@
 namespace gradlife::heap {
 namespace {
 
-// If memory runs out, the system ends the copy and not the program; the copy ends with the program.
-void stand_behind(pid_t program) {
+// If memory runs out, the system ends the copy and not the program; a copy that is waited for ends with the program.
+// One that is not waited for must outlive the thread that made it: the signal comes at the end of that thread, such as
+// a request's.
+void stand_behind(pid_t program, bool is_waited_for) {
 #if defined(__linux__)
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (is_waited_for) prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != program) _exit(1);
   const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
   if (write(file, "1000", 4) < 0) errno = 0;
   close(file);
 #else
-  (void)program;
+  (void)program, (void)is_waited_for;
 #endif
 }
 
-[[noreturn]] void work_and_exit(const std::function<void()>& work, pid_t program) {
+[[noreturn]] void work_and_exit(const std::function<void()>& work, pid_t program, bool is_waited_for) {
   int status = 1;
   try {
-    stand_behind(program);
+    stand_behind(program, is_waited_for);
     work();
     status = 0;
   } catch (...) {
@@ -62,7 +64,7 @@ pid_t start_copy(const std::function<void()>& work, int niceness) {
   const pid_t copy = fork();
   if (copy == 0) {
     if (niceness > 0 && nice(niceness) < 0) errno = 0;
-    work_and_exit(work, program);
+    work_and_exit(work, program, niceness == 0);
   }
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
