@@ -73,9 +73,7 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
 
 
 def is_alias(graph: _heap.Graph, group: Group, node: int, holder: int | None) -> bool:
-    """Whether the shown tensor's storage belongs to something that stays alive anyway, so freeing the group frees none
-    of it.
-    """
+    """Whether something outside the group keeps the shown tensor's storage alive."""
     storage = storage_of(graph, node)
     above = holder if holder is not None else group.anchor
     if storage is None or above is None or storage in group.members:
@@ -84,7 +82,7 @@ def is_alias(graph: _heap.Graph, group: Group, node: int, holder: int | None) ->
 
 
 def storage_of(graph: _heap.Graph, node: int) -> int | None:
-    """Return the storage of a tensor, given as a Python object."""
+    """Return the storage behind a tensor's Python object."""
     impls = (one for one in graph.referents(node) if graph.kind(one) == "tensor")
     return next((one for impl in impls for one in graph.referents(impl) if graph.kind(one) == "storage"), None)
 
@@ -97,7 +95,7 @@ def as_alias(trace: Trace) -> Trace:
 def creation_candidates(
     graph: _heap.Graph, group: Group, node: int, holder: int | None = None
 ) -> Iterator[Iterable[int]]:
-    """Members of a group by whose lines they are shown: the one that is shown, those that could be, others like it."""
+    """Yield nodes whose creation lines may stand for the group: the shown one first, then others like it."""
     yield [node]
     yield best_members(graph, group, holder)
     yield heaviest(graph, group.members)
@@ -108,7 +106,7 @@ def creation_candidates(
 
 
 def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Noted) -> list[Finding]:
-    """A finished step that is still held; in a script the loop's own variables hold the step under way."""
+    """Build the finding of a finished step that is still held; none if a variable of a script holds it."""
     shown = object_to_show(graph, kept)
     trace = with_siblings(graph, held_trace(graph, shown), raw_path(graph, shown), kept.storages)
     if is_script and is_variable(trace):
@@ -150,16 +148,16 @@ def native_findings(natives: Sequence[Unreached], noted: Noted) -> list[Finding]
 
 
 def unheld_memory(report: HuntReport) -> Finding:
-    """Memory that malloc gives out in every round, as much for each step, and that no object of any kind has."""
+    """Build the finding of memory that malloc hands out at an even rate per step and that belongs to no object."""
     trace = Trace(UNHELD, "of malloc, which no object has", Lifetime.NEVER, (), (), Ledger(0, ()))
     rate = PerStep(bytes=report.unheld_rate, retained_bytes=report.unheld_rate)
     return finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=0, retained_bytes=0)
 
 
 def with_native_blocks(findings: Iterable[Finding], rounds: Sequence[Round]) -> list[Finding]:
-    """Count what malloc gives out beside all findings as a part of the largest one that native code holds.
+    """Count malloc memory that no finding explains as part of the largest native finding.
 
-    The nodes and names of a graph of TorchScript, say, take more than its tensors, and are no objects that can be counted.
+    The nodes and names of a TorchScript graph, for example, take more memory than its tensors and cannot be counted.
     """
     found = list(findings)
     native = max((one for one in found if one.kind is FindingKind.NATIVE), key=largest_rate, default=None)
@@ -178,11 +176,9 @@ def largest_rate(one: Finding) -> float:
 
 
 def object_to_show(graph: _heap.Graph, kept: Kept) -> int:
-    """Return the object to show for a kept group: the largest storage, as a Python object or a tensor on a short
-    path.
-    """
+    """Return the object to show for a kept group: the Python tensor nearest to its largest storage, if there is one."""
     tensors = tensor_type_names()
-    if graph.type(kept.storages[0]) in tensors:  # reported by themselves
+    if graph.type(kept.storages[0]) in tensors:  # unread tensors, which are shown themselves
         return kept.keeper
     most = max(storage_content(graph, node) for node in kept.storages)
     nodes = [node for node in kept.storages if storage_content(graph, node) == most]
@@ -192,7 +188,7 @@ def object_to_show(graph: _heap.Graph, kept: Kept) -> int:
 
 
 def is_variable(trace: Trace) -> bool:
-    """Whether a variable of a running frame or of the main module holds the node, directly or through containers only."""
+    """Whether a variable of a running frame or the main module holds the node, directly or through containers only."""
     for step in trace.steps[1:]:
         if step.bases and "torch._C.TensorBase" in step.bases:
             return True
@@ -274,7 +270,7 @@ def is_kept_for_a_key(one: Finding) -> bool:
 
 
 def holder(one: Finding) -> tuple[tuple[str, str], ...]:
-    """Format the path to the holder."""
+    """Return the path to the holder, for comparison."""
     *path, last = [(step.object, step.via) for step in one.trace.steps[:-1]] or [("", "")]
     return (*path, (last[0], ""))
 

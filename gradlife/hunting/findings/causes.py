@@ -16,7 +16,7 @@ from gradlife.hunting.snapshots.node_weights import plus
 from gradlife.hunting.snapshots.retained_types import added_up
 from gradlife.model.hunt import Finding
 
-#: References between a hook and what its owner keeps: a method, its object, the object's dict.
+#: Most references between a hook and what its owner keeps: a method, its object, the object's dict.
 MOST_BETWEEN = 3
 
 #: Hooks whose referents are checked.
@@ -38,7 +38,7 @@ class GrowingGroup:
 
 
 def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Finding]:
-    """The findings, with what grows behind hooks counted below the hooks that grow most."""
+    """Return one finding per cause: growth behind hooks is counted with the hooks that grow most."""
     hooks = sorted(filter(is_hook, groups), key=lambda one: -rate(one.finding))
     if not hooks:
         return [one.finding for one in groups]
@@ -65,12 +65,12 @@ def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Fi
 
 
 def is_hook(one: GrowingGroup) -> bool:
-    """Whether it is a hook, which every step runs."""
+    """Whether the group consists of hooks or handlers that every step runs."""
     return one.finding.code in RUN_EACH_STEP and bool(one.places)
 
 
 def rate(one: Finding) -> float:
-    """Return the bytes per step."""
+    """Return the bytes that a finding adds per step."""
     return max(one.per_step.bytes, one.per_step.retained_bytes)
 
 
@@ -116,7 +116,7 @@ def is_shared(graph: _heap.Graph, node: int) -> bool:
 
 
 def with_consequences(cause: Finding, behind: Sequence[GrowingGroup]) -> Finding:
-    """Return the finding of a cause with the growth that follows from it."""
+    """Add the growth that follows from a cause to the cause's finding."""
     for one in behind:
         cause = replace(
             cause,

@@ -15,7 +15,7 @@ from gradlife.model.hunt import Arrivals, Finding, FindingKind, PerStep
 from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint
 
-#: Why a container stands in a trace.
+#: The reason that a trace shows at the container that grows.
 GROWS = "grows: it has more items after every round"
 
 #: Libraries with known leaks.
@@ -37,8 +37,9 @@ def finding(
     retained_types: tuple[TypeCount, ...] = (),
     arrivals: Arrivals | None = None,
 ) -> Finding:
-    """A finding with its name, reason and advice. ``growth`` is as in `diagnose`; ``executed``: files
-    and lines of the program that ran in a step.
+    """Build a finding with its name, reason and advice.
+
+    ``growth`` is as in `diagnose`; ``executed``: files and lines of the program that ran in a step.
     """
     diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions())
     printed = fingerprint(trace, growth=growth)

@@ -1,4 +1,4 @@
-"""A program that fails: what its failed step still holds, and who held the memory when it ran out."""
+"""Describes a failed program: what its failed step still holds, and what held the memory when it ran out."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gradlife.hunting.snapshots.step_snapshots import Collect, storage_content, 
 from gradlife.model.hunt import Explained
 from gradlife.model.watching.look import Owner
 
-#: Holders that are shown, the largest first.
+#: Most holders to show, the largest first.
 MOST = 8
 
-#: Holders that are looked at for each that is shown, where many have the same name.
+#: Holders to look up for each one shown, because many have the same name.
 MOST_ALIKE = 8
 
 NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory|std::bad_alloc", re.IGNORECASE)
@@ -28,7 +28,7 @@ NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory|s
 
 def describe_failure(error: BaseException) -> list[Explained]:
     """Describe what the failed step holds; call it while the exception is still alive."""
-    # Own frames hold it as well; what the trace shows is where the program has it.
+    # gradlife's own frames hold the exception, too; the trace shows where the program holds the objects.
     now = take_snapshot(0, with_labels=True, collect=Collect.NOTHING)
     held = in_fork(lambda: list(held_by_failure(now.graph)))
     if not is_out_of_memory(error):

@@ -26,13 +26,13 @@ from gradlife.hunting.growth.per_object_growth import path_to_place
 from gradlife.hunting.growth.reachable_growth import Grown
 from gradlife.model.growth import Growth, GrowthKind
 
-#: A container is as good a holder as another one from this share of its members on.
+#: A container that holds at least this share of what the fullest one holds is as good a holder.
 ABOUT_ALL = 0.9
 
-#: Members searched between a container's item and the shown member.
+#: Most members to search between a container's item and the shown member.
 MOST_BETWEEN = 4096
 
-#: Other holders that are named at most.
+#: Most other holders to name.
 MOST_OTHERS = 3
 
 #: Types of keys and values that any container may have besides the kept objects.
@@ -41,7 +41,7 @@ PLAIN = frozenset({"str", "int", "float", "bool", "NoneType", "bytes", "tuple"})
 
 @dataclass(frozen=True)
 class HolderPath:
-    """The path by which a group is shown."""
+    """The path that a report shows for a group."""
 
     node: int  # the member that is shown
     nodes: tuple[int, ...]  # from a root to it; empty: the shortest path
@@ -139,7 +139,7 @@ def is_other(graph: _heap.Graph, node: int, names: set[tuple[str, str]]) -> bool
 
 
 def is_of_library(graph: _heap.Graph, container: int) -> bool:
-    """Whether the path to it begins in a module of the standard library or of torch."""
+    """Whether the path to a container begins in a module of the standard library or of torch."""
     first = next((step for step in graph.path_steps(container) if step.type == "module"), None)
     package = first.detail.partition(".")[0] if first is not None else ""
     return package in sys.stdlib_module_names or package == "torch"

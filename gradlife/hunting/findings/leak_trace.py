@@ -16,32 +16,32 @@ from gradlife.hunting.growth.islands import heart
 from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
 from gradlife.model.trace import Lifetime, Trace
 
-#: Members whose paths are compared.
+#: Most members whose paths are compared.
 MOST_COMPARED = 64
 
-#: Objects of one type, each held by the one before, that are a chain.
+#: Least objects of one type, each holding the next, that make a chain.
 LINKS = 3
 
-#: Types of which several stand above one another in any object that is made of others.
+#: Types that are nested in most objects; several in a row are not a chain.
 CONTAINERS = frozenset({"dict", "list", "tuple", "set", "frozenset", "cell", "collections.OrderedDict"})
 
-#: The type of tensors that are of no other.
+#: The type of a plain tensor, which is neither a Parameter nor of another subclass.
 PLAIN_TENSOR = "torch.Tensor"
 
-#: Bytes from which an object is named rather than what it is a part of.
+#: Least bytes for which an object is shown rather than the object that contains it.
 LARGE = 4096
 
-#: Kinds of the objects inside a tensor.
+#: Kinds of the C++ objects inside a tensor.
 INSIDE_TENSORS = frozenset({"tensor", "storage", "grad_node"})
 
-#: References that say less than any other way to the same object.
+#: References that explain less than any other path to the same object.
 WEAK_RELATIONS = {"dict_key", "unknown", "member"}
 
-#: Tuples whose first item a runner of tests keeps for them, by their addresses: the name of the value, and its scope. There
-#: a trace begins, for a reader.
+#: Tuples in which a test runner keeps a fixture's value as the first item, by address: the fixture's name and scope.
+#: A trace through such a tuple begins there.
 BEGINNINGS: ContextVar[Mapping[int, tuple[str, str]]] = ContextVar("BEGINNINGS", default=MappingProxyType({}))
 
-#: The object that such a trace begins with.
+#: The name of the object that such a trace begins with.
 FIXTURE = "fixture"
 
 
@@ -55,7 +55,7 @@ def held_trace(graph: _heap.Graph, node: int, path: Sequence[int] = (), by: Refe
 
 
 def own_cycle_trace(graph: _heap.Graph, node: int, by: Reference) -> Trace:
-    """The cycle that will keep a node when no root reaches it any more: the last in it is below the node, and refers to it."""
+    """Return the cycle that will keep a node once no root reaches it; ``by`` is the reference that closes it."""
     found = story(graph, node)
     path = path_by(graph, node, by)[:-1]
     start = next(at for at, row in enumerate(path) if row.node == node)
@@ -64,7 +64,7 @@ def own_cycle_trace(graph: _heap.Graph, node: int, by: Reference) -> Trace:
 
 
 def path_by(graph: _heap.Graph, node: int, by: Reference) -> list[Reference]:
-    """Return the path to a node through this reference of one of its referrers."""
+    """Return the path to a node through ``by``, a reference of one of its referrers."""
     return [*graph.path_steps(by.node)[:-1], by, *graph.path_steps(node)[-1:]]
 
 
@@ -79,7 +79,7 @@ def most_informative_path(graph: _heap.Graph, node: int) -> list[Reference]:
 
 
 def begun_late(steps: list[Reference]) -> list[Reference]:
-    """The path from the last beginning on that a runner has declared."""
+    """Cut the path so that it begins at the last fixture that a test runner declared."""
     known = BEGINNINGS.get()
     for at in range(len(steps) - 1, -1, -1):
         found = steps[at]
@@ -89,7 +89,7 @@ def begun_late(steps: list[Reference]) -> list[Reference]:
 
 
 def fixture(found: Reference, name: str, scope: str) -> Reference:
-    """The tuple in which a runner keeps a fixture's value, as a root: what a user knows is the fixture's name."""
+    """Return the tuple with a fixture's value as a root with the fixture's name, which the user knows."""
     return Reference((found.node, "root", FIXTURE, found.address, f"{name} ({scope})", "local", name, -1, "", ""))
 
 
@@ -99,7 +99,7 @@ def lost_trace(graph: _heap.Graph, node: int, lifetime: Lifetime) -> Trace:
 
 
 def story(graph: _heap.Graph, node: int) -> Story:
-    """Explain why a node is alive with everything the graph records."""
+    """Return everything that the graph records about why a node is alive."""
     return graph.story(node)
 
 
@@ -136,10 +136,10 @@ def representative(graph: _heap.Graph, group: Group) -> int:
 
 
 def tensor_around(graph: _heap.Graph, node: int) -> int:
-    """The Python tensor that alone holds a C++ object or a grad node, if one does; else the node itself.
+    """Return the Python tensor that alone holds a C++ object or a grad node; the node itself if there is none.
 
-    A tensor that each step replaces often stands where another one stood: then what is in it is new, and it passes for old.
-    A tensor that another one holds is not in that: a gradient, a base.
+    A tensor that each step replaces often gets the address of the freed one: it counts as old although its contents are
+    new. A gradient or a base is not part of the tensor that holds it.
     """
     at: int | None = node
     names = tensor_type_names()
@@ -171,7 +171,7 @@ def chain_link(graph: _heap.Graph, group: Group) -> int | None:
 
 
 def first_link(graph: _heap.Graph, group: Group, nodes: Iterable[int]) -> int | None:
-    """Return the first of these with enough of its own type above it in the group."""
+    """Return the first of these nodes with enough group members of its own type above it."""
     for node in sorted(nodes, key=graph.retained, reverse=True)[:MOST_COMPARED]:
         kind = graph.kind_and_type(node)
         if sum(graph.kind_and_type(one) == kind for one in graph.path(node) if one in group.members) >= LINKS:
@@ -180,9 +180,9 @@ def first_link(graph: _heap.Graph, group: Group, nodes: Iterable[int]) -> int | 
 
 
 def best_members(graph: _heap.Graph, group: Group, holder: int | None = None) -> list[int]:
-    """All members that say as much as the one that is shown, or a sample of them: on short paths through what holds them.
+    """Return the members with the most memory and the shortest path through the holder, or a sample of them.
 
-    The latest of a list's items is often held by a variable, too, which is not where the others are.
+    A variable often holds the newest item of a list, too; the path through it does not lead to the other items.
     """
     result = shown_members(graph, group)
     nodes = heaviest(graph, result) or largest(graph, result) or group.tops or list(group.members)
@@ -205,20 +205,20 @@ def shown_members(graph: _heap.Graph, group: Group) -> list[int]:
 
 
 def heaviest(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
-    """Tensors, as Python objects where there are such, that hold the largest storages of the group."""
+    """Return the tensors with the largest storages, as Python objects if there are any."""
     held = held_bytes(graph, members)
     most = max(held.values(), default=0)
     return sorted(node for node, nbytes in held.items() if nbytes == most)
 
 
 def by_storage(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
-    """All tensors, as Python objects where there are such, those with the largest storages first."""
+    """Sort all tensors by the size of their storages, largest first; as Python objects if there are any."""
     held = held_bytes(graph, members)
     return sorted(held, key=lambda node: (-held[node], node))
 
 
 def held_bytes(graph: _heap.Graph, members: Iterable[int]) -> dict[int, int]:
-    """Bytes of the storage of each tensor, as a Python object where there are such."""
+    """Return the bytes of each tensor's storage; the tensors as Python objects if there are any."""
     names = tensor_type_names()
     inside = set(members)
     tensors = [node for node in inside if graph.type(node) in names]
@@ -227,7 +227,7 @@ def held_bytes(graph: _heap.Graph, members: Iterable[int]) -> dict[int, int]:
 
 
 def storage_bytes(graph: _heap.Graph, node: int, inside: set[int]) -> int:
-    """Return the bytes of the storage that a tensor uses, if the storage is one of these."""
+    """Return the bytes of the storage that a tensor uses; 0 if the storage is not in ``inside``."""
     for target in graph.referents(node):
         found = graph.describe(target)
         if found.kind == "storage" and target in inside:

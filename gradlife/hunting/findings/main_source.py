@@ -10,14 +10,14 @@ from types import CodeType
 from gradlife.hunting.findings.short_runs import Function, called_in_loops
 from gradlife.hunting.steps.sampling import Program
 
-#: Words of programs that make steps of their own.
+#: Words in the source of a program that trains a model itself.
 TRAINS = re.compile(rb"optim|backward|DataLoader|Trainer|\.fit\(")
 
 
 #: Decorators by which web frameworks register the handler of a request: ``@app.get("/")``.
 REGISTERS = frozenset({"route", "get", "post", "put", "patch", "delete", "websocket", "api_route"})
 
-#: Ends of the names of classes whose methods answer requests, and those methods.
+#: Suffixes of classes whose methods answer requests, and the names of those methods.
 HANDLER = ("Handler", "HTTPEndpoint")
 ANSWERS = frozenset({"handle", "get", "post", "put", "do_GET", "do_POST", "do_PUT"})
 
@@ -37,14 +37,14 @@ def program_of(code: CodeType, path: str) -> Program:
 
 
 def decorated_functions(tree: ast.Module) -> Iterator[str]:
-    """Functions that something else may replace, as a compiler does."""
+    """Yield functions that a decorator, such as a compiler, may replace."""
     for node in ast.walk(tree):
         if isinstance(node, Function) and node.decorator_list:
             yield node.name
 
 
 def request_handlers(tree: ast.Module) -> Iterator[str]:
-    """Functions and methods that a web framework calls for each request, as `--step-on` names them."""
+    """Yield functions and methods that a web framework calls for each request, as `--step-on` names them."""
     for node in tree.body:
         if isinstance(node, Function) and any(map(registers, node.decorator_list)):
             yield node.name

@@ -17,7 +17,7 @@ from gradlife.hunting.growth.reachable_growth import Evidence, Grown, grown, is_
 from gradlife.hunting.snapshots.node_weights import FIELDS, LARGE_BYTES, NATIVE
 from gradlife.model.hunt import PerStep
 
-#: Types whose objects have nothing inside, or nothing but what is seen.
+#: Types whose objects hold nothing, or only what their references show.
 PLAIN = frozenset(
     {"str", "int", "float", "complex", "bool", "bytes", "bytearray", "NoneType", "range", "ellipsis", "object", "code"}
     | {"list", "tuple", "dict", "set", "frozenset", "type", "collections.OrderedDict", "weakref.ReferenceType"}
@@ -59,7 +59,7 @@ def joined(evidence: Evidence, held: list[Grown], lost: Sequence[Grown]) -> list
 
 
 def unlike(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
-    """Find growing groups of opaque objects. By themselves they are no leak."""
+    """Find growing groups of opaque objects. Such growth alone is not a leak."""
     seen = {one.group.anchor for one in known}
     rows = []
     for group in held_groups(evidence.graph, evidence.born):
@@ -71,7 +71,7 @@ def unlike(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
 
 
 def may_own(evidence: Evidence, node: int) -> bool:
-    """Whether it is a new object that may hold objects invisibly."""
+    """Whether the node is a new object that may hold others invisibly."""
     return node in evidence.born and is_opaque(evidence.graph, node)
 
 
@@ -81,7 +81,7 @@ def has_cycle(graph: _heap.Graph, one: Grown) -> bool:
 
 
 def united(holder: Grown, part: Grown) -> Grown:
-    """Merge two groups."""
+    """Merge a group into its holder's group, and add up their rates."""
     holder.group.absorb(part.group)
     rates = (getattr(holder.per_step, name) + getattr(part.per_step, name) for name in FIELDS)
     return replace(holder, per_step=PerStep(*rates))
@@ -132,7 +132,7 @@ def rates_of(evidence: Evidence, nodes: Iterable[int]) -> list[float]:
 
 
 def is_opaque(graph: _heap.Graph, node: int) -> bool:
-    """Whether the object may hold objects invisibly."""
+    """Whether the object may hold others that its references do not show."""
     kind, name = graph.kind_and_type(node)
     if kind != "python" or name in PLAIN:
         return False

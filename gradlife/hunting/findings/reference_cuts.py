@@ -15,7 +15,7 @@ from gradlife.patterns.wording import expression, step_family
 #: The kinds of cuts.
 ITEMS, DETACH, CLEAR, HOOKS = "items", "detach", "clear", "hooks"
 
-#: Chains of a graph: it is cut behind the tensor that is carried on.
+#: Codes of graphs that grow as a chain: the cut detaches the tensor that is carried to the next step.
 CHAINS = frozenset({"GL403", "GL404", "GL408"})
 
 #: References from a Python object to a table of its hooks.
@@ -27,8 +27,8 @@ class Cut:
     """A reference that the proving run cuts after each step."""
 
     how: str
-    root: str  # "module train", "frame loop", or of a ring "each torch.Tensor": all that are new of this type
-    hops: tuple[tuple[str, str, int], ...]  # relation, label and index of each reference from there on
+    root: str  # "module train", "frame loop"; for a cycle "each torch.Tensor": every new object of the type
+    hops: tuple[tuple[str, str, int], ...]  # relation, label and index of each reference from the root on
     text: str  # "items of state.history dropped after each step"
 
     def dump(self) -> str:
@@ -103,18 +103,18 @@ def root_of(step: Step) -> str:
 
 
 def hops_before(steps: tuple[Step, ...], step: int, more: int) -> tuple[tuple[str, str, int], ...]:
-    """All references up to a step, and so many of its own."""
+    """Return all references before a step, and the first ``more`` of its own."""
     hops: list[Hop] = [hop for one in steps[:step] for hop in one.hops]
     return tuple((hop.relation, hop.label, hop.index) for hop in [*hops, *steps[step].hops[:more]])
 
 
 def container_hop(step: Step) -> int:
-    """Count the references of a step that lead to its inner container: of a module's hooks, those to their dict."""
+    """Count the references of a step that lead to its inner container, such as a module's dict of hooks."""
     return max(0, len(step.hops) - 1)
 
 
 def last_attribute(steps: tuple[Step, ...], head: int) -> int | None:
-    """The step that the last attribute or variable of the program in front of the object leads to."""
+    """Return the step that the program's last attribute or variable before ``head`` leads to."""
     found = (
         number + 1
         for number in range(head - 1, -1, -1)

@@ -1,4 +1,6 @@
-"""A finding as a small scenario file, for a bug report: the program's holders in miniature, with a result that they keep."""
+"""A finding as a small scenario file for a bug report: the program's holders in miniature, and a result that they
+keep.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,7 @@ class Link:
     """One reference of the path, in the program's terms."""
 
     family: str  # object, list, tuple, deque, set, dict
-    name: str = ""  # of an attribute, or a key as text
+    name: str = ""  # the attribute's name, or the key as text
 
     def around(self, value: str) -> str:
         """Wrap the expression of a value in this holder."""
@@ -137,7 +139,7 @@ def exported(finding: Finding) -> str:
 
 
 def links_of(steps: Sequence[Step], site: int | None) -> tuple[list[Link], int | None]:
-    """The references below the variable that the path begins at, and which of them is the container that grows."""
+    """Return the references below the path's first variable, and the index of the container that grows."""
     links: list[Link] = []
     grown = None
     for number, step in enumerate(steps):
@@ -152,7 +154,7 @@ def links_of(steps: Sequence[Step], site: int | None) -> tuple[list[Link], int |
 
 
 def link_of(step: Step) -> Link:
-    """Return a reference that any program can make."""
+    """Convert a step into a reference that a scenario can make. Raises NoScenario if only the program can make it."""
     family = step_family(step)
     name = step.via.removeprefix(".")
     if step.via.startswith(".") and name.isidentifier() and not keyword.iskeyword(name):
@@ -197,7 +199,9 @@ def nested(links: Sequence[Link], value: str) -> str:
 
 
 def export_first(findings: Sequence[Finding]) -> str:
-    """The worst finding that can be written; NoScenario with the reason of the worst one where none can."""
+    """Return the scenario of the worst finding that has one. Raises NoScenario if none has, with the worst one's
+    reason.
+    """
     reasons = []
     for finding in findings:
         if finding.kind is FindingKind.NEEDS_GC:

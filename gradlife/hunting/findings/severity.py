@@ -18,7 +18,7 @@ LEAST_PLAIN_BYTES = 4096
 #: Retained memory that does not grow is a note below this share of the peak.
 LEAST_SHARE = 0.05
 
-#: Types with a limit of some thousand per process, whatever their size.
+#: Types limited to a few thousand objects per process, whatever their size.
 HANDLES = frozenset(
     {
         "_io.BufferedReader",
@@ -40,14 +40,14 @@ RUNNING_THREADS = "_active"
 
 @dataclass(frozen=True)
 class Room:
-    """The memory around a program."""
+    """The memory that a program may still use, and its peak."""
 
     free: int  # bytes until the limit
-    peak: float  # bytes of storages at most at any snapshot
+    peak: float  # most bytes of storages at any snapshot
 
 
 def room_now(peak: float, limit: int | None = None) -> Room:
-    """Measure the memory around this process."""
+    """Measure the memory that this process may still use."""
     resident, _ = usage(os.getpid())
     return Room(max(0, (limit or system_limit()) - resident), peak)
 
@@ -83,7 +83,7 @@ def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
 
 
 def is_small(one: Finding) -> bool:
-    """Whether the finding is little plain Python data, or tensors that share the storages of others."""
+    """Whether only a little plain Python data grows, or tensors that share the storages of others."""
     rate = one.per_step
     if one.kind is not FindingKind.GROWTH or one.code in RUN_EACH_STEP or rate.storages or rate.graph_nodes:
         return False

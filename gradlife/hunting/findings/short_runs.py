@@ -11,15 +11,15 @@ from gradlife.hunting.steps.targets import ScriptTarget, parse
 Loop = (ast.For, ast.AsyncFor, ast.While)
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
-#: Functions named at most.
+#: Most functions to name.
 MOST_NAMED = 3
 
-#: Steps with which the rounds of a script come to a verdict.
+#: Steps after which the rounds of a script give a verdict.
 WANTED_STEPS = 80
 
 
 def advice(target: str, steps: int, stepped_by: str) -> str:
-    """A line for the report of a script: what lets the next hunt tell more."""
+    """Return a line for the report of a script: how the next hunt finds out more."""
     if stepped_by:
         what = f"what grows: {stepped_by} was seen {steps} times, and {WANTED_STEPS} times tell"
     else:
@@ -34,7 +34,7 @@ def advice(target: str, steps: int, stepped_by: str) -> str:
 
 
 def step_functions(target: str) -> Iterator[str]:
-    """Functions of a script that its own loops call, the outermost loop's first; none where it cannot be read."""
+    """Yield functions of a script that its own loops call, outermost loop first; none if the script cannot be read."""
     try:
         found = parse(target)
         if not isinstance(found, ScriptTarget) or found.is_command:
@@ -47,14 +47,14 @@ def step_functions(target: str) -> Iterator[str]:
 
 
 def called_in_loops(tree: ast.Module) -> Iterator[str]:
-    """Functions and methods that loops of the same source call, as `--step-on` names them."""
+    """Yield functions and methods that loops of the same source call, as `--step-on` names them."""
     defined = dict(functions_of(tree))
     called = (name for loop in ast.walk(tree) if isinstance(loop, Loop) for name in names_called(loop))
     yield from dict.fromkeys(defined[name] for name in called if name in defined)
 
 
 def functions_of(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Functions and methods by the name by which they are called, and as `--step-on` wants them."""
+    """Yield each function or method as calls name it and as `--step-on` names it."""
     for node in tree.body:
         if isinstance(node, Function):
             yield node.name, node.name
@@ -63,7 +63,7 @@ def functions_of(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def names_called(loop: ast.AST) -> Iterator[str]:
-    """Names of functions and methods that are called in a loop."""
+    """Yield the names of functions and methods that a loop calls."""
     for node in ast.walk(loop):
         if isinstance(node, ast.Call):
             match node.func:

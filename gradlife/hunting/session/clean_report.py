@@ -1,4 +1,4 @@
-"""The report of a hunt whose snapshots show no leak, and what every report says of its target."""
+"""The report of a hunt that found no leak, and the facts that every report states about its target."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class About:
     script_status: int | None = None
     trouble: str = ""
     is_script: bool = False
-    has_failed: bool = False  # what the failed step holds is reported by itself
-    is_test: bool = False  # what was there before its first step belongs to fixtures
-    memory_limit: int | None = None  # bytes; None: the system's
-    rounds: int = 0  # in all of which there must be growth; 0: as many as usual
+    has_failed: bool = False  # objects of the failed step are reported separately
+    is_test: bool = False  # objects from before the first step belong to fixtures
+    memory_limit: int | None = None  # bytes; None: the system's limit
+    rounds: int = 0  # rounds that must all show growth; 0: the usual number
 
 
 def cleared(hunt: Hunt, clear: Clear, about: About) -> HuntReport:

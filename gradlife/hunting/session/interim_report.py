@@ -1,5 +1,5 @@
 """Interim reports, made when the watching process asks or a signal is about to end the program: at the next step, or
-during a step that takes long.
+in the middle of a long one.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from gradlife import _heap
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.session.step_counter import Counter
 
-#: Seconds that a step may take before a report is made during it.
+#: Seconds to wait for the next step before a report is made in the middle of one.
 PATIENCE = 2.0
 
-#: Seconds that a report begun by a step may take.
+#: Most seconds to wait for a report that a step has begun.
 LONGEST = 120.0
 
 #: Seconds between two checks of this process's memory, if no other process watches it.
 INTERVAL = 0.25
 
-#: Signals that end a program which does not handle them, and that give it time before they become SIGKILL.
+#: Signals that end a program unless it handles them, some time before SIGKILL follows.
 ENDING = [signal.SIGTERM, signal.SIGHUP]
 
 
@@ -41,7 +41,7 @@ class Taker(Protocol):
 
 
 class InterimReport(threading.Thread):
-    """Waits for requests; where nobody watches this process, ``memory`` is asked for the moment of one."""
+    """Waits for requests. If no other process watches this one, ``memory`` tells when a report is due."""
 
     def __init__(self, taker: Taker, requests: int, memory: Memory | None = None) -> None:
         super().__init__(name="gradlife", daemon=True)

@@ -1,6 +1,4 @@
-"""The judgement of all snapshots: findings, controls, rounds and limits. It is loaded only in the fork that reads
-graphs.
-"""
+"""The judgement of all snapshots: findings, controls, rounds and limits. Only the fork that reads graphs loads it."""
 
 from __future__ import annotations
 
@@ -100,7 +98,9 @@ def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntR
 
 
 def without_strays(findings: Sequence[Finding], rounds: Sequence[Round]) -> list[Finding]:
-    """Leave out unreachable plain Python objects if there are only two rounds: a few are at reused addresses by chance."""
+    """Leave out unreachable plain Python objects if there are only two rounds: a few are at reused addresses by
+    chance.
+    """
     if len(rounds) >= LEAST_ROUNDS:
         return list(findings)
     return [one for one in findings if one.kind is not FindingKind.NATIVE or has_native_parts(one)]
@@ -119,7 +119,7 @@ def peak_of(snapshots: Sequence[StepSnapshot]) -> float:
 def late_growth(
     hunt: Hunt, snapshots: Sequence[StepSnapshot], report: HuntReport, memory_limit: int | None
 ) -> HuntReport:
-    """The report of a hunt that had found nothing by then, with what the snapshots since then show."""
+    """Add the growth that later snapshots show to the report of a hunt that had found nothing before them."""
     whole = evidence_of(snapshots)
     planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_planted(whole, planted)
@@ -141,7 +141,7 @@ def late_growth(
 
 
 def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[list[Finding], list[Finding]]:
-    """Split growth into leaks, one for each cause, and growth that is meant."""
+    """Split growth into leaks, one per cause, and intended growth."""
     leaks: list[GrowingGroup] = []
     meant: list[Finding] = []
     for one in groups:
@@ -187,5 +187,5 @@ def limits_of_lines(hunt: Hunt, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def slowing(evidence: Evidence, groups: Sequence[Group]) -> list[Grown]:
-    """Keep the groups that grow less in every round, of those that grow only in some rounds."""
+    """Return the groups that grow less in every round."""
     return [grown(one, evidence) for one in groups if is_slowing(one, evidence) and not is_own(evidence.graph, one)]

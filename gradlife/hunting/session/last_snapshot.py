@@ -1,7 +1,7 @@
 """The last snapshot of a short script, taken before its training function returns and its variables are freed.
 
-Python calls a profile function at each return, which costs a step some per cent. So it is used only until the hunt's
-own snapshots have names.
+Python calls a profile function at each return, which slows a step by a few percent. It is used only until one of the
+hunt's own snapshots has labels.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gradlife.hunting.session.report import labelled, snapshots_at_return
 #: A function in which this many steps run has the training loop.
 LEAST_STEPS = 2
 
-#: Snapshots of this kind at most: each epoch may be a function of its own.
+#: Most snapshots of this kind: each epoch may be a function of its own.
 MOST_SNAPSHOTS = 4
 
 #: Flags of functions that continue after they yield a value.
@@ -27,12 +27,12 @@ PAUSING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERAT
 
 
 class Returns:
-    """Watches the thread that runs the steps."""
+    """Watches the thread that runs the steps for the return of its training function."""
 
     def __init__(self, hunt: Hunt, lock: AbstractContextManager[object]) -> None:
         self._hunt = hunt
         self._lock = lock
-        self._steps: Counter[int] = Counter()  # by the address of the frame in which they were taken
+        self._steps: Counter[int] = Counter()  # by the address of the frame that ran them
         self._snapshots = 0
         self._is_over = False
 
@@ -66,10 +66,10 @@ class Returns:
             with self._lock, self._hunt.clock.paused():
                 if (len(self._hunt.snapshots) > 1 or self._hunt.spare is not None) and not snapshots_at_return(
                     self._hunt
-                ):  # its caller has taken no step since
+                ):  # no step ran since the last one
                     self._hunt.at_return = (self._hunt.steps_now, labelled(self._hunt))
                     self._snapshots += 1
-        except Exception:  # the program goes on, and has its report at its end
+        except Exception:  # the program goes on; its report is made at its end
             self._snapshots = MOST_SNAPSHOTS
         if self._snapshots == MOST_SNAPSHOTS:
             self.stop()

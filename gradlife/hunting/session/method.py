@@ -30,11 +30,11 @@ from gradlife.hunting.stores.executed_lines import LineWatch
 
 T = TypeVar("T")
 
-#: Steps of a late round: this many, and this share of all steps so far.
+#: Steps of a late round: at least this many, else this share of all steps so far.
 LATE_LEAST = 31
 LATE_SHARE = 0.3
 
-#: Late snapshots that are kept: where there would be more, every other one is given up.
+#: Most late snapshots to keep; when there are more, every other one is dropped.
 MOST_LATE_SNAPSHOTS = 16
 
 
@@ -50,7 +50,7 @@ class Hunt:
     schedule: Schedule
     warmup_steps: int = 0
     snapshots: list[StepSnapshot] = field(default_factory=list)
-    spare: StepSnapshot | None = None  # of the warm-up, until there are rounds enough without it
+    spare: StepSnapshot | None = None  # taken in the warm-up; kept until there are enough rounds without it
     waiting: Waiting | None = None
     natives: list[Unreached] = field(default_factory=list)
     left_behind: LeftBehind | None = None
@@ -59,37 +59,37 @@ class Hunt:
     malloc: Malloc = field(default_factory=Malloc)
     recording: Recording = field(default_factory=Recording)
     noted: Noted = field(default_factory=Noted)
-    has_lines: bool = False  # from the first counted step on it is recorded where objects are created
-    has_natives: bool = True  # where malloc has given out more, C++ objects are counted
-    suspects: Suspects | None = None  # the last time that they were asked for
+    has_lines: bool = False  # record creation sites from the first counted step on
+    has_natives: bool = True  # count C++ objects when malloc memory has increased
+    suspects: Suspects | None = None  # as of the last time they were determined
     steps: int = 0
-    left: Callable[[], int] = lambda: 0  # of the round under way
-    passed: Callable[[], int] = lambda: (
-        0
-    )  # steps of other threads since it was called last, while the plan is under way
-    #: The steps by the return of the function that takes them, and the snapshots of that moment.
+    left: Callable[[], int] = lambda: 0  # steps left in the current round
+    passed: Callable[[], int] = lambda: 0  # steps of other threads since the last call, while the plan is under way
+    #: The number of steps when the training function returned, and the snapshots of that moment.
     at_return: tuple[int, Sequence[StepSnapshot]] | None = None
-    afterwards: Callable[[Hunt], Iterator[int]] | None = None  # what may want more steps when enough is known
+    afterwards: Callable[[Hunt], Iterator[int]] | None = None  # may ask for more steps when enough is known
     replaced: frozenset[Place] = (
         frozenset()
-    )  # where each step puts something larger, made without what was there before
+    )  # places where each step stores a larger tensor made without reading the old one
     _grown_in_place: tuple[Place, ...] = ()
-    shortage: str = ""  # why it ended before it knew enough
+    shortage: str = ""  # why the hunt ended before it knew enough
     _asked_for: int = 0
     _has_set_aside: bool = False
-    has_rested: bool = False  # the collector, in a round of its own
-    on_known: Callable[[], None] = lambda: None  # called when enough is known of what grows with the steps
-    goes_on: bool = False  # after that, for what grows on a slower clock: the program may run for long
-    early_snapshots: int = 0  # of those by then; 0: it is not known yet
-    late_length: Callable[[int], int] = late_length  # of a round after that, by the steps so far
-    on_snapshot: Callable[[int, float, float], None] = lambda steps, began, ended: None  # by a clock that ranks share
-    on_long_rounds: Callable[[], None] = lambda: None  # called before the rounds that a rank may not live to see
+    has_rested: bool = False  # whether the round without the collector has run
+    on_known: Callable[[], None] = lambda: None  # called when enough is known about growth per step
+    goes_on: bool = False  # whether late rounds follow, for growth on a slower clock
+    early_snapshots: int = 0  # snapshots before the late rounds; 0: not known yet
+    late_length: Callable[[int], int] = late_length  # steps of a late round, given the steps so far
+    on_snapshot: Callable[[int, float, float], None] = lambda steps, began, ended: (
+        None
+    )  # times of the ranks' shared clock
+    on_long_rounds: Callable[[], None] = lambda: None  # called before rounds that a rank may not live to see
     lets_pass: bool = (
-        False  # the program takes steps while copies of it write snapshots and judge them: it answers requests
+        False  # whether steps go on while copies of the program write and judge snapshots: it answers requests
     )
 
     def plan(self) -> Generator[int, None, None]:
-        """Yields how many steps to take before it is resumed; ends when enough is known."""
+        """Yield the number of steps to take before it is resumed; end when enough is known."""
         self.clock.start()
         yield from self._warm_up()
         self.warmup_steps = self.steps
@@ -121,7 +121,7 @@ class Hunt:
             yield from self._late_round()
 
     def _special_rounds(self) -> Iterator[int]:
-        """The rounds that are taken for what the usual ones show. Of ranks, the longest come last."""
+        """Run the rounds that follow up what the usual ones show. With several ranks, the longest come last."""
         yield from self._alike(self._native_rounds(), self.schedule.rounds[0] * (LEAST_NATIVE_SNAPSHOTS - 1))
         if not self.schedule.is_known:
             yield from self._suspect()
@@ -135,14 +135,14 @@ class Hunt:
             yield from self._alike(self._extension(), sum(self.schedule.extension + self.schedule.confirmation))
 
     def _alike(self, rounds: Iterator[int], most: int) -> Iterator[int]:
-        """Rounds, filled up to the steps that they may take at most where other ranks may need them."""
+        """Run rounds. If ranks run in step, fill them up to ``most`` steps, because other ranks may need them."""
         end = self.steps + most
         yield from rounds
         if self.schedule.in_step:
             yield from self._steps(end - self.steps)
 
     def _warm_up(self) -> Iterator[int]:
-        """The first step by itself: what it runs to set things up is no part of the others, whose lines are watched."""
+        """Run the warm-up. The first step runs alone: the lines that set things up are not lines of a usual step."""
         yield from self._steps(min(1, self.schedule.warmup))
         if self.schedule.has_spare:
             self._take_spare()
@@ -155,7 +155,7 @@ class Hunt:
         self.noted.executed = watch.lines
 
     def _take_spare(self) -> None:
-        """A snapshot like the others, but for a collection of all: most programs take more steps and never need it."""
+        """Take a snapshot without a full collection: most programs take more steps and never need it."""
         self.clock.stop()
         Collect.YOUNG.run()
         self.controls.plant(self.steps, self.steps)
@@ -163,7 +163,9 @@ class Hunt:
         self.clock.start()
 
     def _late_round(self) -> Iterator[int]:
-        """Longer than any before, so that there are few of them however long the program runs. Nothing is planted in it."""
+        """Run a round longer than any before, so that there are few however long the program runs; plant no
+        controls.
+        """
         yield from self._steps(self.late_length(self.steps))
         self.clock.stop()
         if len(self.snapshots) - self.early_snapshots >= MOST_LATE_SNAPSHOTS:
@@ -179,9 +181,9 @@ class Hunt:
         self.controls.uproot()
 
     def _set_aside(self) -> None:
-        """Spare requests the collection of all that was there before: a second for each few million objects.
+        """Spare requests the collection of all older objects, which takes a second for each few million of them.
 
-        The collector leaves those objects alone until enough is known. A program that does this itself is left as it is.
+        The collector ignores those objects until enough is known. A program that freezes them itself is left as it is.
         """
         if self.lets_pass and not gc.get_freeze_count():
             gc.freeze()
@@ -193,7 +195,7 @@ class Hunt:
             gc.unfreeze()
 
     def settle(self) -> None:
-        """Wait for the snapshots that are still written; one that can't be had is left out."""
+        """Wait for the snapshots that are still being written; leave out one that cannot be written."""
         for one in [*self.snapshots]:
             try:
                 one.is_written(waits=True)
@@ -201,11 +203,11 @@ class Hunt:
                 self.snapshots.remove(one)
 
     def in_copy(self, work: Callable[[], T]) -> T:
-        """Wait for work in a copy of the process, which gives way to a program that takes steps meanwhile."""
+        """Return the result of work in a forked copy, with low priority if the program takes steps meanwhile."""
         return in_fork(work, NICENESS if self.lets_pass else 0)
 
     def _judged(self, work: Callable[[], T]) -> Generator[int, None, T]:
-        """Return the result of work in a copy of the process; steps may pass until it is ready."""
+        """Return the result of work in a forked copy; steps may pass until it is ready."""
         if not self.lets_pass or not CAN_FORK:
             return in_fork(work)
         answer = Answer(work)
@@ -216,7 +218,7 @@ class Hunt:
             answer.close()
 
     def _until(self, is_there: Callable[[], bool]) -> Iterator[int]:
-        """Let steps pass, one by one."""
+        """Let steps pass, one at a time, until something is there."""
         while not is_there():
             yield from self._steps(1)
 
@@ -235,7 +237,7 @@ class Hunt:
         return self.steps + max(0, self._asked_for - max(0, self.left()))
 
     def count_passed(self) -> None:
-        """Count what other threads did while the one that ended the round was kept: a service answers on."""
+        """Count steps of other threads while the thread that ended the round was stopped: a service answers on."""
         self.steps += self.passed()
 
     def _steps(self, count: int) -> Iterator[int]:
@@ -247,7 +249,7 @@ class Hunt:
         self.steps += count
 
     def _round(self, length: int) -> Iterator[int]:
-        """Run steps and take a snapshot after them."""
+        """Run the steps of a round. Malloc is measured from its second step on."""
         yield from self._steps(1)
         self.malloc.begin_round(self.steps)
         yield from self._steps(length - 1)
@@ -266,14 +268,14 @@ class Hunt:
         collect.run()
         self.malloc.end_round(self.steps)
         self.controls.plant(steps, self.steps)
-        with_labels |= self.schedule.may_end and len(self.snapshots) >= LEAST_ROUNDS  # it may be the last one
+        with_labels |= self.schedule.may_end and len(self.snapshots) >= LEAST_ROUNDS  # may be the last snapshot
         latest = take_snapshot(self.steps, with_labels=with_labels, collect=Collect.NOTHING, waits=not self.lets_pass)
         latest.malloc_per_step = self.malloc.per_step
         self.note(latest)
         yield from self._add(latest, began)
 
     def _add(self, latest: StepSnapshot, began: float) -> Iterator[int]:
-        """Add a snapshot that was taken just now; C++ objects are counted at the same moment."""
+        """Add a new snapshot; C++ objects are counted at the same moment."""
         self.snapshots.append(latest)
         if len(self.snapshots) > LEAST_ROUNDS:
             self.spare = None
@@ -284,7 +286,7 @@ class Hunt:
         yield from self._until(latest.is_written)
 
     def note(self, latest: StepSnapshot) -> None:
-        """Keeps what was recorded by the time of a snapshot that was taken just now."""
+        """Keep the creation sites recorded up to a new snapshot."""
         if latest.has_labels and self.recording.is_on:
             self.noted.add(latest, self.recording.notes())
 
@@ -313,9 +315,9 @@ class Hunt:
             yield from self._count_natives()
 
     def _extension(self) -> Iterator[int]:
-        """Longer rounds where something grows: a cache that fills slowly shows that it does.
+        """Run longer rounds if something grows, to tell growth from a cache that fills slowly.
 
-        Where nothing gets less from round to round they only make a rate more exact, and are left out if they take long.
+        If nothing slows down, they only make the rate more exact and are left out if they take long.
         """
         if self.suspects is None or not self.suspects.grow or not self.schedule.extension:
             return
@@ -334,7 +336,7 @@ class Hunt:
         return self.clock.seconds / max(1, self.steps) * sum(lengths) <= MOST_EXTENSION
 
     def _suspect(self) -> Iterator[int]:
-        """Whether anything not planted grows or seems to. Its types are recorded at creation from here on."""
+        """Find out what grows or seems to, apart from controls, and record where its types are created from here on."""
         self.clock.stop()
         self.suspects = yield from self._judged(lambda: suspects(self.snapshots, self.controls))
         self._grown_in_place = self.suspects.grown_in_place
@@ -344,7 +346,7 @@ class Hunt:
 
     @property
     def clear(self) -> Clear | None:
-        """The result if no snapshot shows a leak; None if one does, or if that was not judged yet."""
+        """The result if no snapshot shows a leak; None if one does or if not all are judged yet."""
         found = self.suspects.clear if self.suspects is not None else None
         is_whole = found is not None and LEAST_SNAPSHOTS <= found.snapshots == len(self.snapshots)
         return found if is_whole else None
@@ -369,7 +371,7 @@ class Hunt:
             yield from self._alike(self._collector_round(), most)
 
     def _collector_round(self) -> Iterator[int]:
-        """A few steps in which the collector rests, to see what waits for it; once more to see where that is created."""
+        """Run a few steps without the collector to see what waits for it, and again to see where that is created."""
         self.has_rested = True
         yield from self._rest_collector(self.snapshots[-1])
         first = self.waiting
@@ -400,15 +402,15 @@ class Hunt:
         return in_fork(lambda: is_waiting(start, now))
 
     def _around_collection(self, start: StepSnapshot) -> Waiting:
-        """Snapshots before a collection and after it."""
+        """Take a snapshot before a collection and one after it."""
         waits = not self.lets_pass
         before = take_snapshot(self.steps, with_labels=True, collect=Collect.NOTHING, waits=waits)
         self.note(before)
         return Waiting(start, before, take_snapshot(self.steps, waits=waits), max(1, self.steps - start.steps))
 
     def _watched_round(self) -> Iterator[int]:
-        """Watch whether a step reads what an earlier step left: tensors in attributes that a module never declared,
-        or a tensor that is replaced by ever larger ones.
+        """Watch whether a step reads tensors that an earlier step left in undeclared attributes of modules, or a
+        tensor that each step replaces by a larger one.
         """
         places = self._grown_in_place
         if not places and (self.suspects is None or not self.suspects.fresh_attributes):

@@ -13,7 +13,7 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapsho
 from gradlife.hunting.steps.schedule import LEAST_SNAPSHOTS
 from gradlife.model.hunt import MALLOC, HuntReport, HuntVerdict
 
-#: What is said of a program that grows by what nothing was found to hold.
+#: The text for a program whose growth has no known holder.
 CAUSE_NOT_FOUND = "the cause was not found"
 NAMES_OF_BYTES = {"bytes": "of storages", MALLOC: "from malloc"}
 
@@ -26,7 +26,7 @@ def report_of(hunt: Hunt, about: About) -> HuntReport:
 
 
 def judgement_of(hunt: Hunt, about: About) -> HuntReport:
-    """Judge as much as is not judged yet."""
+    """Judge what is not judged yet."""
     clear = None if about.has_failed or has_another_round(hunt) else hunt.clear
     if clear is None:
         return judged_aside(hunt, about)
@@ -36,9 +36,9 @@ def judgement_of(hunt: Hunt, about: About) -> HuntReport:
 
 
 def in_doubt(report: HuntReport, about: About) -> HuntReport:
-    """The report, with why it can't call a program clean that adds as much each step and shows nothing that grows.
+    """Say in the report that the cause was not found if memory or objects increase evenly but no finding grows.
 
-    Memory that nothing at all has is a leak of native code.
+    Memory that no object holds is a leak of native code.
     """
     if report.unheld_rate:
         return with_unheld_memory(report, about)
@@ -49,16 +49,14 @@ def in_doubt(report: HuntReport, about: About) -> HuntReport:
 
 
 def amount_text(name: str, amount: float) -> str:
-    """``2 tensors``, ``4.1 kB of storages``."""
+    """Format an amount: ``2 tensors``, ``4.1 kB of storages``."""
     if name in NAMES_OF_BYTES:
         return f"{amount / 1000:,.1f} kB {NAMES_OF_BYTES[name]}"
     return f"{amount:.3g} {name.replace('_', ' ')}"
 
 
 def with_unheld_memory(report: HuntReport, about: About) -> HuntReport:
-    """Return the report with the memory that native code keeps. The modules that name it are loaded in a copy of the
-    process.
-    """
+    """Return the report with the memory that native code keeps. A forked copy loads the modules that describe it."""
 
     def work() -> HuntReport:
         from gradlife.hunting.findings.builder import unheld_memory
@@ -94,9 +92,9 @@ def judged_later_aside(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
 
 
 def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -> HuntReport:
-    """The report with what grew on a slower clock, by the snapshots that were taken after it and one that is taken now.
+    """Add growth on a slower clock to the report, from the late snapshots and one that is taken now.
 
-    What the variables of a function held is gone at the program's end, and is in the snapshot before.
+    At the program's end a function's variables are gone; the snapshot before still has them.
     """
     if hunt.early_snapshots == 0 or hunt.steps_now == hunt.snapshots[hunt.early_snapshots - 1].steps:
         return report
@@ -121,7 +119,7 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
 def with_late_rounds(
     hunt: Hunt, snapshots: Sequence[StepSnapshot], report: HuntReport, memory_limit: int | None
 ) -> HuntReport:
-    """The report with what the rounds since then show, of a program that runs on. Judged in a forked copy."""
+    """Add what the late rounds show to the report of a program that still runs, judged in a forked copy."""
 
     def work() -> HuntReport:
         from gradlife.hunting.session.judgement import late_growth

@@ -10,10 +10,10 @@ from gradlife.hunting.session.method import Hunt
 
 
 class EnoughSteps(BaseException):
-    """Ends a program that was asked for a number of steps."""
+    """Ends a program after the requested number of steps."""
 
 
-#: Why a hunt ended before it knew enough.
+#: The reason why a hunt ended early.
 SHORTAGE = "there was not enough memory for one more snapshot: this is what was seen before"
 
 
@@ -26,10 +26,10 @@ class Counter:
         hunt.left = lambda: self.left + self._rest
         hunt.passed = self._take_passed
         self._lock = lock or threading.RLock()
-        self._gate = threading.RLock()  # threads may step at the same time; a look lets none pass
+        self._gate = threading.RLock()  # threads may step at the same time; a snapshot lets none pass
         self._errand: Callable[[], object] | None = None
-        self._rest = 0  # of a round that an errand interrupts
-        self._late = 0  # steps since the round was full, while another thread judges what there is
+        self._rest = 0  # steps left in a round that an errand interrupts
+        self._late = 0  # steps since the round was full, while another thread runs the plan
         self.is_done = False
         self.on_done: Callable[[], None] = lambda: None
         self.left = 0
@@ -71,7 +71,7 @@ class Counter:
             left = next(self._plan, -1)
             self._hunt.count_passed()
             self.left = left
-        except MemoryError:  # a snapshot's own: the program must not die of it
+        except MemoryError:  # a snapshot raised it; the program must not fail for that
             self._hunt.shortage = SHORTAGE
             self.left = -1
         except Exception as error:
@@ -79,7 +79,7 @@ class Counter:
             self.left = -1
 
     def _take_passed(self) -> int:
-        """Return the steps that nothing waited for. Those of other threads during the plan are below zero."""
+        """Return the steps since the round was full. Those of other threads during the plan make ``left`` negative."""
         passed = max(0, -self.left) + self._late
         self.left = self._late = 0
         return passed
@@ -95,7 +95,7 @@ class Counter:
     def abandon(self) -> None:
         """Stop counting in a copy of the process, where no other thread can release the lock."""
         self.left, self._rest, self.is_done = -1, 0, True
-        with suppress(ValueError):  # it was forked in the midst of the plan
+        with suppress(ValueError):  # the process was forked while the plan ran
             self._plan.close()
 
     # --- from another thread ---

@@ -1,7 +1,7 @@
 """The lines of the program that run in a step. A line that did not run stores nothing.
 
-It is watched for a few steps of the warm-up. No code of the program is changed; where another tool traces already, or a
-compiler takes the frames, nothing is watched and nothing is said to have run.
+Lines are recorded for a few steps of the warm-up. No code of the program is changed. If another tool traces already, or
+a compiler takes the frames, nothing is recorded and no line counts as run.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 from gradlife.heap.program_modules import is_program
 from gradlife.hunting.snapshots.creation_sites import short_path
 
-#: A compiler of frames, which a tracing function would stop.
+#: The module of a compiler of frames, which a trace function would stop.
 COMPILER = "torch._dynamo.convert_frame"
 
 
 class LineWatch:
-    """Watches the thread that takes the steps."""
+    """Records the lines that run in the thread that takes the steps."""
 
     def __init__(self) -> None:
         self._lines: set[tuple[str, int]] = set()
@@ -28,12 +28,12 @@ class LineWatch:
 
     @property
     def lines(self) -> frozenset[tuple[str, int]]:
-        """The files, as they are shown, and the lines."""
+        """The files, as reports show them, and the lines."""
         names = {file: short_path(file) for file, is_own in self._files.items() if is_own}
         return frozenset((names[file], line) for file, line in self._lines)
 
     def start(self) -> None:
-        """Watch from here on, the functions that are running among them."""
+        """Record from now on, in functions that are already running as well."""
         if sys.gettrace() is None and COMPILER not in sys.modules:
             for frame in frames_from(sys._getframe(1)):
                 if self._is_of_program(frame):
@@ -41,7 +41,7 @@ class LineWatch:
             sys.settrace(self._call)
 
     def stop(self) -> None:
-        """End it, unless another tool has taken the place; a thread that has taken steps before ends it at its next call."""
+        """Stop, unless another tool has set its own trace function. Other threads stop at their next call."""
         self._is_over = True
         if sys.gettrace() == self._call:
             sys.settrace(None)

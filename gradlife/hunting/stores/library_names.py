@@ -1,4 +1,4 @@
-"""Attributes that a library reads: such a reader does not show in the program's own files."""
+"""Attributes that a library reads. Such a read does not show in the program's own files."""
 
 from __future__ import annotations
 

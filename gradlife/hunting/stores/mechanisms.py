@@ -63,12 +63,12 @@ WAITING: dict[str, tuple[str, ...]] = {
     "unittest.mock._Call": (),
 }
 
-#: Frames that wait.
+#: Types of suspended frames.
 SUSPENDED = frozenset({"coroutine", "generator", "async_generator"})
 
 
 def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
-    """Find statements that make the reference from a step to the next, if that is no item of a container."""
+    """Find statements that make the reference from a step to the next, unless that is a container's item."""
     step = steps[number]
     labels = [hop.label.strip("'") for hop in step.hops]
     hooks = next((REGISTRATIONS[label] for label in labels if label in REGISTRATIONS), None)
@@ -101,7 +101,7 @@ def kept_by_library(steps: Sequence[Step]) -> Iterator[Fits]:
 
 
 def is_node_face(step: Step) -> bool:
-    """Whether it is the grad node of a custom Function, which is its ctx."""
+    """Whether the step is the grad node of a custom Function, which is its ctx."""
     return step.type.startswith("torch.autograd.function.") and step.type.endswith("Backward")
 
 
@@ -116,7 +116,7 @@ def sets_on_ctx(node: ast.stmt, scope: Scope, place: Place) -> bool:
 
 
 def callback_of(steps: Sequence[Step]) -> str:
-    """The name of the function that was registered, as the program writes it."""
+    """Return the name of the registered function, as the program writes it."""
     for step in steps[:2]:
         found = IN_FILE.match(step.detail) if step.type in {"function", "method"} else None
         if found is not None:
@@ -125,7 +125,7 @@ def callback_of(steps: Sequence[Step]) -> str:
 
 
 def is_call(node: ast.stmt, scope: Scope, names: Sequence[str], argument: str = "") -> bool:
-    """Whether it calls one of these methods or functions with an argument of that name."""
+    """Whether the statement calls one of these methods or functions with an argument of that name."""
     return any(called(call) in names and (not argument or has_argument(call, argument)) for call in calls(node))
 
 
@@ -139,12 +139,12 @@ def has_argument(call: ast.Call, name: str) -> bool:
 
 
 def is_logging(node: ast.stmt, scope: Scope) -> bool:
-    """Whether it calls a logger with an argument beside the text."""
+    """Whether the statement calls a logger with an argument besides the text."""
     return isinstance(node, ast.Expr) and any(called(call) in LOGGING and len(call.args) > 1 for call in calls(node))
 
 
 def cached_function(step: Step) -> Iterator[Fits]:
-    """The decorator that keeps what a function returns, or the call that wraps the function."""
+    """Find the decorator that caches what a function returns, or the call that wraps the function."""
     found = IN_FILE.match(step.detail)
     if found is not None:
         name = found["name"].rpartition(".")[2]
@@ -154,12 +154,12 @@ def cached_function(step: Step) -> Iterator[Fits]:
 
 
 def is_decorated(node: ast.stmt, scope: Scope, name: str) -> bool:
-    """Whether it defines a decorated function of that name."""
+    """Whether the statement defines a decorated function of that name."""
     return isinstance(node, Function) and node.name == name and bool(node.decorator_list)
 
 
 def suspended(step: Step) -> Iterator[Fits]:
-    """The statement at which a frame waits."""
+    """Find the statement at which a frame is suspended."""
     found = IN_FILE.match(step.detail)
     if found is not None:
         yield partial(stands_at, name=found["name"], line=int(found["line"]))
@@ -178,18 +178,18 @@ def is_compound(node: ast.stmt) -> bool:
 
 
 def makes_class(step: Step) -> Iterator[Fits]:
-    """The statement that makes a class again and again."""
+    """Find the statement that defines a class inside a function, once per call."""
     if (step.type == "type" or step.is_a("type")) and INSIDE in step.detail:
         yield partial(is_class, name=step.detail.rpartition(".")[2])
 
 
 def is_class(node: ast.stmt, scope: Scope, name: str) -> bool:
-    """Whether it is a class of that name inside a function."""
+    """Whether the statement defines a class of that name inside a function."""
     return isinstance(node, ast.ClassDef) and node.name == name and scope.function is not None
 
 
 def makes_function(step: Step) -> Iterator[Fits]:
-    """The statement that makes a function: its definition, or the statement that the lambda is in."""
+    """Find the statement that makes a function: its definition, or the statement that contains the lambda."""
     found = IN_FILE.match(step.detail) if step.type == "function" else None
     if found is None:
         return
@@ -202,16 +202,16 @@ def makes_function(step: Step) -> Iterator[Fits]:
 
 
 def is_function(node: ast.stmt, scope: Scope, name: str, line: int) -> bool:
-    """Whether it is the function of that name that begins at or below the line, decorators included."""
+    """Whether the statement defines a function of that name that begins, with its decorators, at the line."""
     return isinstance(node, Function) and node.name == name and line in range(node.lineno - 20, node.lineno + 1)
 
 
 def is_backward_with_graph(node: ast.stmt, scope: Scope) -> bool:
-    """Whether it calls backward so that gradients get a graph."""
+    """Whether the statement calls backward with ``create_graph``, so that gradients get a graph."""
     given = [one for call in calls(node) if called(call) == "backward" for one in call.keywords]
     return any(one.arg == "create_graph" and not is_off(one.value) for one in given)
 
 
 def is_off(node: ast.expr) -> bool:
-    """Whether it is the literal False."""
+    """Whether the expression is a literal False."""
     return isinstance(node, ast.Constant) and not node.value

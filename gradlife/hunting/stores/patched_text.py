@@ -11,25 +11,25 @@ NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 class NotApplicable(ValueError):
-    """The lines that a diff changes are not there."""
+    """The text does not have the lines that a diff changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines, with their ends, and those that take their place."""
+    """Lines, with their ends, and the lines that replace them."""
 
-    line: int  # of the first one, counted from 0
+    line: int  # the first line's number, counted from 0
     old: tuple[str, ...]
     new: tuple[str, ...]
 
 
 def file_of(diff: str) -> str:
-    """The file that a diff of one file changes, from the folder that it is to be applied in."""
+    """Return the file that a diff of one file changes, relative to the folder where the diff is applied."""
     return diff.partition("--- a/")[2].partition("\n")[0]
 
 
 def patched(text: str, diff: str) -> str:
-    """The changed text. Raises NotApplicable."""
+    """Return the changed text. Raises NotApplicable."""
     lines = text.split("\n")
     rows = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     shift = 0
@@ -41,7 +41,7 @@ def patched(text: str, diff: str) -> str:
 
 
 def place_of(old: Sequence[str], rows: Sequence[str], near: int) -> int:
-    """Where the lines stand, the nearest place to the expected one."""
+    """Return the index of the lines that is nearest to the expected one."""
     places = [at for at in range(len(rows) - len(old) + 1) if tuple(rows[at : at + len(old)]) == tuple(old)]
     if not places:
         raise NotApplicable(f"line {near + 1} and those around it have changed")
@@ -49,7 +49,7 @@ def place_of(old: Sequence[str], rows: Sequence[str], near: int) -> int:
 
 
 def hunks(diff: str) -> Iterator[Hunk]:
-    """The parts of a diff."""
+    """Yield the hunks of a diff."""
     rows = [f"{row}\n" for row in diff.replace(f"\n{NO_NEWLINE}", "\0\n").split("\n")[:-1]]
     starts = [number for number, row in enumerate(rows) if HEAD.match(row)]
     for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):

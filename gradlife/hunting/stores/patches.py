@@ -17,7 +17,7 @@ from gradlife.model.trace import Trace
 def patch_for(
     code: str, trace: Trace, stored: StoredAt | None, sources: Sequence[Source], growth: Growth = UNKNOWN_GROWTH
 ) -> Patch | None:
-    """The patch; None where no safe one is known."""
+    """Return the patch; None if no safe one is known."""
     if stored is None or stored.confidence is not Confidence.SURE:
         return None
     source = next((one for one in sources if short_path(one.file) == stored.file), None)
@@ -35,7 +35,7 @@ def lies_below(file: str) -> bool:
 
 
 def patch_of(file: str, before: str, after: str) -> Patch:
-    """The change from one text to the other."""
+    """Return the change from one text to the other."""
     name = file.replace(os.sep, "/")
     rows = list(difflib.unified_diff(lines_of(before), lines_of(after), f"a/{name}", f"b/{name}"))
     ended = (row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n" for row in rows)
@@ -43,10 +43,10 @@ def patch_of(file: str, before: str, after: str) -> Patch:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines with their ends, as git counts them."""
+    """Split a text into lines with their ends, as git counts them."""
     return [f"{line}\n" for line in text.split("\n")[:-1]] + ([text.rpartition("\n")[2]] if text[-1:] != "\n" else [])
 
 
 def changed_lines(rows: Iterable[str], sign: str) -> tuple[str, ...]:
-    """The lines of a diff with that sign, without it and their indentation."""
+    """Return the lines of a diff with that sign, without the sign and their indentation."""
     return tuple(row[1:].strip() for row in list(rows)[2:] if row.startswith(sign))

@@ -9,23 +9,23 @@ from enum import StrEnum
 
 from gradlife.model.trace import Hop, Step
 
-#: References from a container to what it holds.
+#: Relations from a container to its contents.
 HOLDS = ("item", "dict_value", "dict_key", "member")
 
-#: Types whose items are stored by statements about the name of the container. Others store in a way of their own.
+#: Types whose items are stored by statements that name the container. Other types have statements of their own.
 CONTAINERS = frozenset(
     {"list", "dict", "set", "collections.deque", "collections.OrderedDict", "collections.defaultdict"}
 )
-#: Containers that are written out with what they hold, and those above.
+#: The same types, and containers that are written out with their items.
 DISPLAYS = CONTAINERS | {"tuple", "frozenset"}
 
-#: Tables of a module that its attributes show.
+#: Dicts of a module whose entries can be read as attributes.
 MEMBERS = frozenset({"_modules", "_parameters", "_buffers"})
 
 #: ``handle (train.py:12)``, as a frame or a function is described.
 IN_FILE = re.compile(r"(?P<name>.+) \((?P<file>[^()]+):(?P<line>[0-9]+)\)")
 
-#: The part that the qualified name of an inner function contains.
+#: The part of a qualified name that marks an inner function.
 INSIDE = "<locals>"
 
 
@@ -44,7 +44,7 @@ class Place:
 
     name: str
     kind: PlaceKind
-    owners: tuple[str, ...] = ()  # of an attribute: the class of the object that has it and its bases, in full
+    owners: tuple[str, ...] = ()  # of an attribute: the full names of its object's class and bases
     module: str = ""  # of a global
     function: str = ""  # of a local variable: the function's qualified name
 
@@ -72,12 +72,12 @@ def place_at(step: Step) -> Place | None:
 
 
 def is_text(hop: Hop) -> bool:
-    """Is the key a text that a program may have written out?"""
+    """Whether the key is a text that a program may have written out."""
     return hop.relation == "dict_value" and hop.label[:1] in "'\"" and len(hop.label) > 2
 
 
 def of_dict(step: Step, name: str) -> Place:
-    """The place in the dict of a module, a class or an object."""
+    """Return the place of a name in the dict of a module, a class or an object."""
     if step.type == "module":
         return Place(name, PlaceKind.GLOBAL, module=step.detail)
     is_class = step.type == "type" or step.is_a("type")
@@ -85,7 +85,7 @@ def of_dict(step: Step, name: str) -> Place:
 
 
 def variable_of_function(step: Step) -> Place | None:
-    """The variable that a function has from around it, or the argument that has a default value."""
+    """Return the enclosing variable that a function captures, or its argument with a default value."""
     found = IN_FILE.match(step.detail)
     what, _, names = step.hops[0].label.partition(":")
     parts = names.split(",")
@@ -97,7 +97,7 @@ def variable_of_function(step: Step) -> Place | None:
 
 
 def places_outward(steps: Sequence[Step], last: int) -> Iterator[tuple[int, Place]]:
-    """The places from a step on towards the root, with their steps."""
+    """Yield the places from a step towards the root, with the numbers of their steps."""
     for number in range(last, -1, -1):
         place = place_at(steps[number])
         if place is not None:
@@ -105,7 +105,7 @@ def places_outward(steps: Sequence[Step], last: int) -> Iterator[tuple[int, Plac
 
 
 def container_in(steps: Sequence[Step], anchor: int | None, least: int = 0) -> int | None:
-    """The step that is the container which grows, else the longest one of so many items at least."""
+    """Return the step of the container that grows; else of the longest container with at least ``least`` items."""
     if anchor is not None and 0 <= anchor < len(steps) and is_container(steps[anchor]):
         return anchor
     found = [number for number, step in enumerate(steps) if is_container(step) and (step.length or 0) >= least]
@@ -118,5 +118,5 @@ def is_container(step: Step) -> bool:
 
 
 def is_tensor(step: Step) -> bool:
-    """Whether it is a Python tensor."""
+    """Whether the step is a Python tensor."""
     return step.is_a("torch.Tensor", "torch._C.TensorBase")

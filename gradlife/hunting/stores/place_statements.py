@@ -11,7 +11,7 @@ from gradlife.hunting.stores.statements import Scope, called, calls, is_assigned
 ADDERS = frozenset(
     {"append", "appendleft", "add", "extend", "extendleft", "insert", "setdefault", "update", "__setitem__"}
 )
-#: Methods of queues, trackers and registries, where the container belongs to an object of a library.
+#: The same, and methods of queues, trackers and registries, where a library's object owns the container.
 PUTTERS = ADDERS | {"put", "put_nowait", "push", "register", "submit", "send", "write"}
 
 #: Functions that put their second argument into the first.
@@ -20,7 +20,7 @@ PUSHERS = frozenset({"heappush", "heappushpop", "heapreplace", "insort", "insort
 #: Methods that set an attribute of a module.
 REGISTERS = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
 
-#: Methods that answer with an item of a container.
+#: Methods that return an item of a container.
 GETTERS = frozenset({"get", "setdefault", "__getitem__"})
 
 
@@ -43,7 +43,7 @@ def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]
 
 
 def makes_container(call: ast.Call) -> bool:
-    """Whether it is `place.setdefault(key, [])`, which stores nothing yet."""
+    """Whether the call is `place.setdefault(key, [])`, which stores nothing yet."""
     if called(call) != "setdefault" or len(call.args) != 2:
         return False
     made = call.args[1]
@@ -53,7 +53,7 @@ def makes_container(call: ast.Call) -> bool:
 
 
 def inner(node: ast.expr) -> ast.expr:
-    """Return `place` of `place[key]` and `place.setdefault(key, [])`; a constant key is a name of its own."""
+    """Return `place` for `place[key]` and `place.setdefault(key, [])`; a constant key is a place of its own."""
     while True:
         if isinstance(node, ast.Subscript) and not is_named_key(node):
             node = node.value
@@ -64,7 +64,7 @@ def inner(node: ast.expr) -> ast.expr:
 
 
 def is_named_key(node: ast.Subscript) -> bool:
-    """Whether it is `place["name"]`."""
+    """Whether the expression is `place["name"]`."""
     return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
 
 
@@ -76,14 +76,14 @@ def assigns(node: ast.stmt, scope: Scope, place: Place) -> bool:
 
 
 def is_target(node: ast.expr, scope: Scope, place: Place) -> bool:
-    """Whether assigning to the target assigns the place. Rebinding another variable that stood for it does not."""
+    """Whether assigning to the target assigns the place. Rebinding a variable that stood for the place does not."""
     if isinstance(node, ast.Name):
         return node.id == place.name and is_variable(scope, place)
     return is_place(node, scope, place)
 
 
 def sets_attribute(call: ast.Call, scope: Scope, place: Place) -> bool:
-    """Whether it is `setattr(owner, "name", value)` or `owner.register_buffer("name", value)`."""
+    """Whether the call is `setattr(owner, "name", value)` or `owner.register_buffer("name", value)`."""
     if called(call) == "setattr" and len(call.args) == 3:
         return is_text(call.args[1], place.name) and may_be_owner(call.args[0], scope, place)
     if called(call) in REGISTERS and isinstance(call.func, ast.Attribute) and call.args:
@@ -92,12 +92,12 @@ def sets_attribute(call: ast.Call, scope: Scope, place: Place) -> bool:
 
 
 def is_text(node: ast.expr, text: str) -> bool:
-    """Whether it is this text as a literal."""
+    """Whether the expression is this text as a literal."""
     return isinstance(node, ast.Constant) and node.value == text
 
 
 def is_place(node: ast.expr, scope: Scope, place: Place) -> bool:
-    """Whether it is the place, or a local variable that stands for it."""
+    """Whether the expression is the place, a local variable that stands for it, or a call that returns it."""
     if isinstance(node, ast.Attribute):
         return place.kind is PlaceKind.ATTRIBUTE and node.attr == place.name and may_be_owner(node.value, scope, place)
     if isinstance(node, ast.Subscript):
@@ -119,14 +119,14 @@ def is_variable(scope: Scope, place: Place) -> bool:
 
 
 def is_global(scope: Scope, name: str) -> bool:
-    """Whether the name is neither local to the enclosing functions nor a class's."""
+    """Whether the name is neither local to the enclosing functions nor defined in a class."""
     if not scope.functions:
         return not scope.class_name
     return not any(is_assigned_in(function, name) for function in scope.functions)
 
 
 def is_local_of(scope: Scope, place: Place) -> bool:
-    """Whether the name is that function's variable, in it or in an inner function."""
+    """Whether the name is that function's variable, read in the function or in an inner one."""
     wanted = place.function.replace(".<locals>", "")
     names = [scope.qualified] + [scope.qualified.rsplit(".", count)[0] for count in range(1, len(scope.names))]
     if wanted not in names and not (wanted and "." not in wanted and wanted in scope.names):
@@ -138,14 +138,14 @@ def is_local_of(scope: Scope, place: Place) -> bool:
 
 
 def may_be_owner(node: ast.expr, scope: Scope, place: Place) -> bool:
-    """Whether the object could have the attribute. `self` and `cls` are of the enclosing class."""
+    """Whether the object could have the attribute. `self` and `cls` belong to the enclosing class."""
     if isinstance(node, ast.Name) and node.id in {"self", "cls"} and scope.class_name:
         return any(owner.rpartition(".")[2] == scope.class_name for owner in place.owners)
     return True
 
 
 def aliases(scope: Scope, place: Place) -> set[str]:
-    """Local variables of the function that are assigned the place."""
+    """Return the local variables of the function that stand for the place."""
     found = set()
     for part in ast.walk(scope.function) if scope.function is not None else ():
         if isinstance(part, ast.Assign) and stands_for(part.value, place):
@@ -156,7 +156,7 @@ def aliases(scope: Scope, place: Place) -> set[str]:
 
 
 def accessors(scope: Scope, place: Place) -> set[str]:
-    """Functions of the file that return the attribute or the key, or an item of it."""
+    """Return the functions of the file that return the attribute or the key, or an item of it."""
     found = set()
     for function in ast.walk(scope.source.tree):
         if isinstance(function, ast.FunctionDef):
@@ -166,7 +166,7 @@ def accessors(scope: Scope, place: Place) -> set[str]:
 
 
 def stands_for(node: ast.expr, place: Place) -> bool:
-    """Whether it is the attribute or the key."""
+    """Whether the expression is the attribute or the key."""
     if isinstance(node, ast.Attribute):
         return place.kind is PlaceKind.ATTRIBUTE and node.attr == place.name
     return isinstance(node, ast.Subscript) and place.kind is PlaceKind.KEY and is_text(node.slice, place.name)

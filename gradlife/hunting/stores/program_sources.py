@@ -10,7 +10,7 @@ from functools import cached_property
 
 from gradlife.heap.program_modules import is_module, is_program, newest_modules
 
-#: Files and characters that are read at most.
+#: Most files to read, and most characters of a file.
 MOST_FILES, MOST_CHARACTERS = 1_000, 1_000_000
 
 
@@ -24,26 +24,26 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Its syntax tree, made where it is asked for; an empty one where it is no Python."""
+        """The syntax tree, parsed on first use; empty if the text is not Python."""
         try:
             return ast.parse(self.text)
         except (SyntaxError, ValueError, RecursionError):
             return ast.Module([], [])
 
     def line(self, number: int) -> str:
-        """A line without its indentation."""
+        """Return a line without its indentation."""
         return self.text.splitlines()[number - 1].strip()
 
 
 def program_sources() -> list[Source]:
-    """The sources that can be read; no code of theirs runs."""
+    """Return the sources that can be read. Runs no code of the program."""
     found = ((name, vars(module).get("__file__")) for name, module in newest_modules() if is_module(module))
     files = {str(file): name for name, file in found if isinstance(file, str) and is_program(file)}
     return list(readable((name, file) for file, name in list(files.items())[:MOST_FILES]))
 
 
 def readable(files: Iterator[tuple[str, str]]) -> Iterator[Source]:
-    """The files of no unusual size."""
+    """Yield the files that can be read and are not unusually large."""
     for module, file in files:
         try:
             with tokenize.open(file) as opened:

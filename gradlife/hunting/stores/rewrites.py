@@ -37,10 +37,10 @@ KEPT_GRAPH = "GL402"
 #: The shape of a tensor with one element, as shown.
 SCALAR = " []"
 
-#: Items of a container that is no place of growth.
+#: Fewest items of a container that counts as growing without other evidence.
 FEW = 8
 
-#: Rewrites that the stored line alone decides on.
+#: Rewrites that depend on the stored line alone.
 ON_ITS_LINE = (
     log_text,
     bounded_cache,
@@ -50,14 +50,14 @@ ON_ITS_LINE = (
     handed_back,
 )
 
-#: A file and the text that it would have.
+#: A file and its new text.
 Change = tuple[Source, str | None]
 
 
 def changes(
     code: str, trace: Trace, line: int, source: Source, sources: Sequence[Source], growth: Growth
 ) -> Iterator[Change]:
-    """The rewrites that fit the trace, the one that changes least first."""
+    """Yield the rewrites that fit the trace, the one that changes least first."""
     trees = [one.tree for one in sources]
     held = container_in(trace.steps, growth.step)
     place = place_at(trace.steps[held - 1]) if held else None
@@ -108,7 +108,7 @@ def is_foreign(place: Place, name: str) -> bool:
 
 
 def keys_to_graph(trace: Trace, held: int) -> list[str | int] | None:
-    """The keys and indexes from an item of a container to the tensor in it that has a graph; None if there is none."""
+    """Return the keys and indexes from a container's item to its tensor with a graph; None if there is none."""
     keys: list[str | int] = []
     for step in trace.steps[held + 1 :]:
         if is_tensor(step):
@@ -123,7 +123,7 @@ def keys_to_graph(trace: Trace, held: int) -> list[str | int] | None:
 
 
 def places_of_tensors(trace: Trace) -> Iterator[Place]:
-    """The places that hold a tensor with its graph themselves."""
+    """Yield the places that refer directly to a tensor with its graph."""
     steps = trace.steps or (*trace.cycle, *trace.cycle[:1])
     for one, other in pairwise(steps):
         place = place_at(one)
@@ -139,7 +139,7 @@ def has_graph(step: Step, trace: Trace) -> bool:
 
 
 def only_statement(place: Place, sources: Sequence[Source], stored: tuple[str, int]) -> Statement | None:
-    """Find the statement that stores, or the only one that assigns the place what may be a tensor with a graph."""
+    """Find the statement that stores, or the only one that assigns what may be a tensor with a graph to the place."""
     found = [one for source in sources for one in search(source, partial(assigns, place=place)) if may_hold(one)]
     there = [one for one in found if (one.source.file, one.line) == stored]
     later = there or [one for one in found if not is_initial(one)] or found

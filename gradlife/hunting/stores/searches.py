@@ -13,13 +13,13 @@ from gradlife.hunting.stores.place_statements import ADDERS, PUTTERS, assigns, f
 from gradlife.hunting.stores.statements import Fits
 from gradlife.model.trace import Step, Trace
 
-#: Items from which a container that nobody called the growing one may be it.
+#: Fewest items of a container that may be the growing one without other evidence.
 MANY = 8
 
-#: Types that are no one's own: how an attribute of theirs is set is the program's affair.
+#: General types whose attributes the program itself sets.
 PLAIN_OWNERS = ("types.SimpleNamespace", "module", "type", "argparse.Namespace")
 
-#: Types that exist in C++ only; nothing in Python reaches them.
+#: Types that exist only in C++, where no Python object leads to them.
 NAMELESS = frozenset({"StorageImpl", "TensorImpl", "grad node"})
 
 #: Methods of torch.jit that keep a graph in C++.
@@ -33,12 +33,12 @@ class Search:
     """A test for statements, and how to choose between those that pass."""
 
     fits: Fits
-    has_first_values: bool = False  # whether statements that fit may only give a place its first value
-    may_be_first: bool = True  # whether such a one is the answer where there is no other
+    has_first_values: bool = False  # whether a statement that fits may only set a first value
+    may_be_first: bool = True  # whether such a statement is the answer if there is no other
 
 
 def searches(trace: Trace, anchor: int | None, is_program: IsProgram) -> Iterator[Search]:
-    """Return the searches in order; the first that finds a statement gives the answer."""
+    """Yield the searches in order; the first that finds a statement gives the answer."""
     if trace.steps:
         yield from held(trace.steps, anchor, is_program)
     elif trace.cycle:
@@ -91,7 +91,7 @@ def is_plain(step: Step) -> bool:
 
 
 def repeated(steps: Sequence[Step]) -> Iterator[Search]:
-    """The attribute by which each object of a chain refers to the one before."""
+    """Return the search for assignments to the attribute that links the objects of a chain."""
     for one, other in pairwise(steps):
         place = place_at(one)
         if (
@@ -135,8 +135,9 @@ def ring(cycle: Sequence[Step], tail: Sequence[Step], is_program: IsProgram) -> 
 
 
 def captured(places: Sequence[Place], cycle: Sequence[Step], tail: Sequence[Step]) -> Iterator[Search]:
-    """Return searches for statements that close a cycle of frames and functions: the assignment of a variable, else the
-    function's definition."""
+    """Return searches for statements that close a cycle of frames and functions: assignments of a variable, else the
+    function's definition.
+    """
     for place in places:
         if place.kind is PlaceKind.LOCAL and not any(step.type == "function" for step in cycle):
             yield Search(partial(assigns, place=place), has_first_values=True)

@@ -1,4 +1,4 @@
-"""The statements of a program, with where they stand and the parts of them that run there."""
+"""The statements of a program, with their scopes and the parts that run as the statement itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Scope:
     names: tuple[str, ...] = ()
     class_name: str = ""  # the innermost class
     functions: tuple[Function, ...] = ()  # from the outermost to the innermost
-    is_in_loop: bool = False  # of the innermost function, or of the module
+    is_in_loop: bool = False  # in a loop of the innermost function, or of the module
 
     @property
     def function(self) -> Function | None:
@@ -31,7 +31,7 @@ class Scope:
 
     @property
     def qualified(self) -> str:
-        """The names as Python's qualified names have them, without `<locals>`."""
+        """The qualified name, without Python's `<locals>`."""
         return ".".join(self.names)
 
 
@@ -49,18 +49,18 @@ class Statement:
 
     @property
     def function(self) -> str:
-        """The qualified name of what is around it."""
+        """The qualified name of the enclosing function or class."""
         return self.scope.qualified
 
     @property
     def line(self) -> int:
-        """The line to show: of a decorated function that of the first decorator."""
+        """The line to show; for a decorated function, the line of its first decorator."""
         decorators: list[ast.expr] = getattr(self.node, "decorator_list", [])
         return min([self.node.lineno, *(one.lineno for one in decorators)])
 
     @property
     def last_line(self) -> int:
-        """The last line of what runs as this statement: of a compound statement that of its head."""
+        """The last line of the statement; for a compound statement, the last line of its head."""
         body: list[ast.stmt] = getattr(self.node, "body", [])
         if body:
             return max(self.line, body[0].lineno - 1)
@@ -73,7 +73,7 @@ class Statement:
 
     @property
     def lines(self) -> range:
-        """The lines of the innermost function around it; none at the top of a module."""
+        """The lines of the innermost enclosing function; none at the top of a module."""
         function = self.scope.function
         return range(function.lineno, (function.end_lineno or 0) + 1) if function is not None else range(0)
 
@@ -82,12 +82,12 @@ Fits = Callable[[ast.stmt, Scope], bool]
 
 
 def search(source: Source, fits: Fits) -> list[Statement]:
-    """The statements of a file that fit, in their order."""
+    """Return the statements of a file that fit, in order."""
     return [one for one in statements(source.tree.body, Scope(source)) if fits(one.node, one.scope)]
 
 
 def statements(body: list[ast.stmt], scope: Scope) -> Iterator[Statement]:
-    """The statements of a block and of all blocks in it."""
+    """Yield the statements of a block and of all blocks in it."""
     waiting: list[tuple[ast.stmt, Scope]] = [(node, scope) for node in reversed(body)]
     while waiting:
         node, around = waiting.pop()
@@ -97,7 +97,7 @@ def statements(body: list[ast.stmt], scope: Scope) -> Iterator[Statement]:
 
 
 def within(node: ast.stmt, scope: Scope) -> Scope:
-    """The scope of the statements inside it."""
+    """Return the scope of the statements inside a statement."""
     if isinstance(node, Function):
         return Scope(scope.source, (*scope.names, node.name), scope.class_name, (*scope.functions, node))
     if isinstance(node, ast.ClassDef):
@@ -108,7 +108,7 @@ def within(node: ast.stmt, scope: Scope) -> Scope:
 
 
 def blocks_of(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of a compound statement."""
+    """Yield the blocks of a compound statement."""
     for name in ("body", "orelse", "finalbody"):
         yield getattr(node, name, [])
     for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
@@ -116,7 +116,7 @@ def blocks_of(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def parts(node: ast.stmt) -> Iterator[ast.AST]:
-    """The parts of a statement that run as it: of a compound one those of its head."""
+    """Yield the parts of a statement that run as the statement itself; of a compound one, those of its head."""
     if not any(blocks_of(node)):
         yield from ast.walk(node)
         return
@@ -128,7 +128,7 @@ def parts(node: ast.stmt) -> Iterator[ast.AST]:
 
 
 def calls(node: ast.stmt) -> Iterator[ast.Call]:
-    """Return the calls in it."""
+    """Return the calls that run as the statement itself."""
     return (part for part in parts(node) if isinstance(part, ast.Call))
 
 
@@ -164,7 +164,7 @@ def is_assigned_in(function: Function, name: str) -> bool:
 
 
 def own_parts(function: Function) -> Iterator[ast.AST]:
-    """The parts of a function without those of the functions and classes in it."""
+    """Yield the parts of a function, without those of the functions and classes in it."""
     waiting: list[ast.AST] = list(function.body)
     while waiting:
         node = waiting.pop()

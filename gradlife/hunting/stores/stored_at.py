@@ -20,10 +20,10 @@ from gradlife.model.trace import Trace
 #: A line of a creation stack: ``train.py:41 in step``.
 CREATED = re.compile(r"(.+):(\d+) in ")
 
-#: Functions that run once for an object, when it is made.
+#: Functions that run once per object, when it is created.
 ONCE = ("__init__", "__new__", "__post_init__", "setup")
 
-#: Calls of which the result is no tensor and holds none.
+#: Calls whose result is not a tensor and holds none.
 NUMBERS = frozenset({"item", "tolist", "float", "int", "str", "len", "repr", "bool", "id", "round", "format"})
 
 Found = tuple[Statement, Confidence]
@@ -34,10 +34,10 @@ class Evidence:
     """Evidence about the statements that ran."""
 
     created_at: Sequence[str] = ()  # the creation stack of the survivor
-    executed: frozenset[tuple[str, int]] = frozenset()  # files, as they are shown, and lines that run in a step
+    executed: frozenset[tuple[str, int]] = frozenset()  # files, as reports show them, and lines that ran in a step
 
     def has_run(self, one: Statement) -> bool:
-        """Whether it runs in a step."""
+        """Whether the statement ran in a step."""
         file = short_path(one.source.file)
         return any((file, line) in self.executed for line in range(one.line, one.last_line + 1))
 
@@ -59,7 +59,7 @@ def stored_at(
 def statement_that_stores(
     trace: Trace, evidence: Evidence, sources: Sequence[Source], growth: Growth = UNKNOWN_GROWTH
 ) -> Found | None:
-    """The statement, and whether any other one fits as well."""
+    """Find the statement, and whether another one fits as well."""
     is_program = partial(is_of_program, modules={source.module for source in sources})
     initial: list[Statement] = []
     for one in searches(trace, growth.step, is_program):
@@ -83,7 +83,7 @@ def storing(found: Sequence[Statement]) -> Sequence[Statement]:
 
 
 def chosen(found: Sequence[Statement], evidence: Evidence) -> Found:
-    """The statement that runs in a step and ran when the survivor was created; unsure where several did."""
+    """Choose the statement that ran in a step and while the survivor was created; unsure if several did."""
     running = [one for one in found if evidence.has_run(one)] or list(found)
     best = [one for one in running if ran(one, evidence.created_at)] or running
     confidence = Confidence.SURE if len(best) == 1 else Confidence.UNSURE
@@ -91,7 +91,7 @@ def chosen(found: Sequence[Statement], evidence: Evidence) -> Found:
 
 
 def is_initial(one: Statement) -> bool:
-    """Whether it only sets a first value: a constant, an empty container, or anything while the object is made."""
+    """Whether the statement only sets a first value: a constant, an empty container, anything in a constructor."""
     if isinstance(one.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return False
     if (one.scope.names and one.scope.names[-1] in ONCE) or one.runs_once:
@@ -112,7 +112,7 @@ def is_new_container(value: ast.expr | None) -> bool:
 
 
 def may_hold(one: Statement) -> bool:
-    """Whether the stored value may be the survivor. A number or a text is not."""
+    """Whether the stored value may be the survivor. A number or a text cannot be."""
     values = stored_values(one.node)
     return not values or not all(map(is_plain, values))
 
@@ -127,7 +127,7 @@ def stored_values(node: ast.stmt) -> list[ast.expr]:
 
 
 def is_plain(value: ast.expr) -> bool:
-    """Whether it is certainly a number or a text."""
+    """Whether the value is certainly a number or a text."""
     if isinstance(value, ast.Call):
         name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
         return name in NUMBERS
@@ -135,7 +135,7 @@ def is_plain(value: ast.expr) -> bool:
 
 
 def line_of_maker(trace: Trace, created_at: Sequence[str], sources: Sequence[Source]) -> Found | None:
-    """Return the line of the program that made a library build a cycle of its own objects."""
+    """Find the line of the program at which a library built a cycle of its own objects."""
     if not trace.cycle or trace.steps:
         return None
     for name, line in places(created_at):
@@ -149,23 +149,23 @@ def line_of_maker(trace: Trace, created_at: Sequence[str], sources: Sequence[Sou
 
 
 def is_of_functions(trace: Trace) -> bool:
-    """Whether the cycle has only objects that any program makes."""
+    """Whether the cycle has objects of other libraries or the program, not only torch's."""
     return not all(step.type.startswith("torch.") for step in trace.cycle)
 
 
 def places(created_at: Sequence[str]) -> list[tuple[str, int]]:
-    """The files, as they are shown, and the lines of a creation stack."""
+    """Return the files, as reports show them, and the lines of a creation stack."""
     return [(found[1], int(found[2])) for line in created_at if (found := CREATED.match(line))]
 
 
 def ran(one: Statement, created_at: Sequence[str]) -> bool:
-    """Whether its function was running when the survivor was created."""
+    """Whether the statement's function was running when the survivor was created."""
     file = short_path(one.source.file)
     rows = [line for name, line in places(created_at) if name == file]
     return any(line in one.lines for line in rows) if one.lines else bool(rows)
 
 
 def distance(one: Statement, created_at: Sequence[str]) -> int:
-    """Lines from where the survivor is created; what stands before that counts as farthest."""
+    """Return the lines between a statement and the survivor's creation; a statement above that counts as farthest."""
     rows = [line for name, line in places(created_at) if os.path.basename(name) == os.path.basename(one.source.file)]
     return min((abs(one.line - line) + 10_000 * (one.line < line) for line in rows), default=0)
