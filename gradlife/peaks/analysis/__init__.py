@@ -1,1 +1,3 @@
-"""Analysis of the recorded lifetimes: the peak, which of it is read again, and how much freeing the rest saves."""
+"""Analysis of the recorded lifetimes: the peak, the part of it that is read again, and how much freeing the rest
+saves.
+"""

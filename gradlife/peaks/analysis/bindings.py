@@ -1,4 +1,4 @@
-"""Finds where a name is bound again and so drops its value: at the end of the binding statement."""
+"""Finds where a name is bound again, which drops its value at the end of the binding statement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradlife.peaks.sources.program import blocks, function_of, source_of, spot_
 
 
 def end_of_binding(recording: Recording, holder: Holder, first: int, last: int) -> int:
-    """Return the operation before which a name is bound anew or its function ends, between two operations; the last if
+    """Return the operation between two others before which a name is bound again or its function ends; the last if
     unknown.
     """
     was_binding = False
@@ -38,7 +38,7 @@ def is_bound_at(frame: Frame, name: str) -> bool:
 
 
 def bound_names(statement: ast.stmt) -> Iterator[str]:
-    """Return the names that a statement binds or deletes, without its blocks."""
+    """Yield the names that a statement binds or deletes, without its blocks."""
     inner = {id(node) for block in blocks(statement) for part in block for node in ast.walk(part)}
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in inner:

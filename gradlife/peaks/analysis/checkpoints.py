@@ -21,14 +21,14 @@ NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
 def checkpoint_table(
     recording: Recording, saved: Sequence[Storage], replay: Replay, seconds: Mapping[str, float]
 ) -> tuple[Checkpoint, ...]:
-    """The modules whose checkpointing lowers the peak, the best first. ``saved``: activations that graphs hold.
+    """Return the modules whose checkpointing lowers the peak, best first. ``saved``: activations that graphs hold.
 
-    ``seconds``: of each module's forward pass in a recorded step; under "" those of the whole step.
+    ``seconds``: forward time of each module in a recorded step; under "" the time of the whole step.
     """
     rows = list(rows_of(recording, saved, replay, seconds))
     best = sorted(rows, key=lambda row: (-row.peak_lower, row.recompute_percent))
     found: dict[tuple[int, int], Checkpoint] = {}
-    for row in best:  # of a module and the only one in it the inner one, which is computed again in less time
+    for row in best:  # of a module and its only child, keep the child, which takes less time to recompute
         found.setdefault((row.saved_bytes, row.peak_lower), row)
     return tuple(found.values())[:MOST_ROWS]
 
@@ -36,7 +36,7 @@ def checkpoint_table(
 def rows_of(
     recording: Recording, saved: Sequence[Storage], replay: Replay, seconds: Mapping[str, float]
 ) -> Iterator[Checkpoint]:
-    """A row for each module, and one for all that differ in numbers only."""
+    """Yield a row per module; modules whose paths differ only in numbers share one."""
     modules: dict[str, list[Storage]] = defaultdict(list)
     for storage in saved:
         path = recording.operations[storage.birth].context if storage.birth is not None else ""
@@ -56,13 +56,15 @@ def rows_of(
 
 
 def prefixes(path: str) -> Iterator[str]:
-    """``a``, ``a.b``, ``a.b.c`` of ``a.b.c``."""
+    """Return ``a``, ``a.b``, ``a.b.c`` for ``a.b.c``."""
     parts = path.split(".") if path else []
     return (".".join(parts[: number + 1]) for number in range(len(parts)))
 
 
 def recomputed(recording: Recording, storages: Sequence[Storage]) -> Iterator[tuple[int, Gap]]:
-    """When activations of one module are not there: from their last forward use until a backward pass reads the first."""
+    """Yield when a module's activations are absent: from their last forward use to the first read by a backward
+    pass.
+    """
     backward = [[at for at in one.reads if recording.operations[at].in_backward] for one in storages]
     back = min((reads[0] for reads in backward if reads), default=None)
     for storage in storages if back is not None else ():

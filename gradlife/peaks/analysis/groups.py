@@ -25,26 +25,26 @@ class Group:
     owner: Owner
     use: Use
     storages: list[Storage] = field(default_factory=list)
-    freed: list[tuple[int, Gap]] = field(default_factory=list)  # when they would be free: number and ticks
+    freed: list[tuple[int, Gap]] = field(default_factory=list)  # storage numbers, and when they would be free
     last: int = 0  # the last operation that uses the largest of them
-    zeroing: int | None = None  # the operation that writes zeros which are only added to
+    zeroing: int | None = None  # the operation that writes zeros to which gradients are only added
 
     @property
     def places(self) -> frozenset[tuple[str, str, str, str]]:
-        """What its edits are about."""
+        """The places that its edits change."""
         return places(Held(list(self.holders)))
 
     @property
     def holder(self) -> Holder:
-        """The holder that stands for all."""
+        """The holder that stands for all of them."""
         return Held(list(self.holders)).first
 
     def bytes_at(self, tick: int) -> int:
-        """Return their unused bytes at a tick."""
+        """Return the unused bytes of the group at a tick."""
         return sum(self._bytes(number, tick) for number, (gone, back) in self.freed if gone <= tick < back)
 
     def largest(self) -> Storage:
-        """Return the largest of them."""
+        """Return the largest storage."""
         return max(self.storages, key=lambda one: max(size for _, size in one.sizes))
 
     def _bytes(self, number: int, tick: int) -> int:
@@ -57,8 +57,8 @@ class Unused:
 
     storage: Storage
     gap: Gap
-    held: Held | None  # None: nobody looked at it then
-    zeroing: int | None = None  # what is unused are the zeros of this operation
+    held: Held | None  # None: not read at that time
+    zeroing: int | None = None  # the operation that wrote the unused zeros
     last: int = 0  # the last operation that uses it
 
     @property
@@ -96,7 +96,7 @@ def grouped(recording: Recording, storages: Sequence[Storage], looks: Looks, fir
 def unused_between(
     recording: Recording, storages: Sequence[Storage], looks: Looks, first: int, end: int
 ) -> Iterator[Unused]:
-    """Return the storages that are unused at some tick between two."""
+    """Yield the storages that are unused at some tick between two others."""
     for storage in storages:
         times: list[tuple[Gap, int | None]] = [(gap, None) for gap in gaps(storage)]
         times += [(gap, gap[0] // 2) for gap in zeroed_gaps(storage, recording)]
@@ -107,7 +107,7 @@ def unused_between(
 
 
 def last_of_records(seen: Sequence[Unused]) -> dict[int, int]:
-    """The last use of all fields of an object that is let go of as a whole, by its address."""
+    """Return the last use of any field of each record, an object that is released as a whole, by its address."""
     found: dict[int, int] = {}
     for one in seen:
         for holder in one.names:
@@ -119,7 +119,7 @@ def last_of_records(seen: Sequence[Unused]) -> dict[int, int]:
 def add_to(
     groups: dict[object, Group], key: object, one: Unused, recording: Recording, lasts: Mapping[int, int]
 ) -> None:
-    """Add a storage to its group, free from where the group's holders release it."""
+    """Add a storage to its group, free from the time at which the group's holders release it."""
     if key not in groups:
         assert one.held is not None
         use = Use.DRAG if was_read(one.storage, max(one.last, 0) + 1) else Use.VOID

@@ -1,4 +1,4 @@
-"""The report of a recording."""
+"""Judges one recorded step and builds the report."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ LEAST_SAVING = 0.02
 
 @dataclass(frozen=True)
 class Recorded:
-    """The recording, and the holders at some moments."""
+    """A recording, and the holders at some of its moments."""
 
     recording: Recording
     looks: Sequence[Look]
-    step: int  # the number of the judged one among the recorded
-    seconds: Mapping[str, float] = field(default_factory=dict)  # of each module's forward pass; "": of the steps
-    malloc: Mapping[int, int] = field(default_factory=dict)  # bytes given out, by operation
+    step: int  # the number of the judged step among the recorded ones
+    seconds: Mapping[str, float] = field(default_factory=dict)  # forward time of each module; "": time of the steps
+    malloc: Mapping[int, int] = field(default_factory=dict)  # bytes that malloc has handed out, by operation
 
 
 def device_name(device: int) -> str:
-    """``cuda:0``."""
+    """Return the name of a device, such as ``cuda:0``."""
     kind = DEVICES.get(device & 0xFF, f"device type {device & 0xFF}")
     return kind if kind == "cpu" else f"{kind}:{device >> 8}"
 
@@ -65,7 +65,7 @@ def judged(recorded: Recorded, report: PeakReport) -> PeakReport:
 
 
 def end_in_dead_frames(recording: Recording, looks: Sequence[Look]) -> None:
-    """End the life of what only frames of a traceback hold with the recording: no such frame runs again."""
+    """End storages that only traceback frames hold at the end of the recording: such frames never run again."""
     for storage in recording.storages:
         if storage.died is None:
             found = [held.holders for look in looks if (held := held_in(look, storage)) is not None]
@@ -89,7 +89,7 @@ class Judge:
         self._storages = on_device(recording, self._device)
 
     def report(self, report: PeakReport) -> PeakReport:
-        """The report, all but what is known already."""
+        """Complete the report; return it unchanged if there is nothing to judge."""
         if self._first >= self._end or not self._storages:
             return report
         live = live_bytes(self._storages, self._recording.end)
@@ -124,12 +124,12 @@ class Judge:
         )
 
     def groups(self) -> list[Group]:
-        """What is unused, by the names that must let go."""
+        """Return the unused storages, grouped by the names that must release them."""
         groups = grouped(self._recording, self._storages, self._looks, self._first, self._end)
         return with_group(groups, self._unread.group())
 
     def peaks_left(self) -> list[int]:
-        """The peaks that are left by each saving, as operations from the step's beginning, but those looked at."""
+        """Return the operations of the peaks that remain after each saving, without those whose holders are known."""
         if self._first >= self._end or not self._storages:
             return []
         replay = Replay(self._recording, self._storages, self._first, self._end)
@@ -138,7 +138,7 @@ class Judge:
         return sorted(operation - self._first for operation in found if not self._looks.at(operation))
 
     def picture(self, live: Sequence[int]) -> Picture:
-        """Live bytes over the step."""
+        """Return the live bytes over the step."""
         painter = Painter(self._recording, self._storages, self._first, self._end)
         owners = self.owners_by_origin()
 
@@ -160,12 +160,12 @@ class Judge:
         return is_made and any(operations[at].context == OPTIMIZER for at in storage.reads)
 
     def owners_by_origin(self) -> dict[Origin | None, Owner]:
-        """What storages of each origin are for, of those that somebody looked at."""
+        """Return the owner of storages by origin, as far as holders of one are known."""
         seen = (one for one in self._storages if one.birth is not None and one.address in self._held)
         return {origin_of(self._recording, one): self.owner(one, self._first) for one in seen}
 
     def saved_activations(self) -> list[Storage]:
-        """What graphs hold, and the operations of this step's forward pass have made."""
+        """Return the storages that this step's forward pass made and graphs hold."""
         made = (one for one in self._storages if one.birth is not None and self._first <= one.birth < self._end)
         owners = self.owners_by_origin()
         is_saved = {origin for origin, owner in owners.items() if owner is Owner.SAVED}
@@ -177,7 +177,7 @@ class Judge:
         ]
 
     def memory(self, live: Sequence[int]) -> ProcessMemory | None:
-        """What malloc gave out from the step's beginning to the highest peak at which somebody looked."""
+        """Return how much malloc memory grew from the step's beginning to the highest peak at which it was read."""
         if self._device_name != "cpu" or len(self._malloc) < 2 or self._first not in self._malloc:
             return None
         last = max(self._malloc, key=lambda operation: live[within(operation)] * (operation < self._end))
@@ -196,26 +196,26 @@ class Judge:
         return tuple(sorted(shares, key=lambda share: -share.bytes))
 
     def owner(self, storage: Storage, operation: int) -> Owner:
-        """What a storage is for. Of what names hold, that is an input which no recorded operation made."""
+        """Return what a storage is for. A storage held by names that no recorded operation made is an input."""
         owner = self._held.get(storage.address, Held()).owner
         if owner is not Owner.NAMED or storage.birth is not None:
             return owner
         return Owner.INPUT if storage.born >= 2 * self._recording.steps[0] + 1 else owner
 
     def use_bytes(self, alive: Sequence[Storage], uses: Mapping[int, Use], operation: int) -> dict[str, int]:
-        """Bytes of the peak by use."""
+        """Return the bytes of the peak by use."""
         found: Counter[str] = Counter({use.value: 0 for use in Use})
         for storage in alive:
             found[uses[storage.number].value] += storage.bytes_at(within(operation))
         return dict(found)
 
     def savings(self, steps: Sequence[Step], peak: int) -> tuple[Saving, ...]:
-        """The savings that are worth an edit."""
+        """Return the savings; none if all together are too small to be worth an edit."""
         total = sum(one.saved for one in steps)
         return tuple(map(self.saving, steps)) if total >= LEAST_SAVING * peak else ()
 
     def saving(self, step: Step) -> Saving:
-        """One saving as the report has it."""
+        """Describe one saving for the report."""
         group = step.group
         storage = group.largest()
         gone = storage.died // 2 if storage.died is not None else None
@@ -235,7 +235,7 @@ class Judge:
         )
 
     def life(self, group: Group) -> Life:
-        """What an edit has to know."""
+        """Return the facts that the choice of an edit needs."""
         operations, birth = self._recording.operations, group.largest().birth
         last = operations[max(group.last, 0)]
         return Life(
@@ -247,7 +247,7 @@ class Judge:
         )
 
     def is_graph_read(self, group: Group) -> bool:
-        """Whether a backward pass reads storages that only the graphs of this group have saved."""
+        """Whether a backward pass reads storages saved only by the graphs of this group."""
         graphs = {one.place for one in group.holders if one.kind is Kind.SAVED}
         for storage in self._storages if graphs else ():
             holders = self._held.get(storage.address, Held()).holders
@@ -257,7 +257,7 @@ class Judge:
         return False
 
     def most_at_once(self, group: Group) -> tuple[int, int]:
-        """The most bytes of a group that are unused at one time of the judged step, and in how many storages."""
+        """Return the most bytes of a group that are unused at one time of the judged step, and in how many storages."""
         marks = sorted({max(gone, within(self._first)) for _, (gone, _) in group.freed})
         most = max(marks, key=group.bytes_at, default=0)
         return group.bytes_at(most), sum(gone <= most < back for _, (gone, back) in group.freed)
@@ -267,7 +267,7 @@ class Judge:
         return sum(read < first <= (gone or 0) for first in self._recording.steps)
 
     def moment(self, number: int) -> Moment:
-        """One operation as the report has it."""
+        """Describe one operation for the report."""
         operation = self._recording.operations[number]
         phase = "backward" if operation.in_backward else "forward"
         is_optimizer = operation.context == OPTIMIZER
@@ -275,12 +275,12 @@ class Judge:
         return Moment(operation.function, place_of(operation.frame), "optimizer" if is_optimizer else phase, module)
 
 
-#: Of what was there before the recording.
+#: The moment of birth of a storage from before the recording.
 NOWHERE = Moment("", Place(), "")
 
 
 def place_of(frame: tuple[str, int, str] | None) -> Place:
-    """A frame's line; its file from the working folder where it is below it."""
+    """Return the place of a frame, with its file relative to the working folder if it is below it."""
     if frame is None:
         return Place()
     file, line, function = frame
@@ -288,11 +288,11 @@ def place_of(frame: tuple[str, int, str] | None) -> Place:
 
 
 def short_file(file: str) -> str:
-    """A file from the working folder on where it is below it."""
+    """Return a file relative to the working folder if it is below it."""
     below = os.path.relpath(file) if os.path.isabs(file) else file
     return file if below.startswith("..") else below
 
 
 def with_short_file(edit: Edit) -> Edit:
-    """An edit as the report has it."""
+    """Return an edit with its file as the report shows it."""
     return replace(edit, file=short_file(edit.file)) if edit.file else edit

@@ -1,4 +1,4 @@
-"""Holders at some moments of a recording: which of them keep a storage in each part of its unused time."""
+"""Holders at some moments of a recording, and which of them keep a storage in each part of its unused time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Origin = tuple[str, object, str]
 
 @dataclass(frozen=True)
 class Look:
-    """The holders by storage address, within one operation."""
+    """The holders of storages, by address, within one operation."""
 
     operation: int
     held: Mapping[int, Held]
 
 
 def origin_of(recording: Recording, storage: Storage) -> Origin | None:
-    """Where a storage was made; None if no recorded operation made it."""
+    """Return where a storage was made; None if no recorded operation made it."""
     if storage.birth is None:
         return None
     operation = recording.operations[storage.birth]
@@ -34,7 +34,7 @@ def origin_of(recording: Recording, storage: Storage) -> Origin | None:
 
 
 class Looks:
-    """All looks of a recording, those of later steps as if they were of the judged one."""
+    """All looks of a recording. Those of later steps are moved to the judged step."""
 
     def __init__(self, recording: Recording, looks: Sequence[Look], step: int) -> None:
         self._recording = recording
@@ -49,11 +49,11 @@ class Looks:
         return next((look.held for look in self._looks if look.operation == operation), {})
 
     def all_held(self) -> dict[int, Held]:
-        """Who held each storage when it was last looked at, by its address."""
+        """Return the last known holders of each storage, by its address."""
         return {address: held for look in self._looks for address, held in look.held.items()}
 
     def parts(self, storage: Storage, gap: Gap) -> Iterator[tuple[Gap, Held | None]]:
-        """The parts of an unused time with their holders; None where nobody looked."""
+        """Yield the parts of an unused time with their holders; None if they are not known."""
         seen = self._seen(storage, gap)
         origin = origin_of(self._recording, storage)
         sooner = self._soonest.get(origin) if seen and origin is not None else None
@@ -72,7 +72,7 @@ class Looks:
             yield gap, None
 
     def _seen(self, storage: Storage, gap: Gap) -> list[tuple[int, Held]]:
-        """The looks within a time at which somebody held the storage."""
+        """Return the looks within a time that saw holders of the storage."""
         found = []
         for look in self._looks:
             if gap[0] <= within(look.operation) < gap[1] and (held := held_in(look, storage)) is not None:
@@ -80,14 +80,14 @@ class Looks:
         return found
 
     def _border(self, operation: int, held: Held, later: int, held_later: Held) -> int:
-        """The tick at which those who hold it no longer let go; those who hold it anew do from the first look on."""
+        """Return the tick at which the holders that are gone in the later look released the storage."""
         gone = [one for one in held.holders if one.place not in places(held_later)]
         if not gone:
             return before(operation + 1)
         return before(max(end_of_binding(self._recording, one, operation, later) for one in gone))
 
     def _soonest_by_origin(self) -> Iterator[tuple[Origin, tuple[int, Held]]]:
-        """The look that came soonest after the last use of a storage, for those of one origin; how soon."""
+        """Yield the look soonest after a storage's last use, by origin: the operations in between, and the holders."""
         found: dict[Origin, tuple[int, Held]] = {}
         for storage in self._recording.storages:
             origin = origin_of(self._recording, storage)
@@ -101,7 +101,7 @@ class Looks:
         yield from found.items()
 
     def _moved(self, look: Look, step: int) -> Look | None:
-        """A look of the last recorded step, as if it had been in the judged one; None where the steps differ."""
+        """Move a look of a later step to the judged step; None if the steps differ."""
         steps, operations = self._recording.steps, self._recording.operations
         later = max(number for number, first in enumerate(steps) if first <= look.operation)
         shift = steps[later] - steps[step]
@@ -114,7 +114,9 @@ class Looks:
         return Look(look.operation - shift, held)
 
     def _twins(self, shift: int) -> dict[int, int]:
-        """The address of each storage's twin, which was made as many operations earlier; what lasts is its own."""
+        """Map the address of each storage to that of its twin, made ``shift`` operations earlier; older ones to
+        their own.
+        """
         made = {(one.birth, place): one for place, one in placed(self._recording.storages)}
         found: dict[int, int] = {}
         for place, one in placed(self._recording.storages):
@@ -126,7 +128,7 @@ class Looks:
 
 
 def placed(storages: Sequence[Storage]) -> Iterator[tuple[int, Storage]]:
-    """Each storage with its place among those that one operation made."""
+    """Yield each storage with its index among those that one operation made."""
     counts: dict[int | None, int] = {}
     for one in storages:
         counts[one.birth] = counts.get(one.birth, -1) + 1
@@ -134,13 +136,13 @@ def placed(storages: Sequence[Storage]) -> Iterator[tuple[int, Storage]]:
 
 
 def held_in(look: Look, storage: Storage) -> Held | None:
-    """Who held a storage at a look; None if it was not seen."""
+    """Return the holders of a storage at a look; None if the look did not see it."""
     found = [look.held[one] for one in (storage.address, *storage.aliases) if one in look.held]
     return Held([holder for held in found for holder in held.holders]) if found else None
 
 
 def places(held: Held) -> frozenset[tuple[str, str, str, str]]:
-    """What edits would be about."""
+    """Return the places that edits would change."""
     return frozenset(one.place for one in held.holders if one.can_let_go)
 
 

@@ -9,16 +9,16 @@ from itertools import groupby, pairwise
 from gradlife.model.peak.report import Band, Owner, Phase, Picture, Place
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
-#: Marks of a picture, and lines that have a band of their own; the others of their owner have one together.
+#: Most marks of a picture, and most lines with a band of their own; an owner's other lines share a band.
 MOST_MARKS = 200
 MOST_LINES = 24
 
-#: What a band has in common: the owner, the line, the module.
+#: What the storages of a band share: the owner, the line, the module.
 Key = tuple[Owner, Place, str]
 
 
 class Painter:
-    """Makes the picture of one step."""
+    """Builds the picture of one step."""
 
     def __init__(self, recording: Recording, storages: Sequence[Storage], first: int, end: int) -> None:
         self._recording = recording
@@ -28,7 +28,7 @@ class Painter:
         self._first, self._end = first, end
 
     def picture(self, key_of: Callable[[Storage], Key], phase_of: Callable[[int], str], live: Sequence[int]) -> Picture:
-        """The picture. ``key_of``: the band of a storage; ``live``: all bytes at each tick."""
+        """Build the picture. ``key_of`` returns the band of a storage; ``live`` has all bytes at each tick."""
         marks = self._marks(live)
         groups: dict[Key, list[Storage]] = defaultdict(list)
         for storage in self._storages:
@@ -45,7 +45,7 @@ class Painter:
         return Picture(tuple(mark - self._first for mark in marks), self._phases(phase_of), bands, peak)
 
     def _marks(self, live: Sequence[int]) -> list[int]:
-        """Operations, as many as are shown: of those that are together the one with the most bytes."""
+        """Return the operations to show: of neighbours that share a mark, the one with the most bytes."""
         count = self._end - self._first
         bins = min(count, MOST_MARKS)
         borders = [self._first + count * number // bins for number in range(bins + 1)]
@@ -75,7 +75,7 @@ class Painter:
         )
 
     def _phases(self, phase_of: Callable[[int], str]) -> tuple[Phase, ...]:
-        """The stretches of one phase; a single operation between two of another is a part of these."""
+        """Return the stretches of one phase each; a single operation of another phase joins the stretch before it."""
         found: list[Phase] = []
         for name, numbers in groupby(range(self._first, self._end), key=phase_of):
             run = list(numbers)

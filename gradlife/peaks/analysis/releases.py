@@ -1,4 +1,4 @@
-"""When an edit releases memory: after the statement that uses a storage last, in the holder's frame."""
+"""When an edit releases memory: after the statement in the holder's frame that uses a storage last."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from gradlife.peaks.sources.program import function_of, last_mention, mentions_i
 #: Lines of a function: the file, the function's qualified name, the first line and the last.
 Span = tuple[str, str, int, int]
 
-#: What goes with a frame.
+#: Kinds of holders that end with a frame.
 OF_FRAMES = frozenset({Kind.LOCAL, Kind.GENERATOR, Kind.EXCEPTION, Kind.GLOBAL, Kind.OTHER})
 
 
 def release(recording: Recording, holders: Iterable[Holder], last: int) -> int:
-    """The first operation at which what was last used by another is free, if every holder lets go at once."""
+    """Return the first operation at which a storage is free if every holder releases it after operation ``last``."""
     return max((release_by(recording, holder, last) for holder in holders), default=last + 1)
 
 
 def release_by(recording: Recording, holder: Holder, last: int) -> int:
-    """The same for one holder."""
+    """Return the first operation at which one holder has released a storage after operation ``last``."""
     if last < 0 or is_stored_for_nobody(holder):
         return last + 1
     frame = frame_of(holder, recording.operations[last].frames)
@@ -42,7 +42,9 @@ def release_by(recording: Recording, holder: Holder, last: int) -> int:
 
 
 def resumption(recording: Recording, holder: Holder, last: int) -> int:
-    """Where a generator that has yielded a name lets go of it: as it goes on; at once if it yields without the name."""
+    """Return when a generator releases a name that it yielded: as it goes on, or at once with a yield without the
+    name.
+    """
     source = source_of(holder.file) if holder.kind in (Kind.LOCAL, Kind.GENERATOR) else None
     function = function_of(source, holder.function, holder.line) if source is not None else None
     spot = yield_of(function, holder.name) if function is not None else None
@@ -55,7 +57,7 @@ def resumption(recording: Recording, holder: Holder, last: int) -> int:
 
 
 def frame_of(holder: Holder, frames: Iterable[Frame]) -> Frame | None:
-    """The frame of a stack that is to let go; None: none of it has to."""
+    """Return the frame of a stack that must release the storage; None if no frame of it must."""
     if holder.kind not in OF_FRAMES:
         return next(iter(frames), None)
     for frame in frames:
@@ -65,17 +67,17 @@ def frame_of(holder: Holder, frames: Iterable[Frame]) -> Frame | None:
 
 
 def same_file(one: str, other: str) -> bool:
-    """Whether both are the same file."""
+    """Whether both names mean the same file."""
     return one == other or (bool(other) and os.path.abspath(one) == os.path.abspath(other))
 
 
 def written_name(holder: Holder) -> str:
-    """How the program writes what it lets go of: a name, or an attribute with its dot; empty where that is unknown."""
+    """Return the holder's name as the program writes it: an attribute with its dot; empty if unknown."""
     return f".{holder.name}" if holder.kind is Kind.ATTRIBUTE else holder.name
 
 
 def span_of(frame: Frame, name: str) -> Span | None:
-    """The lines of the statement that a frame runs; None if a name that it mentions only above is let go of before."""
+    """Return the lines of the statement that a frame runs; None if the name is released before, at a mention above."""
     file, line, function = frame
     source = source_of(file)
     node = function_of(source, function, line) if source is not None else None

@@ -1,4 +1,4 @@
-"""Savings of releasing storages at their last use, found by replaying lifetimes, the best first."""
+"""Savings of releasing storages after their last use, found by replaying lifetimes, best first."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from gradlife.peaks.analysis.timeline import add, live_bytes, spans
 from gradlife.peaks.analysis.uses import gaps
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
-#: Savings from this share of the peak on are reported; the list ends at this share of all savings.
+#: Least share of the peak for a saving to be reported; the list ends at this share of all savings.
 LEAST_SHARE = 0.005
 ENOUGH = 0.95
 
-#: Groups that are weighed.
+#: Most groups to compare.
 MOST_GROUPS = 60
 
 
 @dataclass(frozen=True)
 class Step:
-    """A saving, after those before it: the group, the peak, and by how much it is lower."""
+    """A saving made after those before it: the group, the new peak, and the bytes saved."""
 
     group: Group
     peak_after: int
     saved: int
-    saved_alone: int  # without those before it
+    saved_alone: int  # without the savings before it
 
 
 class Replay:
@@ -59,12 +59,12 @@ class Replay:
         return max(self._without(self._live, self._relief(freed)), default=0)
 
     def peak_at(self, groups: Iterable[Group]) -> int:
-        """The operation at which that peak is: the first of several."""
+        """Return the operation of the peak that is left without these groups; the first of several."""
         live = self._live_without(groups)
         return self._ticks[max(range(len(live)), key=lambda at: (live[at], -at))] // 2
 
     def best_savings(self, groups: Iterable[Group]) -> list[Step]:
-        """Savings in the order in which they lower the peak most, until enough of them is reported."""
+        """Return the savings, those that lower the peak most first, until they make up enough of all."""
         self._all = list(groups)
         least = max(1.0, LEAST_SHARE * self.peak)
         weighed = [(group, max(self._relief_of(group), default=0)) for group in self._all]
@@ -73,7 +73,7 @@ class Replay:
         return self._steps([one for one in chosen if self._is_needed(one, chosen)])
 
     def _choose(self, left: list[Group]) -> list[Group]:
-        """The best group, then the best of what is left, until enough of all is saved."""
+        """Choose the best group, then the best of the rest, until enough of all is saved."""
         found, lowest, live = list[Group](), self.peak_after(left), self._live
         while left and self.peak - max(live) < ENOUGH * (self.peak - lowest):
             top, without = max(range(len(live)), key=live.__getitem__), dict[int, list[int]]()
@@ -86,7 +86,7 @@ class Replay:
         return found
 
     def _is_needed(self, one: Group, chosen: Sequence[Group]) -> bool:
-        """Whether the peak is higher without this saving. If two peaks are equal, each of two savings needs the other."""
+        """Whether the peak is higher without this saving. If two peaks are equal, two savings need each other."""
         others = [other for other in chosen if other is not one]
         return self.peak_after(others) > self.peak_after(chosen) + LEAST_SHARE * self.peak
 
@@ -99,7 +99,7 @@ class Replay:
         return found
 
     def _live_without(self, groups: Iterable[Group]) -> list[int]:
-        """The live bytes if the edits of these groups are made: they let go of all that no other name holds, too."""
+        """Return the live bytes after the edits of these groups, which also free storages that no other name holds."""
         chosen = list(groups)
         edited = frozenset[object]().union(*(group.places for group in chosen))
         freed = {id(group): group for group in (*chosen, *(one for one in self._all if one.places <= edited))}
@@ -114,7 +114,7 @@ class Replay:
         return self._reliefs[id(group)]
 
     def _relief(self, freed: Iterable[tuple[int, Gap]]) -> list[int]:
-        """Bytes that are not alive in each operation if storages were freed for these times."""
+        """Return the bytes that are free in each operation if storages were freed for these times."""
         end = self._recording.end
         changes = [0] * (end + 2)
         for number, (gone, back) in freed:

@@ -1,4 +1,4 @@
-"""The moments at which holders are looked at: the peak, the peak that is left without what is unused there, and so on."""
+"""The moments at which to read holders: the peak, the peak left without its unused storages, and so on."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from gradlife.peaks.analysis.timeline import add, live_bytes, main_device, on_de
 from gradlife.peaks.analysis.uses import gaps, zeroed_gaps
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
-#: Moments at most: each forks the process once.
+#: Most moments: each forks the process once.
 MOST_LOOKS = 6
 
-#: A moment is looked at if at least this part of its bytes is unused.
+#: Least share of unused bytes for a moment's holders to be read.
 LEAST_UNUSED = 0.005
 
 #: The ticks from the last use to the end.
@@ -19,7 +19,7 @@ Gap = tuple[int, int]
 
 
 def scout_peaks(recording: Recording) -> list[int]:
-    """The moments, as operations after the beginning of the first recorded step."""
+    """Return the moments, as operations after the beginning of the first recorded step."""
     first, end = recording.steps[0], recording.steps[1]
     if first >= end:
         return []
@@ -41,7 +41,7 @@ def scout_peaks(recording: Recording) -> list[int]:
 
 
 def let_go(live: list[int], gone: Sequence[tuple[Storage, list[Gap]]], end: int) -> None:
-    """Take storages off the live bytes while they are unused."""
+    """Subtract storages from the live bytes while they are unused."""
     changes = [0] * (len(live) + 1)
     for storage, times in gone:
         for start, stop in times:

@@ -9,7 +9,7 @@ from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
 
 def main_device(recording: Recording) -> int:
-    """The device on which most bytes are born or present."""
+    """Return the device whose storages have the most bytes."""
     totals: Counter[int] = Counter()
     for storage in recording.storages:
         totals[storage.device] += storage.sizes[0][1] if storage.sizes else 0
@@ -17,12 +17,12 @@ def main_device(recording: Recording) -> int:
 
 
 def on_device(recording: Recording, device: int) -> list[Storage]:
-    """The storages on one device."""
+    """Return the storages on one device."""
     return [storage for storage in recording.storages if storage.device == device]
 
 
 def live_bytes(storages: Iterable[Storage], end: int) -> list[int]:
-    """Bytes that are alive at each tick before `end`."""
+    """Return the live bytes at each tick up to `end`."""
     changes = [0] * (end + 2)
     for storage in storages:
         for start, stop, nbytes in spans(storage, end):
@@ -35,14 +35,14 @@ def live_bytes(storages: Iterable[Storage], end: int) -> list[int]:
 
 
 def add(changes: list[int], start: int, stop: int, nbytes: int) -> None:
-    """Add bytes from a tick on until another."""
+    """Add bytes from one tick to another."""
     if start < stop:
         changes[start] += nbytes
         changes[stop] -= nbytes
 
 
 def spans(storage: Storage, end: int) -> Iterable[tuple[int, int, int]]:
-    """The ticks at which a storage has so many bytes: start, stop, bytes."""
+    """Yield the ticks between which a storage has one size: start, stop, bytes."""
     died = end + 1 if storage.died is None else min(storage.died, end + 1)
     ticks = [tick for tick, _ in storage.sizes[1:]]
     for (start, nbytes), stop in zip(storage.sizes, [*ticks, died], strict=True):
@@ -50,5 +50,5 @@ def spans(storage: Storage, end: int) -> Iterable[tuple[int, int, int]]:
 
 
 def peak_operation(live: list[int], first: int, end: int) -> int:
-    """The operation of a step within which most bytes are alive: the first of several."""
+    """Return the operation of a step with the most live bytes; the first of several."""
     return max(range(first, end), key=lambda operation: (live[within(operation)], -operation))

@@ -1,4 +1,4 @@
-"""Gradients that are only added to, such as those of frozen parameters outside every optimizer, and the work spent on
+"""Gradients that are only added to, such as those of frozen parameters that no optimizer has, and the work spent on
 them.
 """
 
@@ -16,12 +16,12 @@ from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Held, Holder
 from gradlife.peaks.recording.lifetimes import Recording, Storage, before
 from gradlife.peaks.recording.variables import Kind
 
-#: What a backward pass adds to a gradient with.
+#: The operation by which a backward pass adds to a gradient.
 ADDING = "aten.add_"
 
 
 class UnreadGradients:
-    """The gradients of a recording that outlive it, and that nothing reads but the backward pass which adds to them."""
+    """Gradients that outlive the recording and that only the backward pass which adds to them reads."""
 
     def __init__(self, recording: Recording, looks: Sequence[Look]) -> None:
         self._recording = recording
@@ -30,7 +30,7 @@ class UnreadGradients:
         self._dead = self._dead_operations() if self.numbers else set[int]()
 
     def looks(self) -> list[Look]:
-        """The looks, in which they have a place of their own: another edit lets go of them."""
+        """Return the looks with a place of their own for these gradients, because another edit releases them."""
         addresses = {one.address for one in self._recording.storages if one.number in self.numbers}
         return [
             Look(
@@ -41,7 +41,7 @@ class UnreadGradients:
         ]
 
     def group(self) -> Group | None:
-        """What is not there if these gradients are not computed."""
+        """Return what would not exist if these gradients were not computed."""
         gradients = [one for one in self._recording.storages if one.number in self.numbers]
         if not gradients:
             return None
@@ -69,7 +69,7 @@ class UnreadGradients:
         return operation.function == ADDING and operation.in_backward
 
     def _dead_operations(self) -> set[int]:
-        """Operations of backward passes that nothing reads but these gradients."""
+        """Return the backward operations whose outputs only feed these gradients."""
         made, targets = defaultdict[int, list[Storage]](list), defaultdict[int, list[Storage]](list)
         for one in self._recording.storages:
             if one.birth is not None:
@@ -90,7 +90,7 @@ class UnreadGradients:
         return dead
 
     def _of_dead_operations(self) -> Iterator[tuple[int, Gap]]:
-        """What these operations make, and what is saved for them alone."""
+        """Yield the storages that dead operations make, or that are saved only for them."""
         for one in self._recording.storages:
             if one.number in self.numbers:
                 continue
@@ -100,7 +100,9 @@ class UnreadGradients:
                 yield one.number, (before(live + 1), one.died)
 
     def _last_live(self, storage: Storage) -> int | None:
-        """The last operation but dead ones that uses what only graphs hold; None where others do, or no dead one."""
+        """Return the last use of a storage by a live operation; None if it is the last use, or if not only graphs
+        hold it.
+        """
         found = [held.holders for look in self._looks if (held := held_in(look, storage)) is not None]
         is_saved = any(found) and all(one.kind is Kind.SAVED for holders in found for one in holders)
         if not is_saved or not storage.reads or storage.reads[-1] not in self._dead:
@@ -112,12 +114,12 @@ class UnreadGradients:
 
 
 def renamed(held: Held) -> Held:
-    """What holds a gradient that is not read."""
+    """Return the holders under the name of a gradient that nobody reads."""
     return Held([replace(one, name=UNREAD_GRADIENT) for one in held.holders])
 
 
 def with_group(groups: Sequence[Group], unread: Group | None) -> list[Group]:
-    """The groups, and that of the unread gradients in the place of what is known of them otherwise."""
+    """Return the groups, with that of the unread gradients in place of any other group about the same places."""
     if unread is None:
         return list(groups)
     return [*(one for one in groups if one.places != unread.places), unread]

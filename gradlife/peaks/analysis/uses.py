@@ -1,4 +1,4 @@
-"""Lag, drag, void: whether memory alive at the peak is read again."""
+"""Lag, drag, void: whether memory that is alive at the peak is read again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradlife.model.peak.report import Use
 from gradlife.peaks.recording.lifetimes import Recording, Storage, before, preceding, within
 
-#: Operations that write zeros from end to end.
+#: Operations that overwrite a whole tensor with zeros.
 ZEROING = frozenset({"aten.zero_", "aten._foreach_zero_"})
 
 
@@ -24,16 +24,16 @@ def use_at(storage: Storage, operation: int) -> Use:
 
 
 def was_read(storage: Storage, operation: int) -> bool:
-    """Whether the content present at an operation was read before."""
+    """Whether the content at an operation was read before."""
     last = preceding(storage.reads, operation)
     written = preceding(storage.overwrites, operation)
     return last is not None and (written is None or last > written)
 
 
 def gaps(storage: Storage) -> Iterator[tuple[int, int]]:
-    """The ticks between the last read of a content and its end: from, to. What outlives the recording has no end.
+    """Yield the ticks from the last read of a content to its end. Content that outlives the recording has no end.
 
-    What was there before the recording and is never read in it is unused from the beginning.
+    A storage from before the recording that is never read in it is unused from the beginning.
     """
     if storage.birth is None and not storage.reads and not storage.overwrites:
         if storage.died is not None:
@@ -51,13 +51,13 @@ def gaps(storage: Storage) -> Iterator[tuple[int, int]]:
 
 
 def last_use(storage: Storage, start: int, end: int | None) -> int:
-    """The last operation that reads a content which is there from one operation to another; else the first."""
+    """Return the last operation between two that reads the content; the first of the two if none does."""
     last = preceding(storage.reads, end) if end is not None else (storage.reads[-1] if storage.reads else None)
     return start if last is None or last < start else last
 
 
 def zeroed_gaps(storage: Storage, recording: Recording) -> Iterator[tuple[int, int]]:
-    """The ticks from where zeros are written to the first operation that reads them: none of it has to be there."""
+    """Yield the ticks from writing zeros to their first read: nothing needs the memory in between."""
     for number in storage.overwrites:
         read = storage.next_read(number)
         if recording.operations[number].function in ZEROING and read is not None:

@@ -1,1 +1,1 @@
-"""The edit that releases memory nobody reads again: as text, and as changed lines where that is safe."""
+"""The edit that releases memory nobody reads again: as text, and as changed lines if that is safe."""

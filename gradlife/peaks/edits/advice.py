@@ -1,4 +1,4 @@
-"""The edit for each way in which something is held."""
+"""Chooses the edit for each way in which a storage is held."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from gradlife.peaks.recording.variables import Kind
 from gradlife.peaks.sources.liveness import reader_after
 from gradlife.peaks.sources.program import Function, Source, Spot, function_of, last_mention, source_of, spot_at
 
-#: What makes an optimizer overwrite gradients instead of dropping them.
+#: The argument that makes an optimizer overwrite gradients instead of dropping them.
 ZEROS = "set_to_none=False"
 
 
 @dataclass(frozen=True)
 class Life:
-    """What is known of the storages of one saving."""
+    """The known facts about the storages of one saving."""
 
-    birth: Sequence[Frame]  # the stack of the operation that made the largest
+    birth: Sequence[Frame]  # the stack of the operation that made the largest one
     last: Sequence[Frame]  # the stack of the operation that used it last
-    in_backward: bool = False  # was that a part of a backward pass?
-    is_graph_read: bool = False  # does a backward pass read others that the same graph has saved?
+    in_backward: bool = False  # whether a backward pass ran that operation
+    is_graph_read: bool = False  # whether a backward pass reads other tensors saved by the graph
     zeroing: Sequence[Frame] = ()  # the stack of the operation that overwrote it with zeros
 
 
 def edits_for(holders: Sequence[Holder], life: Life) -> tuple[Edit, ...]:
-    """The edits that let go together, one for each name."""
+    """Return the edits that together release the storages, one for each name."""
     names = list({holder.place: holder for holder in holders if holder.can_let_go}.values())
     dropped = [spot for holder in names if (spot := stored_at(holder, life)[1]) is not None]
     found = [edit_for(holder, life, [spot.statement for spot in dropped]) for holder in names]
@@ -51,7 +51,7 @@ def edits_for(holders: Sequence[Holder], life: Life) -> tuple[Edit, ...]:
 
 
 def edit_for(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
-    """The edit for one holder. ``dropped``: statements that other edits take away."""
+    """Return the edit for one holder. ``dropped``: statements that other edits remove."""
     if holder.name == UNREAD_GRADIENT:
         return Edit("`requires_grad_(False)` for the parameters whose gradients no optimizer reads")
     if holder.kind is Kind.GRADIENT:
@@ -81,11 +81,11 @@ def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     if source is None or function is None or spot is None:
         return Edit(f"`del {holder.name}` after line {line}", file, line)
     edit = delete_after(source, function, last_mention(spot, holder.name) or spot, holder.name, dropped)
-    return edit if holder.file else replace(edit, changes=(), patch="")  # other cells may read it
+    return edit if holder.file else replace(edit, changes=(), patch="")  # other cells may read the name
 
 
 def unplaced_edit(holder: Holder) -> Edit:
-    """What to do where the statement is not known."""
+    """Advise what to do if the statement is not known."""
     where = f" of {holder.function}"
     if holder.kind is Kind.GENERATOR:
         return Edit(f"yield the value of `{holder.name}`{where} without a name", holder.file, holder.line)
@@ -93,7 +93,7 @@ def unplaced_edit(holder: Holder) -> Edit:
 
 
 def generator_edit(holder: Holder) -> Edit | None:
-    """Let go of what a generator has yielded: by a yield without the name, else as soon as it goes on."""
+    """Release what a generator yields: yield it without a name, else delete the name after the yield."""
     source = source_of(holder.file)
     function = function_of(source, holder.function, holder.line) if source is not None else None
     spot = yield_of(function, holder.name) if function is not None else None
@@ -123,7 +123,7 @@ def exception_edit(holder: Holder) -> Edit:
 
 
 def delete_after(source: Source, function: Function, spot: Spot, name: str, dropped: Sequence[ast.stmt]) -> Edit:
-    """``del name`` below a statement; with the changed lines where nothing reads the name afterwards."""
+    """Put ``del name`` below a statement; with changed lines if nothing reads the name afterwards."""
     last = spot.statement.end_lineno or spot.statement.lineno
     text = f"`del {name}` after line {last}"
     reader = reader_after(function, spot, name, dropped)
@@ -137,7 +137,7 @@ def delete_after(source: Source, function: Function, spot: Spot, name: str, drop
 
 
 def stands_alone(source: Source, spot: Spot) -> bool:
-    """Has the statement its lines for itself, so that another can stand below it?"""
+    """Whether the statement shares no line with another, so that a line can be put below it."""
     lines, statement = source.text.splitlines(), spot.statement
     head = lines[statement.lineno - 1].encode()[: statement.col_offset]
     tail = lines[(statement.end_lineno or 1) - 1].encode()[statement.end_col_offset or 0 :].strip()
@@ -145,7 +145,7 @@ def stands_alone(source: Source, spot: Spot) -> bool:
 
 
 def container_edit(holder: Holder, life: Life) -> Edit:
-    """Keep no tensors in a container that nobody reads, or let go of the container."""
+    """Keep no tensors in a container that nobody reads, or release the container."""
     whole = name_edit(holder, life, ()) if holder.kind is Kind.LOCAL else None
     if whole is not None and whole.changes:
         return whole
@@ -154,7 +154,7 @@ def container_edit(holder: Holder, life: Life) -> Edit:
 
 
 def dead_store_edit(holder: Holder, life: Life) -> Edit | None:
-    """Drop the statement that stores what nobody reads."""
+    """Drop the statement that stores a value nobody reads."""
     source, spot = stored_at(holder, life)
     if source is None or spot is None:
         return None
@@ -169,12 +169,12 @@ def dead_store_edit(holder: Holder, life: Life) -> Edit | None:
 
 @cache
 def is_stored_for_nobody(holder: Holder) -> bool:
-    """Is the edit that a name or container is not stored under at all? Then it never holds anything."""
+    """Whether the edit drops the only store to a name or container, so that it never holds anything."""
     return stored_at(holder, Life((), ()))[1] is not None
 
 
 def stored_at(holder: Holder, life: Life) -> tuple[Source | None, Spot | None]:
-    """The only statement that stores under a name or in a container which nothing reads, and its file."""
+    """Return the only statement that stores to a name or container which nothing reads, and its file."""
     if holder.record:
         return None, None
     if holder.kind is Kind.ATTRIBUTE:
@@ -197,7 +197,7 @@ def stored_at(holder: Holder, life: Life) -> tuple[Source | None, Spot | None]:
 
 
 def attribute_edit(holder: Holder, life: Life) -> Edit:
-    """Let go of an attribute."""
+    """Set an attribute to None after its last use."""
     shown = f"`.{holder.name}{holder.path}` of {holder.function}"
     for file, line, name in life.last:
         source = source_of(file)
@@ -211,7 +211,7 @@ def attribute_edit(holder: Holder, life: Life) -> Edit:
 
 
 def unset_after(source: Source, function: Function, spot: Spot, holder: Holder) -> Edit:
-    """``self.name = None`` below a statement; with the changed lines where nothing else in the file reads it."""
+    """Put ``self.name = None`` below a statement; with changed lines if nothing else in the file reads it."""
     last = spot.statement.end_lineno or spot.statement.lineno
     owner = owner_in(spot.statement, holder.name)
     text = f"`{owner}.{holder.name} = None` after line {last}"
@@ -236,7 +236,7 @@ def gradient_edit(life: Life) -> Edit:
 
 
 def none_edit(frame: Frame) -> Edit:
-    """Drop gradients where they are overwritten with zeros."""
+    """Drop gradients instead of overwriting them with zeros."""
     file, line, _ = frame
     source, text = source_of(file), "`zero_grad(set_to_none=True)`"
     if source is None:
@@ -260,7 +260,7 @@ def moved_zeroing(source: Source, step: Spot, zeroing: Spot) -> Edit:
 
 
 def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
-    """Let go of a graph that a backward pass has read, or record none."""
+    """Release a graph that a backward pass has read, or record none."""
     if life.in_backward and holder.name and not holder.path:
         return name_edit(holder, life, dropped)
     frame = frame_of_name(holder, life.birth) or next(iter(life.birth), None)
@@ -276,7 +276,7 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
 
 
 def no_grad_edit(holder: Holder, frame: Frame | None) -> Edit | None:
-    """Compute a value without a graph where one statement assigns what one call gives."""
+    """Compute a value without a graph if one statement assigns the result of one call."""
     source = source_of(frame[0]) if frame is not None else None
     function = function_of(source, frame[2], frame[1]) if source is not None and frame is not None else None
     spot = spot_at(function, frame[1]) if function is not None and frame is not None else None
@@ -291,5 +291,5 @@ def no_grad_edit(holder: Holder, frame: Frame | None) -> Edit | None:
 
 
 def edit_of(source: Source, text: str, line: int, *changes: LineChange) -> Edit:
-    """An edit with its diff."""
+    """Return an edit with its diff."""
     return Edit(text, source.file, line, changes, diff(source.file, source.text, changed(source.text, changes)))

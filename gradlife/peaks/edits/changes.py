@@ -10,7 +10,7 @@ from gradlife.model.peak.report import LineChange
 
 
 def changed(text: str, changes: Iterable[LineChange]) -> str:
-    """The text with all changes done. Those of one place are done in their order; equal ones once."""
+    """Return the text with all changes applied. Changes at one line apply in their order; equal ones apply once."""
     lines = text.splitlines(keepends=True)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     for change in sorted(dict.fromkeys(changes), key=lambda one: one.first, reverse=True):
@@ -21,7 +21,7 @@ def changed(text: str, changes: Iterable[LineChange]) -> str:
 
 
 def diff(file: str, before: str, after: str) -> str:
-    """The change from one text to another as a unified diff; the file's name from the working folder."""
+    """Return the change from one text to another as a unified diff, with the file relative to the working folder."""
     below = os.path.relpath(file)
     name = (file if below.startswith(os.pardir) else below).replace(os.sep, "/").lstrip("/")
     rows = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm="", n=2)

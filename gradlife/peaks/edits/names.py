@@ -19,7 +19,7 @@ COPYING = frozenset({"detach", "clone", "cpu", "float"})
 
 
 def frame_of_name(holder: Holder, frames: Sequence[Frame]) -> Frame | None:
-    """The frame of a stack in which a name is a variable."""
+    """Return the frame of a stack that has the name as a variable."""
     for frame in frames:
         if is_same_file(frame[0], holder.file) and (holder.kind is Kind.GLOBAL or frame[2] == holder.function):
             return frame
@@ -29,14 +29,14 @@ def frame_of_name(holder: Holder, frames: Sequence[Frame]) -> Frame | None:
 
 
 def is_same_file(one: str, other: str) -> bool:
-    """Are both the same file?"""
+    """Whether both names mean the same file."""
     return one == other or (bool(other) and os.path.abspath(one) == os.path.abspath(other))
 
 
 def store_of(tree: Function, name: str, is_container: bool) -> Spot | None:
-    """The only statement that stores under a name, if nothing reads the name; an attribute has a dot before it.
+    """Return the only statement that stores to a name which nothing reads; an attribute has a dot before its name.
 
-    Of a container it is the one that adds to it; other statements may create it.
+    For a container it is the statement that adds to it; other statements may create the container.
     """
     every = [spot for part in (tree, *inner_functions(tree)) for spot in all_spots(part.body, ())]
     adding = [one for one in every if is_adding(one.statement, name)]
@@ -49,27 +49,27 @@ def store_of(tree: Function, name: str, is_container: bool) -> Spot | None:
 
 
 def inner_functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The functions in a tree, whatever depth, but itself."""
+    """Yield all functions inside a tree, at any depth."""
     for node in ast.walk(tree):
         if node is not tree and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
 
 def is_reflection(node: ast.AST) -> bool:
-    """Does it read names that it does not mention?"""
+    """Whether a call may read names that it does not mention."""
     names = {"vars", "globals", "locals", "eval", "exec", "getattr"}
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
 def is_plain_store(statement: ast.stmt, name: str) -> bool:
-    """Is it ``name = value`` with a value that has no effect: a name, or its `detach()` and the like?"""
+    """Whether the statement is ``name = value`` with a value that has no effect: a name, or its `detach()`."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not is_named(statement.targets[0], name):
         return False
     return not isinstance(statement.value, ast.Constant) and is_plain_value(statement.value)
 
 
 def is_plain_value(value: ast.expr) -> bool:
-    """Is it a name, an attribute, or a call that only copies it?"""
+    """Whether the value is a name, an attribute, or a call that only copies one."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in COPYING:
         return not value.args and not value.keywords and is_plain_value(value.func.value)
     if isinstance(value, ast.Attribute):
@@ -78,7 +78,7 @@ def is_plain_value(value: ast.expr) -> bool:
 
 
 def is_adding(statement: ast.stmt, name: str) -> bool:
-    """Is it ``name.append(value)`` or ``name[key] = value``, with nothing in it that has an effect?"""
+    """Whether the statement is ``name.append(value)`` or ``name[key] = value``, with a value that has no effect."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
         is_item = isinstance(target, ast.Subscript) and is_named(target.value, name)
@@ -91,7 +91,7 @@ def is_adding(statement: ast.stmt, name: str) -> bool:
 
 
 def all_spots(block: Sequence[ast.stmt], outer: tuple[Spot, ...]) -> Iterator[Spot]:
-    """All statements below one another that run in one frame."""
+    """Yield all statements of a block and of the blocks in it that run in one frame."""
     for index, statement in enumerate(block):
         spot = Spot(block, index, outer)
         yield spot
@@ -100,19 +100,19 @@ def all_spots(block: Sequence[ast.stmt], outer: tuple[Spot, ...]) -> Iterator[Sp
 
 
 def yield_of(function: Function, name: str) -> Spot | None:
-    """The only statement of a generator that yields a name."""
+    """Return the only statement of a generator that yields a name."""
     spots = [one for one in all_spots(function.body, ()) if is_yield(one.statement)]
     found = [one for one in spots if mentions(one.statement, name)]
     return found[0] if len(found) == 1 else None
 
 
 def is_yield(statement: ast.stmt) -> bool:
-    """Does it yield, and nothing else?"""
+    """Whether the statement only yields."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield)
 
 
 def value_yielded(function: Function, spot: Spot, name: str) -> ast.Assign | None:
-    """The statement directly above a `yield name` that assigns what is yielded, if nothing else mentions the name."""
+    """Return the assignment directly above `yield name` if nothing else mentions the name."""
     above = spot.block[spot.index - 1] if spot.index else None
     yielded = spot.statement.value if isinstance(spot.statement, ast.Expr) else None
     value = yielded.value if isinstance(yielded, ast.Yield) else None
@@ -124,7 +124,7 @@ def value_yielded(function: Function, spot: Spot, name: str) -> ast.Assign | Non
 
 
 def kept_exceptions(tree: ast.AST) -> Iterator[ast.Name]:
-    """The names of caught exceptions where a handler assigns them to another name."""
+    """Yield the names of caught exceptions that a handler assigns to another name."""
     for handler in ast.walk(tree):
         if isinstance(handler, ast.ExceptHandler) and handler.name:
             for node in ast.walk(handler):
@@ -134,7 +134,7 @@ def kept_exceptions(tree: ast.AST) -> Iterator[ast.Name]:
 
 
 def zeroing_after_step(function: Function, line: int) -> tuple[Spot, Spot] | None:
-    """The optimizer's step at a line, and the only ``zero_grad()`` of the function, in the same block."""
+    """Return the optimizer's step at a line, and the function's only ``zero_grad()`` if it is in the same block."""
     step = spot_at(function, line)
     if step is None or not calls(step.statement, "step"):
         return None
@@ -145,13 +145,13 @@ def zeroing_after_step(function: Function, line: int) -> tuple[Spot, Spot] | Non
 
 
 def calls(statement: ast.stmt, method: str) -> bool:
-    """Is the statement a call of a method, and nothing else?"""
+    """Whether the statement is only a call of this method."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == method
 
 
 def assigns_call(statement: ast.stmt, name: str) -> bool:
-    """Is the statement `name = function(...)`?"""
+    """Whether the statement is `name = function(...)`."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
     target = statement.targets[0]
@@ -159,13 +159,13 @@ def assigns_call(statement: ast.stmt, name: str) -> bool:
 
 
 def imports_torch(source: Source) -> bool:
-    """Is torch a name of the file?"""
+    """Whether the file imports torch under that name."""
     imports = (node for node in source.tree.body if isinstance(node, ast.Import))
     return any(alias.name == "torch" and alias.asname is None for node in imports for alias in node.names)
 
 
 def owner_in(statement: ast.stmt, attribute: str) -> str:
-    """How a statement writes the object that has an attribute."""
+    """Return the object of an attribute as a statement writes it."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Attribute) and node.attr == attribute:
             return ast.unparse(node.value)
@@ -173,7 +173,9 @@ def owner_in(statement: ast.stmt, attribute: str) -> str:
 
 
 def is_read_besides(source: Source, spot: Spot, attribute: str) -> bool:
-    """Is an attribute read anywhere but in one statement and those above it in its block, or is that in a loop?"""
+    """Whether the attribute is read elsewhere than up to this statement in its block. In a loop, the statements
+    above count as elsewhere.
+    """
     own = {id(node) for one in spot.block[: spot.index + 1] for node in ast.walk(one)}
     if any(isinstance(outer.statement, ast.For | ast.AsyncFor | ast.While) for outer in spot.outer):
         own = {id(node) for node in ast.walk(spot.statement)}

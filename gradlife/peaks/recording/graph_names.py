@@ -1,4 +1,4 @@
-"""The variables that keep an autograd graph alive: each holds a tensor from which the node is reachable."""
+"""The variables that keep an autograd graph alive: each holds a tensor from which the grad node is reachable."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from gradlife.heap.graph import HeapGraph
 from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
 from gradlife.peaks.recording.variables import Kind, Variable
 
-#: Containers in one another, items of each, and nodes of one graph that are followed.
+#: Most nested containers, items of each, and nodes of one graph to follow.
 MOST_LEVELS = 3
 MOST_ITEMS = 1000
 MOST_NODES = 20_000
 
 CONTAINERS = frozenset({"list", "tuple", "dict"})
 
-#: A variable, and the way from it to a tensor.
+#: A variable, and the path from it to a tensor.
 Name = tuple[Variable, str]
 
 
 class Names:
-    """The names of a frozen heap."""
+    """The variables of a frozen heap, by the grad nodes that they keep."""
 
     def __init__(
         self, graph: HeapGraph, variables: Mapping[int, list[Variable]], modules: Mapping[int, ModuleType]
@@ -32,7 +32,7 @@ class Names:
         self.modules = modules
 
     def names(self, node: int) -> list[Name]:
-        """The variables behind which a grad node is."""
+        """Return the variables that keep a grad node."""
         return self._by_node.get(node, [])
 
     @cached_property
@@ -46,7 +46,7 @@ class Names:
         return found
 
     def _values(self) -> Iterator[tuple[Variable, int]]:
-        """Variables of the program's functions and modules, with the addresses of their values."""
+        """Yield the variables of the program's functions and modules, with the addresses of their values."""
         for value, variables in self.variables.items():
             yield from ((variable, value) for variable in variables if variable.kind is not Kind.OTHER)
         libraries = (*library_files(), *foreign_files())
@@ -57,7 +57,7 @@ class Names:
                     yield Variable(Kind.GLOBAL, name, file, module.__name__, 0), id(value)
 
     def _tensors(self, node: int, path: str, depth: int) -> Iterator[tuple[int, str]]:
-        """The tensors that a value is, or has in it."""
+        """Yield the tensors that a value is or contains, with their paths."""
         type_name = self.graph.type(node)
         if type_name in CONTAINERS and depth:
             for item in self.graph.referents(node)[:MOST_ITEMS]:
@@ -66,7 +66,7 @@ class Names:
         yield from ((item, path) for item in self.graph.referents(node) if self.graph.kind(item) == "tensor")
 
     def _graph_of(self, tensor: int) -> set[int]:
-        """The grad nodes that a tensor keeps."""
+        """Return the grad nodes that a tensor keeps."""
         ahead = [node for node in self.graph.referents(tensor) if self.graph.kind(node) == "grad_node"]
         found = set(ahead)
         while ahead and len(found) < MOST_NODES:

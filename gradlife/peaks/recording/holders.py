@@ -1,4 +1,4 @@
-"""Who holds each storage at one moment, from the heap graph."""
+"""The holders of each storage at one moment, read from the heap graph."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gradlife.model.peak.report import Owner
 from gradlife.peaks.recording.graph_names import Names
 from gradlife.peaks.recording.variables import Kind, Variable, modules_now, variables_now
 
-#: Tensors above one another, views and gradients, and containers, that are followed.
+#: Most tensors to follow one above another, as views and gradients, and most nested containers.
 MOST_TENSORS = 6
 MOST_LINKS = 6
 
-#: Holders of one storage that are looked for, and storages whose holders are.
+#: Most holders to find for one storage, and most storages to find holders for.
 MOST_HOLDERS = 24
 MOST_STORAGES = 2000
 
-#: Where modules and optimizers keep what their owners are known by.
+#: The dicts of a module that name its tensors, and the types that own tensors for later steps.
 PARAMETERS, BUFFERS = "_parameters", "_buffers"
 MODULE, OPTIMIZER = "torch.nn.modules.module.Module", "torch.optim.optimizer.Optimizer"
 
@@ -32,26 +32,26 @@ STACK = "stack"
 #: The name of a gradient that is only added to.
 UNREAD_GRADIENT = "grad that nobody reads"
 
-#: What holds its items and nothing else.
+#: Types that hold only their items.
 CONTAINERS = frozenset({"list", "tuple", "dict", "set", "collections.deque", "collections.OrderedDict"})
 
-#: What is known by its frame's variables.
+#: Types whose references are known as the variables of a frame.
 FRAMES = frozenset({"frame", "generator", "coroutine", "async_generator", "cell"})
 
 
 @dataclass(frozen=True)
 class Holder:
-    """One way in which a storage is held."""
+    """One holder of a storage."""
 
     owner: Owner
     text: str = ""  # "local 'logits' of step (train.py:40)"
     kind: Kind = Kind.OTHER
     name: str = ""  # the variable or attribute
     file: str = ""
-    function: str = ""  # whose variable it is; of a global one the module, of an attribute the class
-    line: int = 0  # where the frame is
+    function: str = ""  # of a local variable; of a global one the module, of an attribute the class
+    line: int = 0  # the line that the frame is at
     path: str = ""  # from the variable to the tensor: ".logits"
-    record: int = 0  # the address of the object that has the tensor as a field, if the variable holds that
+    record: int = 0  # the address of the object, held by the variable, that has the tensor as a field
 
     @property
     def is_simple(self) -> bool:
@@ -60,45 +60,45 @@ class Holder:
 
     @property
     def can_let_go(self) -> bool:
-        """Whether an edit could change a line of the program to release it."""
+        """Whether an edit of the program could release the storage."""
         return self.kind is not Kind.OTHER
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """What an edit is about: the same for all that one name holds."""
+        """The place that an edit changes; the same for everything that one name holds."""
         if self.kind is Kind.EXCEPTION:  # its traceback holds all variables of its frames
             return str(self.kind), self.file, "", ""
-        kind = Kind.LOCAL if self.kind is Kind.GENERATOR else self.kind  # it waits, or it runs
+        kind = Kind.LOCAL if self.kind is Kind.GENERATOR else self.kind  # a generator may wait or run
         return str(kind), self.file, self.function, self.name
 
 
 @dataclass
 class Held:
-    """All that is known of who holds one storage."""
+    """All known holders of one storage."""
 
     holders: list[Holder] = field(default_factory=list)
 
     @property
     def owner(self) -> Owner:
-        """What the storage is for: the first that applies, in the order of `Owner`."""
+        """The purpose of the storage: the first that applies, in the order of `Owner`."""
         order = list(Owner)
         return min((one.owner for one in self.holders), key=order.index, default=Owner.TEMPORARY)
 
     @property
     def first(self) -> Holder:
-        """The holder that stands for all: a name of the program rather than what is behind it."""
+        """The holder that stands for all: a name of the program if there is one."""
         named = [one for one in self.holders if one.name and one.kind is not Kind.SAVED]
         return (named or [one for one in self.holders if one.name] or self.holders or [Holder(Owner.TEMPORARY)])[0]
 
 
 def storage_addresses() -> list[int]:
-    """The addresses of all storages that the heap graph reaches."""
+    """Return the addresses of all storages that the heap graph reaches."""
     graph = _heap.walk(hidden_sources=OWN_FOLDER)
     return [graph.describe(node).address for node in range(graph.node_count) if graph.kind(node) == "storage"]
 
 
 def holders_now() -> dict[int, Held]:
-    """Who holds each storage now, by its address: the largest ones. Only for a forked copy: it changes frames."""
+    """Return the holders of the largest storages, by address. Only for a forked copy: it changes frames."""
     graph = _heap.freeze(True, True, OWN_FOLDER)
     found = [(graph.describe(node), node) for node in range(graph.node_count) if graph.kind(node) == "storage"]
     largest = sorted(found, key=lambda one: one[0].bytes or 0, reverse=True)[:MOST_STORAGES]
@@ -107,13 +107,13 @@ def holders_now() -> dict[int, Held]:
 
 
 def holders_of(graph: HeapGraph, storages: Iterable[int]) -> dict[int, Held]:
-    """Who holds storages of a heap that was frozen now, by their nodes. Only for a forked copy: it changes frames."""
+    """Return the holders of storages in a heap frozen just now, by node. Only for a forked copy: it changes frames."""
     names = Names(graph, variables_now(), modules_now())
     return {node: Held(Search(names).storage_holders(node)) for node in storages}
 
 
 class Search:
-    """Goes from a storage up to what a program calls it."""
+    """Searches from a storage upwards for the program's names."""
 
     def __init__(self, names: Names) -> None:
         self._graph = names.graph
@@ -124,7 +124,7 @@ class Search:
         self._found: dict[Holder, None] = {}
 
     def storage_holders(self, storage: int) -> list[Holder]:
-        """Every way in which tensors on a storage are held."""
+        """Return all holders of the tensors on a storage."""
         for node in self._graph.referrers(storage):
             if self._graph.kind(node) == "tensor":
                 self._add(self._tensor_holders(node, MOST_TENSORS))
@@ -155,7 +155,7 @@ class Search:
                 yield from self._wrapper_holders(node, reference)
 
     def _saved(self, node: int, reference: Reference) -> Iterator[Holder]:
-        """A saved tensor, by each variable behind which its graph is."""
+        """Yield a saved tensor's holders: the variables that keep its graph."""
         text = f"saved {reference.label} of {short_type(reference.type)}"
         names = self._graphs.names(node)
         for variable, path in names:
@@ -170,7 +170,7 @@ class Search:
         yield from self._names(wrapper, "", MOST_LINKS)
 
     def _names(self, node: int, path: str, depth: int, record: int = 0) -> Iterator[Holder]:
-        """The variables and attributes that hold an object, directly or in containers."""
+        """Yield the variables and attributes that hold an object, directly or in containers."""
         if depth == 0 or (path and node in self._seen):
             return
         self._seen.add(node)
@@ -213,7 +213,7 @@ class Search:
             yield attribute_holder(owner, name, path)
 
     def _owner_of_attributes(self, node: int) -> int | None:
-        """The object whose attributes a dict has."""
+        """Return the object whose attributes are in a dict; None if it is no such dict."""
         for above in self._graph.referrers(node)[:4]:
             reference = self._reference(above, node)
             if reference.label == "__dict__":
@@ -221,11 +221,11 @@ class Search:
         return None
 
     def _reference_to(self, node: int) -> Reference:
-        """Any reference of an object, for its type."""
+        """Return a reference of an object, to read its type."""
         return self._reference(node, node)
 
     def _is_record(self, node: int, owner: Reference) -> bool:
-        """Whether only local variables refer to the object, such as a model's output."""
+        """Whether local variables other than ``self`` hold the object, such as a model's output."""
         if has_base(owner, MODULE):
             return False
         variables = self._variables.get(self._graph.describe(node).address, ())
@@ -252,7 +252,7 @@ class Search:
 
 
 def saved_holder(text: str, variable: Variable, path: str) -> Holder:
-    """What a name keeps through a graph."""
+    """Describe a tensor that a variable keeps through a graph."""
     shown = f"{text}, in the graph of {variable.name}{path}"
     places = variable.name, variable.file, variable.function, variable.line
     return Holder(Owner.SAVED, shown, Kind.SAVED, *places, path)
@@ -269,7 +269,7 @@ def is_parameter(reference: Reference) -> bool:
 
 
 def variable_holder(variable: Variable, path: str, record: int) -> Holder:
-    """What a name of a frame holds."""
+    """Describe a tensor that a variable of a frame holds."""
     places = variable.name, variable.file, variable.function, variable.line
     if variable.kind is Kind.OTHER:
         return Holder(Owner.TEMPORARY, f"an argument of what {variable.function} calls", variable.kind, *places)
@@ -277,19 +277,19 @@ def variable_holder(variable: Variable, path: str, record: int) -> Holder:
 
 
 def global_holder(module: ModuleType, name: str, path: str) -> Holder:
-    """What a name of a module holds."""
+    """Describe a tensor that a variable of a module holds."""
     file, scope = getattr(module, "__file__", None) or "", module.__name__
     return Holder(Owner.NAMED, f"global {name}{path} of {scope}", Kind.GLOBAL, name, file, scope, path=path)
 
 
 def attribute_holder(owner: Reference, name: str, path: str) -> Holder:
-    """What an attribute of a lasting object holds."""
+    """Describe a tensor that an attribute of a lasting object holds."""
     kind = short_type(owner.type)
     return Holder(Owner.NAMED, f"attribute .{name}{path} of {kind}", Kind.ATTRIBUTE, name, "", kind, path=path)
 
 
 def link(step: Reference) -> str:
-    """One reference as a piece of an expression."""
+    """Format one reference as a piece of an expression."""
     if step.relation == "item":
         return f"[{step.index}]"
     if step.relation == "dict_value":

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-#: What happens to a storage, as the extension numbers it.
+#: Events of a storage, as the extension numbers them.
 BORN, APPEARED, READ, OVERWRITTEN, DIED, RESIZED = range(6)
 
 #: A frame: file, line, function.
@@ -19,12 +19,12 @@ NO_SITE = 0xFFFFFFFF
 
 
 def before(operation: int) -> int:
-    """The tick before an operation."""
+    """Return the tick before an operation."""
     return 2 * operation
 
 
 def within(operation: int) -> int:
-    """The tick within an operation."""
+    """Return the tick within an operation."""
     return 2 * operation + 1
 
 
@@ -39,7 +39,7 @@ class Operation:
 
     @property
     def frame(self) -> Frame | None:
-        """The innermost line of the program."""
+        """The innermost frame of the program."""
         return self.frames[0] if self.frames else None
 
 
@@ -52,48 +52,48 @@ class Storage:
     data: int
     device: int
     born: int  # tick
-    birth: int | None  # the operation that made it; None: it was there before, or no operation made it
-    died: int | None = None  # tick; None: it outlived the recording
-    sizes: list[tuple[int, int]] = field(default_factory=list)  # ticks and bytes from then on
+    birth: int | None  # the operation that made it; None: older than the recording, or made by no operation
+    died: int | None = None  # tick; None: the storage outlived the recording
+    sizes: list[tuple[int, int]] = field(default_factory=list)  # ticks, and the bytes from each on
     reads: list[int] = field(default_factory=list)  # operations
     overwrites: list[int] = field(default_factory=list)
     aliases: list[int] = field(default_factory=list)  # addresses of other storages with the same memory
 
     def bytes_at(self, tick: int) -> int:
-        """Bytes at a tick; 0 where it is not alive."""
+        """Return the bytes at a tick; 0 if the storage is not alive."""
         if tick < self.born or (self.died is not None and tick >= self.died):
             return 0
         at = bisect_right(self.sizes, tick, key=lambda size: size[0]) - 1
         return self.sizes[at][1] if at >= 0 else 0
 
     def next_read(self, operation: int) -> int | None:
-        """The first read after an operation."""
+        """Return the first read after an operation."""
         return following(self.reads, operation)
 
     def next_overwrite(self, operation: int) -> int | None:
-        """The first time after an operation that all of it is overwritten."""
+        """Return the first operation after this one that overwrites the whole storage."""
         return following(self.overwrites, operation)
 
 
 def following(operations: list[int], operation: int) -> int | None:
-    """The first of some operations after a given one."""
+    """Return the first of some operations after a given one."""
     at = bisect_right(operations, operation)
     return operations[at] if at < len(operations) else None
 
 
 def preceding(operations: list[int], operation: int) -> int | None:
-    """The last of some operations before a given one."""
+    """Return the last of some operations before a given one."""
     at = bisect_left(operations, operation) - 1
     return operations[at] if at >= 0 else None
 
 
 @dataclass(frozen=True)
 class Recording:
-    """The operations of some steps, and the storages that they saw."""
+    """The operations of some steps, and the storages that they used."""
 
     operations: list[Operation]
     storages: list[Storage]
-    steps: list[int]  # the first operation of each, and where the last one ends
+    steps: list[int]  # the first operation of each step, and the end of the last one
 
     @property
     def end(self) -> int:
@@ -104,7 +104,7 @@ class Recording:
 def read_recording(
     raw: tuple[bytes, bytes, bytes, list[list[Frame]]], names: Sequence[str], contexts: Sequence[str], steps: list[int]
 ) -> Recording:
-    """Return what the extension recorded; names of functions and contexts by their numbers."""
+    """Decode what the extension recorded. ``names`` and ``contexts`` are those of the numbers in it."""
     operations, events, rows, stacks = raw
     storages = merge_shared(read_storages(events, rows))
     return Recording(read_operations(operations, stacks, names, contexts), storages, steps)
@@ -140,7 +140,7 @@ def read_storages(events: bytes, rows: bytes) -> list[Storage]:
 
 
 def merge_shared(storages: Sequence[Storage]) -> list[Storage]:
-    """Return storages, those with the same memory at the same time as one: numpy's arrays are shared so."""
+    """Merge storages that share memory at the same time, as numpy's arrays do."""
     found: list[Storage] = []
     latest: dict[tuple[int, int], Storage] = {}
     for storage in sorted(storages, key=lambda one: (one.born, one.number)):
@@ -154,7 +154,7 @@ def merge_shared(storages: Sequence[Storage]) -> list[Storage]:
 
 
 def share(known: Storage, other: Storage) -> None:
-    """Add another storage with the same memory: it is there until both are gone."""
+    """Add another storage with the same memory, which is alive until both are freed."""
     known.died = None if None in (known.died, other.died) else max(known.died or 0, other.died or 0)
     known.reads = sorted({*known.reads, *other.reads})
     known.overwrites = sorted({*known.overwrites, *other.overwrites})

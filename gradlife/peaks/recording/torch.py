@@ -18,10 +18,10 @@ from gradlife.hunting.snapshots.creation_recorder import RUNNERS, foreign_files,
 from gradlife.peaks.recording.holders import storage_addresses
 from gradlife.peaks.recording.lifetimes import Recording, read_recording
 
-#: The torch function that tells whether the thread runs a backward pass, by its symbol.
+#: The symbol of the torch function that tells whether the thread runs a backward pass.
 GRAPH_TASK = "_ZN5torch8autograd25get_current_graph_task_idEv"
 
-#: Operations that may overwrite a tensor from end to end, without a read of what was there.
+#: Operations that may overwrite a whole tensor without reading it.
 OVERWRITING = frozenset(
     {
         *("zero_", "fill_", "copy_", "zero", "fill", "_foreach_zero_", "_foreach_copy_"),
@@ -34,7 +34,7 @@ OPTIMIZER = "(optimizer)"
 
 
 class Recorder:
-    """Records the operations of this process from `start` to `stop`. ``on_alarm`` is called after the chosen operation."""
+    """Records the operations of this process from `start` to `stop`. ``on_alarm`` runs after the chosen operation."""
 
     def __init__(self, contexts: Contexts, on_alarm: Callable[[], object]) -> None:
         self._on_alarm = on_alarm
@@ -46,9 +46,9 @@ class Recorder:
         self.is_on = False
 
     def start(self) -> None:
-        """Record from here on. Some 0.3 s a million objects, to find the storages that are there.
+        """Start recording. Finding the existing storages takes about 0.3 s per million objects.
 
-        Raises GradlifeError where the memory layout of this torch is unknown.
+        Raises GradlifeError if the memory layout of this torch is unknown.
         """
         import torch
         from torch.utils._python_dispatch import TorchDispatchMode
@@ -70,13 +70,13 @@ class Recorder:
         self.is_on = True
 
     def mark_step(self) -> int:
-        """End a step here. Return the number of operations so far."""
+        """End the current step. Return the number of operations so far."""
         self._contexts.mark_step()
         self._steps.append(_heap.followed_operations())
         return self._steps[-1]
 
     def alarm_at(self, operation: int) -> None:
-        """Have the alarm ring after an operation."""
+        """Set the alarm to call ``on_alarm`` after an operation."""
         _heap.set_followed_alarm(operation)
 
     def stop(self) -> Recording:
@@ -108,7 +108,7 @@ class Recorder:
 
 
 class Contexts:
-    """The path of the module that runs, or that an optimizer does, as a number for each."""
+    """The path of the running module, or that an optimizer runs, as a number."""
 
     def __init__(self) -> None:
         self.names = [""]
@@ -117,24 +117,24 @@ class Contexts:
         self._paths: dict[int, str] = {}
         self._is_on = False
         self._optimizers: list[Any] = []
-        self._starts: list[float] = []  # of what is in the stack
+        self._starts: list[float] = []  # start times of the contexts in the stack
         self._step_start = 0.0
-        self.seconds: dict[str, float] = {}  # of forward passes by the module's path; under "" those of all steps
+        self.seconds: dict[str, float] = {}  # forward time by module path; under "" the time of all steps
 
     def attach(self, optimizer_module: Any) -> None:
-        """Hear optimizers: before any fires, for a hook cannot be added while torch calls its hooks."""
+        """Listen to optimizers, before any runs: torch cannot add a hook while it calls its hooks."""
         self._optimizers = [
             optimizer_module.register_optimizer_step_pre_hook(lambda *_: self._enter(OPTIMIZER)),
             optimizer_module.register_optimizer_step_post_hook(self._leave),
         ]
 
     def detach(self) -> None:
-        """Hear no optimizers any more: not from one of torch's hooks."""
+        """Stop listening to optimizers. Never call it from one of torch's hooks."""
         for handle in self._optimizers:
             handle.remove()
 
     def start(self, module_module: Any) -> list[Any]:
-        """Hear every module from now on; the handles that end it."""
+        """Listen to every module from now on. Return the handles that end it."""
         self._is_on = True
         self.seconds.clear()
         self._step_start = time.perf_counter()
@@ -144,7 +144,7 @@ class Contexts:
         ]
 
     def mark_step(self) -> None:
-        """A step ends here, and another begins."""
+        """End the time of one step and start that of the next."""
         now = time.perf_counter()
         self.seconds[""] = self.seconds.get("", 0.0) + now - self._step_start
         self._step_start = now
@@ -185,7 +185,7 @@ class Contexts:
 
 
 def whole_outputs(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> list[Any]:
-    """The tensors that an operation overwrites from end to end."""
+    """Return the tensors that an operation overwrites completely."""
     outputs = [value for name, value in (kwargs or {}).items() if name.startswith("out")]
     if not outputs:
         first = args[0] if args else ()
@@ -194,7 +194,7 @@ def whole_outputs(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] |
 
 
 def limits_now() -> tuple[str, ...]:
-    """What a recording of this process does not see as it is."""
+    """Return what a recording of this process cannot show as it usually runs."""
     counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
     if counters.get("frames", {}).get("ok"):
         return ("Code under torch.compile ran uncompiled in the recorded steps.",)
@@ -202,7 +202,7 @@ def limits_now() -> tuple[str, ...]:
 
 
 def covers_its_storage(tensor: Any) -> bool:
-    """Whether the tensor's elements cover its storage, once each."""
+    """Whether the tensor's elements cover its whole storage, each once."""
     try:
         nbytes: int = tensor.numel() * tensor.element_size()
         return bool(nbytes == tensor.untyped_storage().nbytes() and tensor.is_contiguous())
@@ -211,7 +211,7 @@ def covers_its_storage(tensor: Any) -> bool:
 
 
 def graph_task(torch: Any) -> int:
-    """The address of the function that tells a thread's graph task; 0 where this torch has none."""
+    """Return the address of the function that tells a thread's graph task; 0 if this torch has none."""
     suffix = ".dylib" if sys.platform == "darwin" else ".so"
     try:
         library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", f"libtorch_cpu{suffix}"))

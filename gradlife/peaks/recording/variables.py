@@ -1,4 +1,4 @@
-"""The variables of a forked copy: which name of which frame holds an object."""
+"""The variables of a forked copy: the name and frame that hold an object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Kind(StrEnum):
     """The kind of place that holds a tensor."""
 
     LOCAL = "local"
-    GENERATOR = "generator"  # a variable of a generator that waits
+    GENERATOR = "generator"  # a variable of a suspended generator
     EXCEPTION = "exception"  # a variable of a frame that a traceback keeps
     GLOBAL = "global"
     ATTRIBUTE = "attribute"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Variable:
-    """A name of a frame."""
+    """A variable of a frame."""
 
     kind: Kind
     name: str
@@ -40,16 +40,16 @@ class Variable:
     line: int  # where the frame is
 
     def text(self, path: str = "") -> str:
-        """``local logits of step (train.py:40)``; the path is from the variable to what is meant."""
+        """Format the variable: ``local logits of step (train.py:40)``. ``path``: from the variable to the tensor."""
         where = f"{self.function} ({os.path.basename(self.file)}:{self.line})"
         kept = {Kind.GENERATOR: "the generator ", Kind.EXCEPTION: "the failed "}.get(self.kind, "")
         return f"local {self.name}{path} of {kept}{where}"
 
 
 def variables_now() -> dict[int, list[Variable]]:
-    """Variables by the address of what they hold.
+    """Return the variables by the address of their values.
 
-    Only for a forked copy: a frame that is asked for its variables keeps them from then on.
+    Only for a forked copy: a frame whose variables are read keeps them from then on.
     """
     found: dict[int, list[Variable]] = defaultdict(list)
     running = set()
@@ -71,13 +71,13 @@ def variables_now() -> dict[int, list[Variable]]:
 
 
 def modules_now() -> dict[int, ModuleType]:
-    """The modules by the addresses of their variables."""
+    """Return the modules by the addresses of their dicts."""
     loaded = list(sys.modules.values())
     return {id(vars(module)): module for module in reversed(loaded) if type(module) is ModuleType}
 
 
 def running_frames() -> Iterator[FrameType]:
-    """The frames of all threads, the innermost first."""
+    """Yield the frames of all threads, innermost first."""
     for innermost in sys._current_frames().values():
         frame: FrameType | None = innermost
         while frame is not None:
@@ -86,7 +86,7 @@ def running_frames() -> Iterator[FrameType]:
 
 
 def add_library(found: dict[int, list[Variable]], frame: FrameType, libraries: tuple[str, ...]) -> None:
-    """Add what a library's frame holds: no edit lets go of it before the program's own line that called it is done."""
+    """Add what a library's frame holds. No edit releases it before the program's line that called the library ends."""
     caller = frame.f_back
     while caller is not None and caller.f_code.co_filename.startswith(libraries):
         caller = caller.f_back
@@ -97,7 +97,7 @@ def add_library(found: dict[int, list[Variable]], frame: FrameType, libraries: t
 
 
 def add(found: dict[int, list[Variable]], frame: FrameType, kind: Kind) -> None:
-    """Add the variables of one frame. A module's are found as its names."""
+    """Add the variables of one frame. Those of a module are found as globals."""
     code = frame.f_code
     if code.co_filename.startswith(OWN_FOLDER) or code.co_name == "<module>":
         return

@@ -17,17 +17,17 @@ from gradlife.peaks.run.session import WARMUP, PeakSession
 
 
 def peak(step: Callable[..., object], *, warmup: int = WARMUP) -> PeakReport:
-    """Calls ``step`` a few times, with the step's number if it takes one, and reports the peak of its memory.
+    """Call ``step`` a few times, with the step's number if it takes one, and report the peak of its memory.
 
-    The first ``warmup`` calls run untouched, the next three are recorded, each at two to three times its usual time.
-    At the peak the process is forked to read who holds what, which takes some 0.5 s a million objects.
-    Raises GradlifeError where the memory layout of this torch is unknown.
+    The first ``warmup`` calls run untouched. The next three are recorded and take two to three times as long as usual.
+    At the peak the process is forked to read the holders, which takes about 0.5 s per million objects. Raises
+    GradlifeError if the memory layout of this torch is unknown.
     """
     return peak_of(Stepper(step), getattr(step, "__qualname__", "a callable"), warmup)
 
 
 def peak_of(stepper: Stepper, target: str, warmup: int = WARMUP) -> PeakReport:
-    """Prepares, steps until the report is known, cleans up."""
+    """Set up, step until the report is known, and clean up."""
     if importlib.util.find_spec("torch") is None:
         raise MissingDependencyError("torch", "torch")
     contexts = Contexts()

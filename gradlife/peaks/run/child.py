@@ -1,4 +1,4 @@
-"""The process that the program runs in: records a few of its steps, and leaves the report for the command."""
+"""The process that runs the program: records a few of its steps, and leaves the report for the command."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.api import peak_of
 from gradlife.peaks.run.session import PeakSession
 
-#: The name of the report's file, and what is written to the channel when it is there.
+#: The name of the report's file.
 REPORT = "peak"
 
 
 class PeakChild:
-    """One program in this process."""
+    """Runs one program in this process."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -38,7 +38,7 @@ class PeakChild:
         self._pid = os.getpid()
 
     def run(self) -> int:
-        """Runs the target to its end; the status of the process."""
+        """Run the target to its end. Return the status of the process."""
         when_imported("torch.optim.optimizer", self._contexts.attach)
         if self._settings.trial:
             begin_trial(self._settings.trial)
@@ -83,7 +83,7 @@ class PeakChild:
             raise EnoughSteps
 
     def _leave(self, ended: Ended) -> None:
-        """Leave the report with the program's status, or why there is none."""
+        """Leave the report with the program's status, or with why there is none."""
         session = self._session
         if session is None:
             report = PeakReport(self._settings.target, "", trouble=NO_STEPS)
@@ -104,13 +104,13 @@ class PeakChild:
             os.write(self._settings.channel, b"report\n")
 
 
-#: Why there is no report.
+#: Reasons for no report.
 NO_STEPS = "no step was seen: no optimizer fired five times, no DataLoader gave batches, no backward pass ran"
 NEEDED = "a peak needs five"
 
 
 def main() -> int:
-    """Run the program that the command asked for; a usage error is shown in a line."""
+    """Run the program that the command asked for; print a usage error in one line."""
     settings = load_settings(sys.argv.pop())
     if settings.channel >= 0:
         os.set_inheritable(settings.channel, False)

@@ -1,4 +1,4 @@
-"""The command's side: starts the program in a child, and shows the report as soon as it is there."""
+"""The command's side: starts the program in a child, and shows the report as soon as it exists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START = "import sys; from gradlife.peaks.run.child import main; sys.exit(main())
 
 @dataclass(frozen=True)
 class Result:
-    """The status of the program as a shell tells it, and its report."""
+    """The status of the program, as a shell reports it, and its report."""
 
     status: int
     report: PeakReport | None
@@ -46,13 +46,13 @@ def run_program(settings: Settings, on_report: Callable[[PeakReport], object], i
 
 
 def command(settings: Settings) -> list[str]:
-    """The command that starts the child: the same interpreter with the same options."""
+    """Return the command that starts the child: the same interpreter with the same options."""
     options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
     return [sys.executable, *options, "-c", START, settings.dump()]
 
 
 def read_report(folder: str) -> PeakReport | None:
-    """The report that was left last, if there is one."""
+    """Return the report that the child left last; None if there is none."""
     try:
         with open(os.path.join(folder, REPORT), encoding="utf-8") as file:
             return codec.loads(file.read())

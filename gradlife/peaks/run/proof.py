@@ -19,7 +19,7 @@ NOTHING = "no saving has a diff that is known to be safe"
 
 
 def proven(report: PeakReport, settings: Settings, folder: str, run: Run) -> PeakReport:
-    """The report with its proof: one more run, with every edit that has a diff."""
+    """Return the report with its proof: one more run with every edit that has a diff."""
     sources = edited_sources(report)
     if not sources:
         return replace(report, proof=Proof(0, report.peak_bytes, report.peak_bytes, trouble=NOTHING))
@@ -30,7 +30,7 @@ def proven(report: PeakReport, settings: Settings, folder: str, run: Run) -> Pea
 
 
 def edited_sources(report: PeakReport) -> dict[str, str]:
-    """The texts of the files with all edits that have a diff."""
+    """Return the texts of the files with all edits that have a diff."""
     changes: dict[str, list[LineChange]] = {}
     for saving in report.savings:
         if saving.is_provable:
@@ -41,7 +41,7 @@ def edited_sources(report: PeakReport) -> dict[str, str]:
 
 
 def compared(before: PeakReport, after: PeakReport | None) -> Proof:
-    """The peaks and the losses of both runs."""
+    """Compare the peaks and the losses of both runs."""
     edits = sum(len(saving.edits) for saving in before.savings if saving.is_provable)
     if after is None or not after.peak_bytes:
         trouble = after.trouble if after is not None else "the edited program left no report"

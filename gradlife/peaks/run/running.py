@@ -1,4 +1,4 @@
-"""The peak of a process that was running before: three of its steps are recorded, all others run untouched."""
+"""The peak of a process that is already running: three of its steps are recorded, all others run untouched."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.session import PeakSession
 
-#: Where torch's optimizers are: their operations are recorded apart.
+#: The module of torch's optimizers, whose operations are recorded separately.
 OPTIMIZERS = "torch.optim.optimizer"
 
-#: Seconds that the end waits for the thread that takes the steps, which alone can end a recording.
+#: Seconds to wait at the end for the thread that takes the steps: only it can end a recording.
 PATIENCE = 30.0
 
 
@@ -37,9 +37,10 @@ class RunningPeak:
         self._ends = False
 
     def run(self, heard: Callable[[Progress], None]) -> PeakReport:
-        """Record until the peak is known or the time is up. ``heard`` is called each second; what it raises ends it.
+        """Record until the peak is known or the time is up. ``heard`` is called each second; it may raise to end
+        that.
 
-        Raises UsageError where `step_on` names no function that is loaded, GradlifeError where there is no torch.
+        Raises UsageError if `step_on` names no function that is loaded, GradlifeError if torch is not loaded.
         """
         if OPTIMIZERS not in sys.modules:
             raise GradlifeError("the process has not loaded torch", "gradlife attach PID, for what grows in it")
@@ -62,7 +63,7 @@ class RunningPeak:
         return replace(self._about, trouble=self._trouble or seen)
 
     def _begin(self, stepped_by: str) -> Callable[[], bool]:
-        """Record steps of this kind; what was recorded by something else is given up."""
+        """Record steps of this kind; drop a recording of steps of another kind."""
         if self._session is not None:
             self._session.close()
         self._about = replace(self._about, stepped_by=stepped_by)
@@ -71,7 +72,7 @@ class RunningPeak:
         return self._step
 
     def _step(self) -> bool:
-        """One step, of whose troubles the program hears nothing."""
+        """Count one step. An error of the recording never reaches the program."""
         if self._is_over.is_set() or self._session is None:
             return True
         self._steps += 1
@@ -88,7 +89,7 @@ class RunningPeak:
         return True
 
     def _leave(self) -> None:
-        """A recording that is not complete is ended by the next step."""
+        """Let the next step end an incomplete recording."""
         self._ends = True
         if self._session is not None and self._session.report is None:
             self._is_over.wait(PATIENCE)

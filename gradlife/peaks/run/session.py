@@ -1,4 +1,4 @@
-"""The steps of a peak: a warm-up, a step to find the peak, the judged one, and those that show when its storages die."""
+"""The steps of a peak: a warm-up, a step to find the peak, the judged step, and steps in which its storages die."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gradlife.peaks.analysis.scouting import scout_peaks
 from gradlife.peaks.recording.holders import holders_now
 from gradlife.peaks.recording.torch import Contexts, Recorder, limits_now
 
-#: Steps that are not recorded, after those that decide what a step is.
+#: Steps before the recording, after those that determine what a step is.
 WARMUP = 2
 
-#: Recorded steps: one to find the peaks, the judged one, and one more; another where savings leave other peaks.
+#: Recorded steps: one to find the peaks, the judged one, and one more; another if the savings leave other peaks.
 RECORDED = 3
 
-#: Peaks behind the savings that are looked at.
+#: Most peaks left by savings whose holders are read.
 MOST_BEHIND = 6
 
 
@@ -35,9 +35,9 @@ class PeakSession:
         self._taken = 0
         self._recorder: Recorder | None = None
         self._first = 0  # the judged step's first operation
-        self._ahead: list[int] = []  # operations of the judged step at which holders are looked at
+        self._ahead: list[int] = []  # operations of the step at which holders are still to be read
         self._looks: list[Look] = []
-        self._malloc: dict[int, int] = {}  # bytes given out, by operation
+        self._malloc: dict[int, int] = {}  # bytes that malloc has handed out, by operation
         self.about = PeakReport("", "")
         self.report: PeakReport | None = None
 
@@ -64,12 +64,12 @@ class PeakSession:
         return self.report is not None
 
     def close(self) -> None:
-        """End the recording, wherever it is."""
+        """Stop the recording, however far it is."""
         if self._recorder is not None and self._recorder.is_on:
             self._recorder.stop()
 
     def conclude(self) -> None:
-        """There are no more steps: report what was recorded, if it is enough."""
+        """Report what was recorded, if it is enough, because there are no more steps."""
         if self.report is None and self._taken - self._warmup >= RECORDED:
             self._finish()
         self.close()

@@ -1,1 +1,1 @@
-"""The source of a program: its functions and statements, and what they read."""
+"""The source of a program: its functions and statements, and the names that they read."""

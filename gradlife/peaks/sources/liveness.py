@@ -1,4 +1,4 @@
-"""Whether a local name may be deleted after a statement: whether anything reads it before it is bound again.
+"""Whether a local name may be deleted after a statement, because nothing reads it before it is bound again.
 
 Unclear cases count as reads: a name that an inner function or `locals()` may see is never deleted.
 """
@@ -11,31 +11,31 @@ from enum import Enum
 
 from gradlife.peaks.sources.program import Function, Spot
 
-#: Functions by which a program may read each of its variables.
+#: Functions by which a program may read any of its variables.
 REFLECTION = frozenset({"vars", "globals", "locals", "eval", "exec"})
 
 Inner = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
 
 class Effect(Enum):
-    """What a statement does to a name first."""
+    """The first effect of a statement on a name."""
 
     READS = "reads"
-    BINDS = "binds"  # or nothing after it runs
+    BINDS = "binds"  # or ends the function
     NOTHING = "nothing"
 
 
 def reader_after(function: Function, spot: Spot, name: str, besides: Sequence[ast.stmt] = ()) -> ast.AST | None:
-    """The first node that may read a name after a statement; None: it may be deleted there.
+    """Return the first node that may read a name after a statement; None if the name may be deleted there.
 
-    ``besides``: statements that another edit takes away.
+    ``besides``: statements that another edit removes.
     """
     hidden = next(hidden_readers(function, name), None)
     return hidden if hidden is not None else Search(name, besides).after(spot)
 
 
 def hidden_readers(function: Function, name: str) -> Iterator[ast.AST]:
-    """Readers that a look at the statements does not see: inner functions, `locals()`, declarations."""
+    """Yield readers that the order of statements does not show: inner functions, `locals()`, declarations."""
     for node in ast.walk(function):
         if node is function:
             continue
@@ -63,14 +63,14 @@ def has_its_own(inner: Inner, name: str) -> bool:
 
 
 class Search:
-    """Follows the statements after one."""
+    """Searches the statements after one for a reader of a name."""
 
     def __init__(self, name: str, besides: Sequence[ast.stmt]) -> None:
         self._name = name
         self._besides = {id(one) for one in besides}
 
     def after(self, spot: Spot) -> ast.AST | None:
-        """The first node that may read the name after a statement."""
+        """Return the first node that may read the name after a statement."""
         effect, reader = self._through(spot.block[spot.index + 1 :])
         if effect is not Effect.NOTHING or not spot.outer:
             return reader
@@ -78,7 +78,7 @@ class Search:
         return self._around_again(spot, outer) or self._of_handlers(spot, outer) or self.after(outer)
 
     def _around_again(self, spot: Spot, outer: Spot) -> ast.AST | None:
-        """A reader in the next round of a loop."""
+        """Return a reader in the next round of a loop."""
         loop = outer.statement
         if not isinstance(loop, ast.For | ast.AsyncFor | ast.While) or spot.block is not loop.body:
             return None
@@ -90,7 +90,7 @@ class Search:
         return self._through(loop.body)[1]
 
     def _of_handlers(self, spot: Spot, outer: Spot) -> ast.AST | None:
-        """A reader in what runs if a `try` fails or ends."""
+        """Return a reader in the blocks that run if a `try` fails or ends."""
         attempt = outer.statement
         if not isinstance(attempt, ast.Try) or spot.block is not attempt.body:
             return None
@@ -110,7 +110,7 @@ class Search:
         if isinstance(statement, ast.If):
             return self._of_branches(statement)
         if isinstance(statement, ast.For | ast.AsyncFor) and binds(statement.target, self._name):
-            reader = self._read_in(statement.iter)  # its rounds read what it binds itself
+            reader = self._read_in(statement.iter)  # the loop's body reads what the loop binds
             return (Effect.READS if reader is not None else Effect.NOTHING), reader
         reader = self._read_in(statement)
         if reader is not None:
@@ -131,7 +131,7 @@ class Search:
         return (Effect.BINDS if are_bound else Effect.NOTHING), None
 
     def _read_in(self, node: ast.AST) -> ast.AST | None:
-        """A mention that reads or deletes; one statement may bind the name before it is read, which is not looked at."""
+        """Return a node that reads or deletes the name, even if the same statement binds the name first."""
         if id(node) in self._besides or (isinstance(node, Inner) and has_its_own(node, self._name)):
             return None
         if is_mention(node, self._name):

@@ -1,4 +1,4 @@
-"""The functions and statements of a program, found by the file, name and line that a frame gives."""
+"""The functions and statements of a program, found by the file, name and line of a frame."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MODULE = "<module>"
 
 @dataclass(frozen=True)
 class Source:
-    """The text of one file, and its tree."""
+    """The text of one file, and its syntax tree."""
 
     file: str
     text: str
@@ -29,7 +29,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Spot:
-    """One statement: where it stands in its block, and the statements around it, the outermost first."""
+    """One statement: its index in its block, and the statements around it, outermost first."""
 
     block: Sequence[ast.stmt]
     index: int
@@ -42,13 +42,13 @@ class Spot:
 
     @property
     def lines(self) -> tuple[int, int]:
-        """Its first and last line; of a statement with a block only those of its head."""
+        """The first and last line of the statement, without its blocks."""
         return self.statement.lineno, head_end(self.statement)
 
 
 @cache
 def source_of(file: str) -> Source | None:
-    """The source of a file; None if it cannot be read."""
+    """Return the source of a file; None if it cannot be read."""
     try:
         cell = [] if os.path.exists(file) else linecache.getlines(file)  # a notebook's cell has no file
         text = "".join(cell) or importlib.util.decode_source(changed_sources.source_of(file))
@@ -58,7 +58,7 @@ def source_of(file: str) -> Source | None:
 
 
 def function_of(source: Source, name: str, line: int = 0) -> Function | None:
-    """The function with a qualified name; of several the one that has the line."""
+    """Return the function with a qualified name; of several, the one that contains the line."""
     if name == MODULE:
         return source.tree
     found = [node for path, node in functions(source.tree, "") if path == name]
@@ -67,7 +67,7 @@ def function_of(source: Source, name: str, line: int = 0) -> Function | None:
 
 
 def functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """All functions with their qualified names."""
+    """Yield all functions with their qualified names."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield prefix + child.name, child
@@ -79,12 +79,12 @@ def functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef
 
 
 def spot_at(function: Function, line: int) -> Spot | None:
-    """The innermost statement of a function that a line belongs to."""
+    """Return the innermost statement of a function at a line."""
     return spot_in(function.body, line, ())
 
 
 def spot_in(block: Sequence[ast.stmt], line: int, outer: tuple[Spot, ...]) -> Spot | None:
-    """The same in a block."""
+    """Return the innermost statement of a block at a line."""
     for index, statement in enumerate(block):
         if first_line(statement) <= line <= (statement.end_lineno or 0):
             spot = Spot(block, index, outer)
@@ -94,7 +94,7 @@ def spot_in(block: Sequence[ast.stmt], line: int, outer: tuple[Spot, ...]) -> Sp
 
 
 def blocks(statement: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
-    """The blocks of a statement that run where it stands."""
+    """Yield the blocks of a statement that run in the same frame."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return
     for name in ("body", "orelse", "finalbody"):
@@ -107,20 +107,20 @@ def blocks(statement: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
 
 
 def first_line(statement: ast.stmt) -> int:
-    """The line at which a statement begins, with its decorators."""
+    """Return the line at which a statement begins, decorators included."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return min([statement.lineno, *(one.lineno for one in statement.decorator_list)])
     return statement.lineno
 
 
 def head_end(statement: ast.stmt) -> int:
-    """The last line of a statement before its blocks."""
+    """Return the last line of a statement before its blocks."""
     inner = next(blocks(statement), None)
     return max(statement.lineno, inner[0].lineno - 1) if inner else statement.end_lineno or statement.lineno
 
 
 def last_mention(spot: Spot, name: str) -> Spot | None:
-    """The statement that mentions a name last, up to a given one: that itself, or one above it."""
+    """Return the last statement that mentions a name: the given one, or one above it."""
     if mentions_in_head(spot.statement, name):
         return spot
     for index in range(spot.index - 1, -1, -1):
@@ -130,7 +130,7 @@ def last_mention(spot: Spot, name: str) -> Spot | None:
 
 
 def last_mention_above(spot: Spot, name: str) -> Spot | None:
-    """The same above the block of a statement."""
+    """Return the last statement that mentions a name above the block of a statement."""
     if not spot.outer or mentions_in_head(spot.outer[-1].statement, name):
         return None  # nothing can be deleted before the block begins
     above = spot.outer[-1]
@@ -146,13 +146,13 @@ def mentions(node: ast.AST, name: str) -> bool:
 
 
 def mentions_in_head(statement: ast.stmt, name: str) -> bool:
-    """Whether it occurs in a statement without its blocks."""
+    """Whether a statement mentions a name outside its blocks."""
     inner = {id(one) for block in blocks(statement) for part in block for one in ast.walk(part)}
     return any(id(one) not in inner and is_named(one, name) for one in ast.walk(statement))
 
 
 def is_named(node: ast.AST, name: str) -> bool:
-    """Whether it is the name, or an attribute written with a dot before it."""
+    """Whether the node is the name, or the attribute if the name has a dot before it."""
     if isinstance(node, ast.Attribute):
         return f".{node.attr}" == name
     return isinstance(node, ast.Name) and node.id == name
