@@ -1,8 +1,8 @@
-"""Reports: values of the model in, text for people or machines out. rich is used here and in `gradlife.cli`, nowhere else."""
+"""Reports: model values in, text for people or machines out. Only this package and `gradlife.cli` use rich."""
 
 import random
 
 _state = random.getstate()
-import rich.style  # noqa: E402, F401  # draws a number as it is imported, which the program that is looked at would miss
+import rich.style  # noqa: E402, F401  # its import draws a random number, which would change the program's own
 
 random.setstate(_state)

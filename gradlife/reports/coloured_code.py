@@ -1,4 +1,4 @@
-"""Python in a report, with the colours of a terminal that read on black and on white."""
+"""Python code in a report, in terminal colours that are readable on black and on white."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = re.compile(
 
 
 def coloured(code: str) -> list[Text]:
-    """The lines of some Python."""
+    """Return the coloured lines of Python code."""
     text = Text(code.strip("\n").expandtabs(4))
     for found in PARTS.finditer(text.plain):
         text.stylize(STYLES[found.lastgroup or "string"], *found.span())

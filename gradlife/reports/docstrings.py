@@ -1,4 +1,4 @@
-"""Stories as they stand in docstrings, folded anew for the width of a terminal."""
+"""Story texts from docstrings, rewrapped for the width of a terminal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gradlife.reports.layout import Hanging
 BULLET = re.compile(r"(?:[-*•]|\d+[.)]?) +")
 NUMBER = re.compile(r"\d")
 
-#: A paragraph indented by so much is code, and stays as it is.
+#: A paragraph with this indentation is code and is not rewrapped.
 CODE_INDENT = 4
 
 
 def folded_prose(text: str, margin: int = 2) -> Iterator[RenderableType]:
-    """Paragraphs, list items and code, each hanging from its own beginning."""
+    """Rewrap paragraphs and list items, each with a hanging indent; leave code as it is."""
     paragraphs = re.split(r"\n\s*\n", text.strip("\n")) if text.strip() else []
     for number, paragraph in enumerate(paragraphs):
         if number:
@@ -30,7 +30,7 @@ def folded_prose(text: str, margin: int = 2) -> Iterator[RenderableType]:
 
 
 def meant_lines(paragraph: str) -> Iterator[tuple[int, str]]:
-    """The indentation and text of each line as it was meant: code as it is, an item or a paragraph as one line."""
+    """Yield the indentation and text of each logical line: code as it is, an item or a paragraph as one line."""
     physical = [(len(line) - len(line.lstrip()), line.strip()) for line in paragraph.splitlines()]
     if all(depth >= CODE_INDENT for depth, _ in physical) and not BULLET.match(physical[0][1]):
         yield from physical
@@ -46,7 +46,7 @@ def meant_lines(paragraph: str) -> Iterator[tuple[int, str]]:
 
 
 def starts_item(line: str, depth: int, before: str, indent: int) -> bool:
-    """Does a line begin a new list item? A number that a folded sentence happens to begin a line with does not."""
+    """Whether a line begins a list item. A number that happens to begin a wrapped line does not."""
     if not BULLET.match(line):
         return False
     return not NUMBER.match(line) or (BULLET.match(before) is not None and depth <= indent)

@@ -1,4 +1,4 @@
-"""The doctor's report for the terminal: one line for each sign, the problems with their remedies last."""
+"""The doctor's report for the terminal: one line per sign, then the problems with their remedies."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ MARKS = {
     Health.LESS: ("!", NOTE),
     Health.BROKEN: ("✘", BAD),
 }
-#: A section with more signs than this that are all well is shown in one line.
+#: A section with more signs than this shows equal signs that are well in one line.
 MOST = 20
 
 
 def print_checkup(console: Console, checkup: Checkup) -> None:
-    """Print all of it."""
+    """Print the whole report."""
     for part in parts(checkup):
         console.print(part, end="")
 
 
 def parts(checkup: Checkup) -> Iterator[RenderableType]:
-    """The sections, then the problems, then the verdict."""
+    """Yield the sections, then the problems, then the verdict."""
     for title, signs in checkup.sections.items():
         yield Text(f"{title}\n", TITLE)
         yield from section_lines(signs)
@@ -42,7 +42,7 @@ def parts(checkup: Checkup) -> Iterator[RenderableType]:
 
 
 def section_lines(signs: list[Sign]) -> Iterator[RenderableType]:
-    """A line a sign; many of which nothing but their names is to be shown share one."""
+    """Yield one line per sign; many well signs with the same text share one line."""
     known = {sign.text for sign in signs if sign.health is Health.WELL}
     if len(signs) > MOST and len(known) == 1:
         well = [sign.name for sign in signs if sign.health is Health.WELL]
@@ -56,14 +56,14 @@ def section_lines(signs: list[Sign]) -> Iterator[RenderableType]:
 
 
 def problem_lines(sign: Sign) -> Iterator[RenderableType]:
-    """A problem, and what to do about it."""
+    """Yield a problem, and what to do about it."""
     mark, style = MARKS[sign.health]
     yield Hanging(Text(f"  {mark} ", style), Text.assemble((sign.name, TITLE), f": {sign.text}"))
     yield Hanging(Text("    try: ", QUIET), Text(sign.remedy))
 
 
 def verdict(checkup: Checkup) -> RenderableType:
-    """The last line, which says what the exit status says."""
+    """Return the last line, which says what the exit status says."""
     broken = sum(sign.health is Health.BROKEN for sign in checkup.signs)
     less = len(checkup.problems) - broken
     rest = f"; {counted(less, 'thing')} that gradlife can do without, and tells less" if less else ""

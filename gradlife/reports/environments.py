@@ -16,7 +16,7 @@ NONE = "no environment; gradlife env add NAME --python PATH torch==VERSION makes
 
 
 def print_environments(console: Console, environments: Sequence[EnvironmentInfo]) -> None:
-    """Print a row for each, or how one is made."""
+    """Print a row for each environment, or how to create one."""
     if not environments:
         console.print(Text(NONE, QUIET))
         return
@@ -29,6 +29,6 @@ def print_environments(console: Console, environments: Sequence[EnvironmentInfo]
 
 
 def row_of(environment: EnvironmentInfo) -> tuple[str, str, str, str]:
-    """Name, Python, framework with version, size."""
+    """Return the name, Python, framework with version, and size."""
     has = f"{environment.framework} {environment.version}" if environment.is_ready else "interrupted"
     return environment.name, f"Python {environment.python}", has, size(environment.bytes)

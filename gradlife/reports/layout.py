@@ -1,4 +1,4 @@
-"""Small renderables that rich does not have."""
+"""Small renderables that rich lacks."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-#: A text is never squeezed into fewer columns than this.
+#: Fewest columns of a text.
 LEAST_TEXT = 16
 
 
 @dataclass(frozen=True)
 class Hanging:
-    """A lead-in, and a text that stays to the right of it where it is folded. No line has blanks at its end.
+    """A lead-in, and a text that stays to the right of it when it wraps. No line ends with blanks.
 
-    `below` stands in the place of the lead-in on the further lines, as wide as it: blanks, if nothing is given.
+    `below` replaces the lead-in on further lines, padded to its width; by default blanks.
     """
 
     lead: Text

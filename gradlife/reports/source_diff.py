@@ -1,4 +1,4 @@
-"""The difference between the source of a leaking story and that of its fixed twin, read without running either."""
+"""The difference between the sources of a leaking story and its fixed twin, read without running either."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def body_lines(file: str, name: str) -> list[str]:
 
 
 def body_of(function: ast.FunctionDef, lines: list[str]) -> list[str]:
-    """The lines of a function below its docstring, or below its head if it has none."""
+    """Return the lines of a function below its docstring, or below its head if it has none."""
     first = function.body[0]
     start = first.end_lineno if ast.get_docstring(function) is not None else first.lineno - 1
     return textwrap.dedent("\n".join(lines[start : function.end_lineno])).strip("\n").splitlines()
 
 
 def source_diff(leaking: list[str], fixed: list[str], context: int = 3) -> list[str]:
-    """Lines that begin with `-`, `+` or a blank, with `...` between two parts of the source."""
+    """Return lines that begin with `-`, `+` or a blank, with `...` between parts of the source."""
     lines = list(difflib.unified_diff(leaking, fixed, lineterm="", n=context))[2:]
     kept: list[str] = []
     for line in lines:

@@ -1,4 +1,4 @@
-"""Places in the program's files, for tools that show results there."""
+"""Places in the program's files, for tools that show results in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import quote
 from gradlife.model import RunReport, ScenarioInfo
 from gradlife.model.hunt import Finding, HuntReport
 
-#: Names the folder of the checkout on GitHub's runners, which files of annotations are shown relative to.
+#: The variable with the folder of the checkout on GitHub's runners; annotations name files relative to it.
 WORKSPACE_VARIABLE = "GITHUB_WORKSPACE"
 
 MADE_AT = re.compile(r"(?P<file>.+?):(?P<line>[0-9]+)(?: in .*)?")
@@ -21,14 +21,14 @@ IN_DETAIL = re.compile(r"\((?P<file>[^()]+):(?P<line>[0-9]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file that is there."""
+    """A line of a file that exists."""
 
-    file: str  # as it was given, or found beside the target
+    file: str  # as given, or found beside the target
     line: int
 
     @property
     def relative(self) -> str:
-        """The file from the checkout, or else from the working folder; its whole path if it is in neither."""
+        """The file relative to the checkout, else to the working folder; its full path if it is in neither."""
         path = os.path.realpath(self.file)
         for folder in (os.environ.get(WORKSPACE_VARIABLE), os.getcwd()):
             if folder and path.startswith(os.path.realpath(folder).rstrip(os.sep) + os.sep):
@@ -37,19 +37,19 @@ class Place:
 
     @property
     def is_inside(self) -> bool:
-        """Is it a file of the checkout, or below the working folder?"""
+        """Whether the file is in the checkout or below the working folder."""
         return not os.path.isabs(self.relative)
 
     @property
     def uri(self) -> str:
-        """The same as a URI, or the end of one."""
+        """The relative file as a URI, or the end of one."""
         name = os.fsencode(self.relative)
         return quote(name) if self.is_inside else "file://" + quote(name)
 
 
 def places_of(finding: Finding, target: str = "") -> list[Place]:
-    """Return the line that stores, then where the survivors were created, the innermost line first, else what frames on the
-    trace say. Only files that are there.
+    """Return the line that stores, then the lines that created the survivors, innermost first, else those of the
+    trace's frames. Only files that exist.
     """
     stored = finding.stored_at
     first = there(stored.file, stored.line, target) if stored is not None else None
@@ -69,7 +69,7 @@ def existing(found: Iterable[re.Match[str]], target: str) -> Iterator[Place]:
 
 
 def there(file: str, line: int, target: str) -> Place | None:
-    """A file as it is named from the working folder, or from the folder of the target; None if it is in neither."""
+    """Return a file as named from the working folder or the target's folder; None if it is in neither."""
     beside = os.path.dirname(target.partition("::")[0])
     for path in (file, os.path.join(beside, file)):
         if line > 0 and os.path.isfile(path):
@@ -88,5 +88,5 @@ def story_place(story: ScenarioInfo | None) -> Place | None:
 
 
 def stories_by_id(report: RunReport) -> dict[str, ScenarioInfo]:
-    """The stories of a run by what its readings call them."""
+    """Return the stories of a run by the id that their readings use."""
     return {story.id: story for story in report.scenarios}

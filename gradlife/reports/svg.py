@@ -1,4 +1,4 @@
-"""A terminal report as a picture: an SVG that needs nothing beside itself, no font and no network."""
+"""A terminal report as a picture: an SVG that needs no font, no network and no other file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gradlife.reports.xml_text import legal
 
 #: Columns of a picture.
 WIDTH = 100
-#: Width over height of a character, near enough for the fonts below; each piece of text is stretched to its columns.
+#: Width over height of a character, close enough for the fonts below; each piece of text is stretched to its columns.
 ASPECT = 0.6
 FONTS = 'ui-monospace, "Cascadia Mono", "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
 GROUND, TEXT = (255, 255, 255), (11, 14, 18)
-#: Black, red, green, yellow, blue, magenta, cyan, white: all of them readable on the ground, quiet ones too.
+#: Black, red, green, yellow, blue, magenta, cyan, white, all readable on the background, dim ones too.
 COLOURS = [
     (11, 14, 18),
     (165, 18, 32),
@@ -31,7 +31,7 @@ COLOURS = [
 ]
 THEME = TerminalTheme(GROUND, TEXT, COLOURS, COLOURS)
 
-#: The template that rich fills in. The title is where a window would have its own.
+#: The template that rich fills in, with the title in place of a window's.
 FRAME = """\
 <svg viewBox="0 0 {{width}} {{height}}" role="img" xmlns="http://www.w3.org/2000/svg">
 <title>{title}</title>

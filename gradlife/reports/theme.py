@@ -1,4 +1,4 @@
-"""The look of reports: a symbol or a word for everything that matters; colour is never needed.
+"""The look of reports: a symbol or a word for everything that matters, so that colour is never needed.
 
 Only the standard ANSI colours that are readable on black and on white: no yellow, no plain blue, no background.
 """
@@ -19,7 +19,7 @@ TITLE = "bold"
 #: Colours of the lifetime verdicts. The word itself is always printed.
 VERDICT_STYLES = {"del": GOOD, "gc": NOTE, "held": "cyan", "never": BAD, "inconclusive": QUIET}
 
-#: One character behind a value, so that a table can be read without colour.
+#: One character after a value, so that a table can be read without colour.
 DIFFERS, EXPLAINED, CONTRADICTED, UNSTABLE = "*", "~", "!", "?"
 MARK_STYLES = {DIFFERS: NOTE, EXPLAINED: "cyan", CONTRADICTED: BAD, UNSTABLE: QUIET}
 MARK_MEANINGS = {
@@ -29,7 +29,7 @@ MARK_MEANINGS = {
     UNSTABLE: "recorded as not the same in every run, so not compared",
 }
 
-#: Cells of a system on which a story gave no reading.
+#: Cells of systems on which a story gave no reading.
 NOT_AVAILABLE = "-"
 
 
@@ -37,12 +37,12 @@ class ReportConsole(Console):
     """A console that leaves a broken pipe to its caller."""
 
     def on_broken_pipe(self) -> None:
-        """Raise the error on, for the command line ends quietly on it."""
+        """Raise the error again; the command line ends quietly on it."""
         raise
 
 
 def make_console(file: TextIO | None = None, width: int | None = None, color: bool | None = None) -> Console:
-    """A console that prints what it is given as it is: no markup, no emoji, no guessed highlighting."""
+    """Return a console that prints text as it is: no markup, no emoji, no guessed highlighting."""
     return ReportConsole(
         file=file or sys.stdout,
         width=width,

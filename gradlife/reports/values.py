@@ -1,4 +1,4 @@
-"""Values of readings as text, short enough for a cell or whole for a note."""
+"""Values of readings as text, short for a cell or in full for a note."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from gradlife.model.comparison import MISSING
 
-#: Characters of a value that is set against another one, and how many of them come before the two differ.
+#: Most characters of a value in a comparison, and how many of them precede the first difference.
 CONTRAST_LIMIT = 100
 CONTRAST_LEAD = 40
 
 
 def plain(value: Any) -> str:
-    """A value as text on one line."""
+    """Format a value as text on one line."""
     if value is MISSING:
         return "-"
     if isinstance(value, bool):
@@ -27,7 +27,7 @@ def plain(value: Any) -> str:
 
 
 def contrast(one: Any, other: Any) -> tuple[str, str]:
-    """Two values as text; of long ones the part in which they begin to differ."""
+    """Return two values as text; of long ones the part where they begin to differ."""
     texts = plain(one), plain(other)
     if max(map(len, texts)) <= CONTRAST_LIMIT:
         return texts
@@ -50,7 +50,7 @@ class Notes:
         self._letters: dict[str, str] = {}
 
     def short(self, value: Any) -> str:
-        """The value itself, or the letter under which it is shown."""
+        """Return the value itself, or the letter under which it is shown."""
         text = plain(value)
         if len(text) <= self._limit:
             return text
@@ -59,12 +59,12 @@ class Notes:
 
     @property
     def lettered(self) -> list[tuple[str, str]]:
-        """Every letter with its value."""
+        """Yield every letter with its value."""
         return [(f"({letter})", text) for text, letter in self._letters.items()]
 
 
 def letters(number: int) -> str:
-    """a, b, ... z, aa, ab, ..."""
+    """Return a, b, ... z, aa, ab, ..."""
     text = ""
     number += 1
     while number:
@@ -74,12 +74,12 @@ def letters(number: int) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """1 story, 2 stories."""
+    """Format a count: 1 story, 2 stories."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def size(nbytes: int) -> str:
-    """Bytes with three figures: 912 B, 1.23 MB."""
+    """Format bytes with three figures: 912 B, 1.23 MB."""
     value, units = float(nbytes), ["B", "kB", "MB", "GB", "TB", "PB", "EB"]
     while value >= 999.5 and len(units) > 1:
         value /= 1000

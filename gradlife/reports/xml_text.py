@@ -1,8 +1,8 @@
-"""Text that XML can carry, for JUnit files and SVG pictures."""
+"""Text that XML can contain, for JUnit files and SVG pictures."""
 
 import re
 
-#: Characters that no XML 1.0 document may have, not even escaped.
+#: Characters that no XML 1.0 document may contain, not even escaped.
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

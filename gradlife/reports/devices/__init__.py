@@ -1,1 +1,1 @@
-"""The report of a device's memory, as people read it."""
+"""The report of a device's memory in the terminal."""

@@ -14,15 +14,15 @@ from gradlife.model.device.memory import BlockOwner, DeviceMemory, DeviceReport,
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, make_console
 from gradlife.reports.values import counted, size
 
-#: Owners on the first screen.
+#: Most owners on the first screen.
 MOST_OWNERS = 10
 
-#: Free memory below this part of what is reserved is not worth a line.
+#: Least share of reserved memory that is free to be worth a line.
 LEAST_FREE = 0.05
 
 PINS = 3
 
-#: Pieces of advice on the first screen.
+#: Most pieces of advice on the first screen.
 MOST_ADVICE = 3
 
 
@@ -40,14 +40,14 @@ def print_devices(console: Console, report: DeviceReport, in_full: bool = False)
 
 
 def as_text(report: DeviceReport, width: int = 120) -> str:
-    """The first screen of each device as plain text."""
+    """Return the first screen of each device as plain text."""
     with StringIO() as file:
         print_devices(make_console(file, width, color=False), report)
         return file.getvalue().rstrip("\n")
 
 
 def device_lines(memory: DeviceMemory, source: str, in_full: bool) -> Iterator[Text]:
-    """The lines of one device."""
+    """Yield the lines of one device."""
     yield head(memory, source)
     if memory.failed is not None:
         yield from failure_lines(memory, memory.failed)
@@ -57,14 +57,14 @@ def device_lines(memory: DeviceMemory, source: str, in_full: bool) -> Iterator[T
 
 
 def head(memory: DeviceMemory, source: str) -> Text:
-    """What is used, and what is reserved."""
+    """Yield the memory in use and the memory reserved."""
     word, style = ("OUT OF MEMORY", BAD) if memory.failed is not None else ("memory", GOOD)
     used = f"{size(memory.used_bytes)} used of {size(memory.reserved_bytes)} reserved"
     return Text.assemble((word, style), "  ", (source, TITLE), f", {memory.device}: {used}")
 
 
 def failure_lines(memory: DeviceMemory, failed: FailedRequest) -> Iterator[Text]:
-    """What was asked for, and what there was."""
+    """Yield what a failed allocation asked for, and what was free."""
     place = next((frame for frame in failed.frames if frame.file.endswith(".py")), None)
     at = f" at {short_place(place)}" if place is not None else ""
     left = f"largest free block {size(memory.largest_free_bytes)}, device {size(failed.device_free_bytes)}"
@@ -74,7 +74,7 @@ def failure_lines(memory: DeviceMemory, failed: FailedRequest) -> Iterator[Text]
 
 
 def owner_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
-    """The largest owners, each with its share and its line."""
+    """Yield the largest owners, each with its share and its line."""
     shown = memory.owners if in_full else memory.owners[:MOST_OWNERS]
     for number, owner in enumerate(shown, 1):
         yield owner_line(number, owner, memory)
@@ -85,7 +85,7 @@ def owner_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
 
 
 def owner_line(number: int, owner: BlockOwner, memory: DeviceMemory) -> Text:
-    """``1  12.1 GB  33 %  train.py:41  logits = self.head(h)  (3 blocks)``."""
+    """Format an owner: ``1  12.1 GB  33 %  train.py:41  logits = self.head(h)  (3 blocks)``."""
     whole = memory.used_bytes + memory.waiting_bytes
     share = f"{100 * owner.bytes / whole:3.0f} %" if whole else ""
     line = source_line(owner.place) if owner.place is not None else ""
@@ -100,12 +100,12 @@ def owner_line(number: int, owner: BlockOwner, memory: DeviceMemory) -> Text:
 
 
 def name_of(owner: BlockOwner) -> str:
-    """An owner's name; a line with its file as short as it can be."""
+    """Return an owner's name; a line with its file shortened as far as possible."""
     return short_place(owner.place) if owner.kind is OwnerKind.LINE and owner.place else owner.text
 
 
 def short_place(place: Frame) -> str:
-    """A file from the working folder where it is below it, else its last two parts; and the line."""
+    """Return a line with its file from the working folder on if it is below it, else with the file's last two parts."""
     if not os.path.isabs(place.file):
         return str(place)
     below = os.path.relpath(place.file)
@@ -114,12 +114,12 @@ def short_place(place: Frame) -> str:
 
 
 def source_line(place: Frame) -> str:
-    """The source of a line, empty where it is not here."""
+    """Return the source of a line; empty if its file is not on this machine."""
     return linecache.getline(place.file, place.line).strip()
 
 
 def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
-    """What is reserved and not used, and who keeps it."""
+    """Yield how much reserved memory is unused, and which owners keep it."""
     if not in_full and memory.free_bytes < LEAST_FREE * memory.reserved_bytes:
         return
     idle = f"; torch.cuda.empty_cache() returns {size(memory.idle_bytes)} of it" if memory.idle_bytes else ""
@@ -131,7 +131,7 @@ def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
 
 
 def advice_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
-    """What to do, that which saves most first."""
+    """Yield the advice, the largest saving first."""
     for one in memory.advice if in_full else memory.advice[:MOST_ADVICE]:
         yield Text.assemble("   → ", (f"{size(one.saved_bytes):>7}", TITLE), f"  {one.text}", style=NOTE)
     if memory.failed is not None:

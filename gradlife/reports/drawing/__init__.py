@@ -1,4 +1,4 @@
-"""Drawings for reports: plain SVG made of plain values. They know sizes, words and tones, and nothing of leaks."""
+"""Drawings for reports: SVG from plain values. They know sizes, words and colours, but nothing about leaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Areas on top of one another: what a total is made of, over operations."""
+"""Stacked areas: the parts of a total, over operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOP, BOTTOM, RIGHT = 34.0, 36.0, 12.0
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """One area: its name, its height at each mark, the class of its colour."""
+    """One area: its name, its height at each mark, the CSS class of its colour."""
 
     name: str
     values: Sequence[float]
@@ -33,7 +33,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class AreaChart:
-    """Areas over marks, the lowest first; a vertical line at one of the marks, stretches of the axis by name."""
+    """Stacked areas over marks, the lowest first, with a vertical line at one mark and named stretches of the axis."""
 
     areas: Sequence[Area]
     marks: Sequence[float]
@@ -44,7 +44,7 @@ class AreaChart:
     height: float = 280.0
 
     def drawn(self, title: str) -> Svg:
-        """The whole drawing; each area has its name as a tooltip, and its number as `data-area`."""
+        """Return the drawing. Each area has its name as a tooltip and its number as `data-area`."""
         total = self._heights[self.line_at] if self._heights else 0.0
         text = f"at most {self.format_value(total)}; " + "; ".join(
             f"{area.name}: {self.format_value(area.values[self.line_at])}" for area in self.areas if area.values
@@ -90,7 +90,7 @@ class AreaChart:
             below = above
 
     def _points(self, values: Sequence[float]) -> list[tuple[float, float]]:
-        """Steps: a value holds until the next mark."""
+        """Return the points of a step line: a value holds until the next mark."""
         found: list[tuple[float, float]] = []
         for at, value in enumerate(values):
             following = self.marks[at + 1] if at + 1 < len(self.marks) else self.marks[at]
@@ -117,7 +117,7 @@ class AreaChart:
 
 
 def span_bar(pieces: Sequence[tuple[str, float, float]], most: float, width: float = 220.0) -> Svg:
-    """A life as a bar: its pieces by the name of their class, from and to, of a whole that begins with 0."""
+    """Draw a lifetime as a bar of pieces: CSS class, start and end of each, on a scale from 0."""
     parts, height = [element("rect", x=0, y=4, width=width, height=6, class_="bar-ground")], 14.0
     for name, first, end in pieces:
         x, stop = (width * min(max(one / most, 0.0), 1.0) if most else 0.0 for one in (first, end))

@@ -7,7 +7,7 @@ import sys
 
 
 def ticks(least: float, most: float, wanted: int = 4) -> list[float]:
-    """Round numbers, steps of 1, 2 or 5 apart, from at or below `least` to at or above `most`."""
+    """Return round numbers, steps of 1, 2 or 5 apart, from at or below `least` to at or above `most`."""
     if not (math.isfinite(least) and math.isfinite(most)) or most <= least:
         return [0.0, 1.0]
     step = round_step(max((most - least) / wanted, sys.float_info.min))
@@ -16,6 +16,6 @@ def ticks(least: float, most: float, wanted: int = 4) -> list[float]:
 
 
 def round_step(least: float) -> float:
-    """The first of 1, 2, 5, 10, 20 and so on that is no less."""
+    """Return the first of 1, 2, 5, 10, 20 and so on that is not less."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(part * power for part in (1.0, 2.0, 5.0, 10.0) if part * power >= least * (1 - 1e-9))

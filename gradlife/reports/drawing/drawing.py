@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-#: Widths of letters in parts of the font's size.
+#: Widths of letters as a fraction of the font size.
 SLIM = dict.fromkeys("ijlft.,:;'|!()[]{} `Ir-", 0.38)
 BROAD = dict.fromkeys("mwMWGOQ@%_ABCDEHKNRUXVY&", 0.8)
 WIDTHS = {**SLIM, **BROAD, "W": 0.98, "@": 1.05, "m": 0.9, "M": 0.92, "%": 0.95, "w": 0.82}
@@ -13,7 +13,7 @@ ELLIPSIS = "…"
 
 
 def letter_width(letter: str) -> float:
-    """The width of one letter in parts of the font's size."""
+    """Return the width of one letter as a fraction of the font size."""
     known = WIDTHS.get(letter)
     if known is not None:
         return known
@@ -25,12 +25,12 @@ def letter_width(letter: str) -> float:
 
 
 def width_of(text: str, size: float) -> float:
-    """The width of a text in pixels."""
+    """Return the width of a text in pixels."""
     return size * sum(map(letter_width, text))
 
 
 def fitted(text: str, room: float, size: float) -> str:
-    """The text, or its beginning and an ellipsis; nothing where there is room for less than three letters."""
+    """Return the text, or its beginning and an ellipsis; empty if there is room for fewer than three letters."""
     if width_of(text, size) <= room:
         return text
     left, kept = room - width_of(ELLIPSIS, size), ""

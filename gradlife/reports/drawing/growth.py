@@ -1,4 +1,4 @@
-"""A small chart of sums: the growth of a program, step by step."""
+"""A small chart of sums: a program's growth, step by step."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gradlife.reports.drawing.svg import Svg, element, picture
 
 TEXT_SIZE = 12.0
 TOP, BOTTOM, RIGHT = 30.0, 40.0, 18.0
-#: Labels at the steps' axis stand at least so far apart.
+#: Least distance between two labels on the axis of steps.
 LEAST_APART = 34.0
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The additions of each round, and its steps. `format_sum` formats a sum."""
+    """The additions and steps of each round. `format_sum` formats a sum."""
 
     name: str
     steps: Sequence[int]
@@ -28,32 +28,32 @@ class Series:
 
     @property
     def points(self) -> list[tuple[float, float]]:
-        """Steps so far, and what they added together; from nothing on."""
+        """Return steps so far and the sum of additions so far, starting at zero."""
         return [(0.0, 0.0), *zip(accumulate(self.steps), accumulate(self.added), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """The scales of the chart: numbers to positions."""
+    """The scales of the chart, from numbers to positions."""
 
     left: float
     width: float
     height: float
     most_steps: float
-    marks: Sequence[float]  # on the axis of sums
+    marks: Sequence[float]  # labels on the axis of sums
 
     def x(self, steps: float) -> float:
-        """The place of a number of steps."""
+        """Return the position of a number of steps."""
         return self.left + (self.width - self.left - RIGHT) * steps / self.most_steps
 
     def y(self, value: float) -> float:
-        """The place of a sum."""
+        """Return the position of a sum."""
         least, most = self.marks[0], self.marks[-1]
         return TOP + (self.height - TOP - BOTTOM) * (most - value) / (most - least)
 
 
 def growth_chart(series: Series, width: float = 340.0, height: float = 170.0) -> Svg:
-    """The sums after each round, over the steps so far: a leak is a straight line, a cache that fills becomes flat."""
+    """Draw the sums over the steps so far: a leak is a straight line, a cache that fills flattens."""
     points = series.points
     sums = [value for _, value in points]
     marks = ticks(min(sums), max(sums))
@@ -69,12 +69,12 @@ def growth_chart(series: Series, width: float = 340.0, height: float = 170.0) ->
 
 
 def is_labelled(mark: float, sums: Sequence[float]) -> bool:
-    """Has this mark a number? Where nothing was added there is only nothing."""
+    """Whether the mark gets a number; if nothing was added, only the zero does."""
     return mark == 0 or min(sums) < max(sums)
 
 
 def grid(series: Series, axes: Axes, sums: Sequence[float]) -> Iterator[Svg]:
-    """The axes with their names."""
+    """Draw the axes with their names."""
     yield element("text", f"{series.name} added", x=2, y=14, class_="axis-name")
     for mark in axes.marks:
         y = axes.y(mark)
@@ -93,7 +93,7 @@ def grid(series: Series, axes: Axes, sums: Sequence[float]) -> Iterator[Svg]:
 
 
 def curve(series: Series, axes: Axes) -> Iterator[Svg]:
-    """The line, the ground below it, and a point a round that tells its sum."""
+    """Draw the line, the area below it, and a point per round with its sum as a tooltip."""
     points = [(axes.x(steps), axes.y(value)) for steps, value in series.points]
     line = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
     zero = axes.y(0.0)

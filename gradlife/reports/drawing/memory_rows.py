@@ -1,4 +1,4 @@
-"""A memory map: a row for each segment, a bar for each run of blocks in it."""
+"""A memory map: a row per segment, a bar per run of blocks in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gradlife.reports.drawing.svg import Svg, element, joined, picture
 
 ROW, GAP = 16.0, 5.0
-#: A bar that would be narrower is drawn this wide.
+#: Least width of a bar.
 LEAST_WIDTH = 0.75
 #: Room for the size of a segment, to the left of its row.
 LABEL = 64.0
@@ -18,16 +18,16 @@ LABEL = 64.0
 class Bar:
     """A run of blocks."""
 
-    start: float  # in bytes from the beginning of the row
+    start: float  # bytes from the beginning of the row
     length: float
-    tone: str  # the class of its colour
+    tone: str  # the CSS class of its colour
     description: str
-    owner: int  # its number in the table of owners; -1: free
+    owner: int  # the owner's number in the table; -1: free
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
-    """A segment."""
+    """One segment and its runs of blocks."""
 
     label: str  # its size
     length: float
@@ -36,7 +36,7 @@ class MemoryRow:
 
 
 def memory_rows(rows: Sequence[MemoryRow], width: float, title: str, description: str) -> Svg:
-    """Draw the rows below one another, all on the scale of the longest."""
+    """Draw the rows below one another, all at the scale of the longest."""
     longest = max((row.length for row in rows), default=1.0)
     scale = (width - LABEL - 2) / longest
     parts = [row_drawing(row, number * (ROW + GAP) + 1, scale) for number, row in enumerate(rows)]

@@ -1,4 +1,4 @@
-"""Objects that keep one another, round a ring: each with an arrow to the next, and on the arrow what the reference is called."""
+"""Objects of a cycle drawn around a ring: each has an arrow to the next one, labelled with the reference."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from gradlife.reports.drawing.svg import Svg, element, joined, picture
 TEXT_SIZE = 13.0
 DOT = 6.0  # radius
 SIGN = 6.0
-#: Between an object and the next one on the same side; half of it between an object and what its arrow is called.
+#: Distance between two objects on the same side; half of it between an object and its arrow's label.
 PITCH = 52.0
 GAP = 12.0  # between the ring and words
 EDGE = 30.0  # above and below the ring
-#: Objects that are drawn before the rest is one dot.
+#: Most objects to draw; one dot stands for the rest.
 MOST = 16
 
 
 @dataclass(frozen=True, slots=True)
 class RingNode:
-    """An object, and its reference to the next."""
+    """An object, and its reference to the next one."""
 
     label: str
     reference: str
-    is_suspect: bool = False  # the reference
-    is_unseen: bool = False  # the collector does not see the reference
+    is_suspect: bool = False  # the label of the reference
+    is_unseen: bool = False  # whether the collector does not see the reference
     tone: str = "plain"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A point on the ring. `turn`: from the top, clockwise, in radians."""
+    """A point on the ring. `turn`: the angle from the top, clockwise, in radians."""
 
     x: float
     y: float
@@ -41,7 +41,7 @@ class Place:
 
 
 def ring(nodes: Sequence[RingNode], width: float, title: str, description: str = "") -> Svg:
-    """The drawing; its height follows from the number of objects. They go round clockwise, from the upper right."""
+    """Draw the ring, as high as the number of objects needs. They go round clockwise from the upper right."""
     nodes = shortened(nodes)
     drawn = RingDrawing(len(nodes), width)
     parts = [part for number in range(len(nodes)) for part in drawn.arrow(number, nodes[number])]
@@ -51,7 +51,7 @@ def ring(nodes: Sequence[RingNode], width: float, title: str, description: str =
 
 
 def in_words(node: RingNode) -> str:
-    """An object and its reference."""
+    """Describe an object and its reference."""
     sight = ", which the collector does not see" if node.is_unseen else ""
     return f"{node.label} refers to the next by {node.reference}{sight}"
 
@@ -73,7 +73,7 @@ class RingDrawing:
 
     def __init__(self, count: int, width: float) -> None:
         self.count, self.width = count, width
-        self.right = (count + 1) // 2  # so many stand on the right side
+        self.right = (count + 1) // 2  # the number of objects on the right side
         self.down = max(PITCH * self.right / 2, 40.0)
         self.across = min(self.down, width / 8)
         self.middle = (width / 2, self.down + EDGE)
@@ -81,7 +81,7 @@ class RingDrawing:
         self.room = width / 2 - self.across - GAP - DOT - 2
 
     def at(self, turn: float) -> Place:
-        """A point of the ring."""
+        """Return a point of the ring."""
         x = self.middle[0] + self.across * math.sin(turn)
         return Place(x, self.middle[1] - self.down * math.cos(turn), turn)
 
@@ -107,7 +107,7 @@ class RingDrawing:
         return min((DOT + 3) / speed, 0.4)
 
     def arrow(self, number: int, node: RingNode) -> Iterator[Svg]:
-        """The arc, its head, and what it is called."""
+        """Draw an arrow: the arc, its head and its label."""
         start, end = self.turns(number)
         kind = "arrow suspect" if node.is_suspect else "arrow"
         a, b = self.at(start), self.at(end)
@@ -121,7 +121,7 @@ class RingDrawing:
         yield self.words(middle, node.reference, "reference suspect" if node.is_suspect else "reference")
 
     def head(self, turn: float) -> str:
-        """The points of an arrow's head that ends here."""
+        """Return the points of an arrow's head that ends at a place."""
         tip, back = self.at(turn), self.at(turn - self.clear(turn))
         dx, dy = tip.x - back.x, tip.y - back.y
         length = math.hypot(dx, dy)
@@ -135,13 +135,13 @@ class RingDrawing:
         return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
 
     def node(self, number: int, node: RingNode) -> Svg:
-        """A dot and its name."""
+        """Draw a dot and its name."""
         place = self.place(number)
         dot = element("circle", cx=place.x, cy=place.y, r=DOT, class_=f"dot tone-{node.tone}")
         return joined([dot, self.words(place, node.label, "label")])
 
     def words(self, place: Place, text: str, kind: str) -> Svg:
-        """Words outside of the ring, or above or below it; whole where a pointer rests on them."""
+        """Draw words beside, above or below the ring; a tooltip shows them in full."""
         side = math.sin(place.turn)
         is_level = abs(side) < 0.2 and kind.startswith("reference")
         room = self.width - 8 if is_level else self.room
@@ -155,6 +155,6 @@ class RingDrawing:
 
 
 def unseen_sign(place: Place) -> Svg:
-    """The sign on a reference that the collector does not see: a crossed circle."""
+    """Draw the sign on a reference that the collector does not see: a crossed circle."""
     slash = f"M{place.x - 4:.2f} {place.y + 4:.2f}L{place.x + 4:.2f} {place.y - 4:.2f}"
     return element("g", element("circle", cx=place.x, cy=place.y, r=SIGN), element("path", d=slash), class_="unseen")

@@ -1,7 +1,7 @@
-"""Rectangles of given areas side by side, each as near to a square as can be.
+"""Rectangles of given areas side by side, each as close to a square as possible.
 
-Bruls, Huizing and van Wijk, "Squarified Treemaps", 2000: rows are filled along the shorter side of what is left, and a row
-is closed when one more would make its rectangles longer.
+Bruls, Huizing and van Wijk, "Squarified Treemaps", 2000: rows are filled along the shorter side of the free space, and
+a row is closed when one more rectangle would make its rectangles longer.
 """
 
 from __future__ import annotations
@@ -25,17 +25,16 @@ class Rect:
         return self.width * self.height
 
     def inset(self, left: float, top: float, right: float, bottom: float) -> Rect:
-        """The same with a margin inside."""
+        """Return the rectangle without a margin inside it."""
         return Rect(
             self.x + left, self.y + top, max(0.0, self.width - left - right), max(0.0, self.height - top - bottom)
         )
 
 
 def squarified(weights: Sequence[float], whole: Rect) -> list[Rect]:
-    """A rectangle for each weight, in the order given; together they fill `whole`, each by its share.
+    """Return a rectangle for each weight, in the order given; together they fill `whole`, each by its share.
 
-    Where nothing weighs anything all are empty. Raises ValueError for a negative weight. Takes time by the number of
-    weights, sorted.
+    If no weight is positive, all are empty. Raises ValueError for a negative weight. Costs as much as sorting them.
     """
     if any(weight < 0 for weight in weights):
         raise ValueError("a weight is no less than nothing")
@@ -60,7 +59,7 @@ def squarified(weights: Sequence[float], whole: Rect) -> list[Rect]:
 
 
 def row_length(weights: Sequence[float], total: float, place: Rect) -> int:
-    """Count how many of these weights, largest first, make a row of the least elongated rectangles."""
+    """Count how many of these weights, largest first, make the row with the least elongated rectangles."""
     short = min(place.width, place.height)
     scale = place.area / total
     filled, worst = 0.0, float("inf")
@@ -74,7 +73,7 @@ def row_length(weights: Sequence[float], total: float, place: Rect) -> int:
 
 
 def row_places(weights: Sequence[float], part: float, place: Rect) -> list[Rect]:
-    """Rectangles along the shorter side of a place, together so large a part of it."""
+    """Return rectangles along the shorter side of a place that together take this share of it."""
     total, before, places = sum(weights), 0.0, []
     for weight in weights:
         start, share = before / total, weight / total
@@ -87,7 +86,7 @@ def row_places(weights: Sequence[float], part: float, place: Rect) -> list[Rect]
 
 
 def what_is_left(place: Rect, part: float) -> Rect:
-    """A place without the row along its shorter side."""
+    """Return a place without the row along its shorter side."""
     if place.width >= place.height:
         return place.inset(part * place.width, 0, 0, 0)
     return place.inset(0, part * place.height, 0, 0)

@@ -1,4 +1,4 @@
-"""Elements of SVG as text. What is given as words is escaped, in contents as in attributes."""
+"""SVG elements as text. Words are escaped, in contents as in attributes."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 class Svg(str):
-    """Markup that is finished; templates take it as it is."""
+    """Finished markup; templates insert it unescaped."""
 
     __slots__ = ()
 
     def __html__(self) -> str:
-        """The markup itself, as templates ask for it."""
+        """Return the markup, as templates ask for it."""
         return str(self)
 
 
 def escaped(text: str) -> str:
-    """Words as they stand in markup."""
+    """Escape words for markup."""
     return html.escape(NOT_IN_XML.sub("\ufffd", text))
 
 
 def element(name: str, *children: str, **attributes: str | float) -> Svg:
-    """An element. An attribute's underscores are hyphens, one at its end is none; an empty one is left out."""
+    """Return an element without its empty attributes. An underscore in a name becomes a hyphen, or nothing at the
+    end.
+    """
     text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escaped(value) if isinstance(value, str) else figure(value)}"'
         for key, value in attributes.items()
@@ -36,24 +38,24 @@ def element(name: str, *children: str, **attributes: str | float) -> Svg:
 
 
 def joined(parts: list[Svg]) -> Svg:
-    """Elements in a row."""
+    """Concatenate elements."""
     return Svg("".join(parts))
 
 
 def figure(value: float) -> str:
-    """A length or a place in pixels, to a hundredth: 12, 0.25."""
+    """Format a length or a position in pixels, to a hundredth: 12, 0.25."""
     return f"{value:.2f}".rstrip("0").rstrip(".").replace("-0", "0") if abs(value) < 0.005 else plain_figure(value)
 
 
 def plain_figure(value: float) -> str:
-    """A number that is not nearly zero."""
+    """Format a number that is not nearly zero."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def picture(
     width: float, height: float, title: str, description: str, parts: list[Svg], *, kind: str, role: str = "img"
 ) -> Svg:
-    """A whole drawing. Screen readers get its title and description; without a viewer's help it is as wide as its place."""
+    """Return a whole drawing with a title and description for screen readers; by default as wide as its place."""
     label = f"{title}. {description}" if description else title
     return element(
         "svg",

@@ -1,4 +1,4 @@
-"""A treemap: one rectangle for each part, with its own parts inside where there is room."""
+"""A treemap: one rectangle per part, with its own parts inside if there is room."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from gradlife.reports.drawing.svg import Svg, element, joined, picture
 
 TEXT_SIZE, LINE = 12.0, 16.0
 MARGIN = 5.0
-#: A rectangle with less has no words in it; one with less than the second has no parts drawn in it.
+#: Least size of a rectangle with words in it, and of one with parts drawn in it.
 LEAST_WORDS = (34.0, 19.0)
 LEAST_PARTS = (70.0, 56.0)
-#: A part that would be thinner is not drawn.
+#: Least thickness of a part.
 LEAST_SIDE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A part: its name, what it weighs, and what a pointer or a screen reader reads."""
+    """A part: its name, its weight, and the text for a pointer or a screen reader."""
 
     label: str
     weight: float
-    description: str  # in full: "list len 400, 26.2 MB, 41 %"
-    amount: str = ""  # what stands below the name: "26.2 MB"
-    tone: str = "plain"  # the class of its colour
-    link: str = ""  # where a click leads to
-    parts: tuple[Cell, ...] = ()  # of which it consists, wholly or not
+    description: str  # the full description: "list len 400, 26.2 MB, 41 %"
+    amount: str = ""  # the text below the name: "26.2 MB"
+    tone: str = "plain"  # the CSS class of its colour
+    link: str = ""  # the target of a click
+    parts: tuple[Cell, ...] = ()  # the parts of it that are known
 
 
 def treemap(cells: Sequence[Cell], width: float, height: float, title: str, description: str = "") -> Svg:
-    """The drawing. Every cell can be reached by keyboard; those without room for words say them to a pointer."""
+    """Draw the treemap. Every cell can be reached by keyboard; cells too small for words show them in a tooltip."""
     drawn = list(drawings(cells, Rect(0, 0, width, height).inset(1, 1, 1, 1)))
     return picture(width, height, title, description, drawn, kind="treemap", role="group")
 
 
 def drawings(cells: Sequence[Cell], place: Rect) -> Iterator[Svg]:
-    """A group a cell."""
+    """Yield a group per cell."""
     for cell, rect in zip(cells, squarified([cell.weight for cell in cells], place), strict=True):
         if rect.area > 0:
             yield drawing(cell, rect)
 
 
 def drawing(cell: Cell, rect: Rect) -> Svg:
-    """One cell, with its parts behind it: they are no part of its link."""
+    """Draw one cell, with its parts behind it, outside its link."""
     box = element("rect", x=rect.x, y=rect.y, width=rect.width, height=rect.height)
     inside = (element("title", cell.description), box, *words(cell, rect))
     tone = f"cell tone-{cell.tone}"
@@ -57,7 +57,7 @@ def drawing(cell: Cell, rect: Rect) -> Svg:
 
 
 def words(cell: Cell, rect: Rect) -> Iterator[Svg]:
-    """The name at the top, and below it how much it is: as far as there is room. An amount is never cut."""
+    """Draw the name at the top and the amount below it, as far as there is room. An amount is never cut."""
     if rect.width < LEAST_WORDS[0] or rect.height < LEAST_WORDS[1]:
         return
     room = rect.width - 2 * MARGIN
@@ -71,19 +71,19 @@ def words(cell: Cell, rect: Rect) -> Iterator[Svg]:
 
 
 def line(text: str, rect: Rect, number: int, kind: str) -> Iterator[Svg]:
-    """A line of words in a rectangle."""
+    """Draw a line of words in a rectangle."""
     if text:
         at = rect.y + MARGIN + 0.75 * TEXT_SIZE + number * LINE
         yield element("text", text, x=rect.x + MARGIN, y=at, class_=kind)
 
 
 def has_room(rect: Rect) -> bool:
-    """Is there room for parts?"""
+    """Whether the rectangle has room for parts."""
     return rect.width >= LEAST_PARTS[0] and rect.height >= LEAST_PARTS[1]
 
 
 def part_drawings(cell: Cell, rect: Rect) -> Iterator[Svg]:
-    """The parts below the name; what belongs to none of them stays bare."""
+    """Draw the parts below the name; what belongs to no part stays empty."""
     if not cell.parts or not has_room(rect):
         return
     place = rect.inset(3, LINE + MARGIN, 3, 3)

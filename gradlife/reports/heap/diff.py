@@ -1,4 +1,4 @@
-"""The difference of two snapshots for people."""
+"""The difference between two snapshots, in the terminal."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BY_COUNT = "Types by count: the snapshots are of two processes (more, fewer, byt
 
 
 def print_diff(console: Console, difference: HeapDiff, rows: int) -> None:
-    """Print what changed most."""
+    """Print the largest changes."""
     for part in parts(difference, rows):
         console.print(part, end="")
 
 
 def parts(difference: HeapDiff, rows: int) -> Iterator[RenderableType]:
-    """The two tables, each with its first rows."""
+    """Yield the two tables, each with its first rows."""
     types, paths = difference.types, difference.paths
     if not types and not paths:
         yield Text("Nothing changed.\n")
@@ -42,7 +42,7 @@ def rest(count: int, noun: str) -> list[RenderableType]:
 
 
 def type_line(row: TypeChange) -> RenderableType:
-    """A type's changes, and the path to one that is new."""
+    """Return a type's changes, and the path to a new object of it."""
     lead = numbers(f"+{row.new:,}" if row.new else "", f"-{row.gone:,}" if row.gone else "", signed(row.bytes))
     name = named(row.type, row.kind)
     if row.grown:
@@ -59,5 +59,5 @@ def path_line(row: PathChange) -> RenderableType:
 
 
 def signed(nbytes: int) -> str:
-    """Bytes more or less."""
+    """Format bytes with their sign."""
     return ("-" if nbytes < 0 else "+" if nbytes else "") + size(abs(nbytes))

@@ -1,4 +1,4 @@
-"""Answers at a prompt: one of a report's parts at a time."""
+"""Answers at a prompt: one part of a report at a time."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Lines = Iterable[RenderableType]
 
 
 def lines(parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
-    """Parts with an end of line each: a hanging text brings its own."""
+    """Yield the parts, each with a line end; hanging texts have one already."""
     for part in parts:
         yield Text.assemble(part, "\n") if isinstance(part, Text) else part
 
 
 def leak_lines(findings: Sequence[Finding]) -> Iterator[RenderableType]:
-    """The leaks of a report, numbered."""
+    """Yield the leaks of a report, numbered."""
     if not findings:
         yield Text("Nothing grows.\n")
     for number, finding in enumerate(findings, 1):
@@ -46,14 +46,14 @@ def file_leak_lines(cycles: Sequence[Cycle], total: int) -> Iterator[RenderableT
 
 
 def round_lines(rounds: Sequence[Round]) -> Iterator[RenderableType]:
-    """Yield what steps added that were taken at the prompt."""
+    """Yield what the steps run at the prompt added."""
     yield from lines(table_lines(rounds))
     if not any(value > 0 for one in rounds for value in astuple(replace(one.added, retained_bytes=0.0))):
         yield Text("They added nothing.\n")
 
 
 def finding_lines(finding: Finding, report: HuntReport) -> Iterator[RenderableType]:
-    """A leak in full."""
+    """Yield a leak in full."""
     number = report.findings.index(finding) + 1
     yield from lines(finding_part(finding, number, len(report.findings), report))
 
@@ -70,7 +70,7 @@ def ledger_lines(found: Trace) -> Iterator[RenderableType]:
 
 
 def cycle_lines(found: Trace) -> Iterator[RenderableType]:
-    """The cycle that keeps an object, and how the object hangs on it."""
+    """Yield the cycle that keeps an object, and the path from the cycle to the object."""
     if not found.cycle:
         yield Hanging(Text(""), Text("No cycle keeps it: a root reaches it, or nothing refers to it."))
         return
@@ -80,27 +80,27 @@ def cycle_lines(found: Trace) -> Iterator[RenderableType]:
 
 
 def cycle_list(cycles: Sequence[Cycle]) -> Iterator[RenderableType]:
-    """Cyclic parts of a heap."""
+    """Yield the cycles of a heap."""
     if not cycles:
         yield Text("There are none.\n")
     yield from map(tables.cycle_line, cycles)
 
 
 def view_lines(view: HeapView) -> Iterator[RenderableType]:
-    """A table of a snapshot, without what stands above the first one."""
+    """Yield a table of a snapshot, without anything above its first row."""
     parts = list(tables.parts(view))[1:]
     yield from parts or [Text("There are none.\n")]
 
 
 def program_lines(view: HeapView) -> Iterator[RenderableType]:
-    """Yield what the program's variables hold, and the libraries with a line each."""
+    """Yield what the program's variables hold, and a line for each library."""
     if not view.program:
         yield Text("No variable of the program holds more than 1 kB.\n")
     yield from tables.held_sections(view)
 
 
 def verb_lines(sentences: Sequence[str]) -> Iterator[RenderableType]:
-    """Verbs with what each answers."""
+    """Yield the commands and their meanings."""
     for text in sentences:
         usage, _, meaning = " ".join(text.split()).partition(": ")
         yield Hanging(Text(f"  {usage}  ".ljust(16), TITLE), Text(meaning))

@@ -1,4 +1,4 @@
-"""Tables of a snapshot for people: numbers on the left, names with room to fold on the right."""
+"""Tables of a snapshot in the terminal: numbers on the left, names that may wrap on the right."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
 
-#: Libraries that have a line each.
+#: Most libraries with a line each.
 LIBRARIES = 4
 
 FATES = {
@@ -26,13 +26,13 @@ FATES = {
 
 
 def print_heap(console: Console, view: HeapView) -> None:
-    """Print what is known of a heap."""
+    """Print the summary of a heap."""
     for part in parts(view):
         console.print(part, end="")
 
 
 def parts(view: HeapView) -> Iterator[RenderableType]:
-    """The parts of the report that have something to say."""
+    """Yield the parts of the report that are not empty."""
     is_short = bool(view.libraries) and not view.types
     yield section(view.file, head_lines(view) if is_short else [*head_lines(view), *limit_lines(view)])
     tables: tuple[tuple[str, Iterable[RenderableType]], ...] = (
@@ -50,7 +50,7 @@ def parts(view: HeapView) -> Iterator[RenderableType]:
 
 
 def held_sections(view: HeapView) -> Iterator[RenderableType]:
-    """Yield what the program's variables hold, and what libraries do."""
+    """Yield what the variables of the program hold, and what those of libraries hold."""
     yield from sections(
         (
             ("Held by the program (what would be freed with each)", map(variable_line, view.program)),
@@ -75,7 +75,7 @@ def sections(tables: Iterable[tuple[str, Iterable[RenderableType]]]) -> Iterator
 
 
 def section(title: str, lines: Iterable[RenderableType]) -> Group:
-    """A titled part with a blank line after it."""
+    """Return a titled part with a blank line after it."""
     return Group(Text(title, TITLE), *lines, Text(""))
 
 
@@ -98,22 +98,22 @@ def limit_lines(view: HeapView) -> Iterator[RenderableType]:
 
 
 def numbers(*columns: str) -> Text:
-    """Columns of numbers before a name."""
+    """Format the columns of numbers before a name."""
     return Text("  " + "".join(f"{column:>11}  " for column in columns))
 
 
 def type_line(row: TypeCount) -> RenderableType:
-    """A type with its count and bytes."""
+    """Return a type with its count and bytes."""
     return Hanging(numbers(f"{row.count:,}", size(row.bytes)), named(row.type, row.kind))
 
 
 def holder_line(row: HolderCount) -> RenderableType:
-    """A type of holders."""
+    """Return a type of holders."""
     return Hanging(numbers(f"{row.references:,}", f"{row.holders:,}"), named(row.type, row.kind))
 
 
 def variable_line(row: HeldVariable) -> RenderableType:
-    """A variable of the program, what is in it, and how much."""
+    """Return a variable of the program with its contents and their size."""
     found = row.object
     title = Text.assemble((row.name, TITLE), f"  {found.type} {found.detail}".rstrip())
     content = ", ".join(content_words(row))
@@ -142,18 +142,18 @@ def library_lines(rows: Sequence[LibraryShare]) -> Iterator[RenderableType]:
 
 
 def named(name: str, kind: str) -> Text:
-    """A type's name, with its kind where it is no Python object."""
+    """Return a type's name, with its kind if it is not a Python type."""
     return Text.assemble(name, (f"  {kind}" if kind not in {"python", "root"} else "", QUIET))
 
 
 def object_line(row: LargeObject) -> RenderableType:
-    """An object with what it retains and the path to it."""
+    """Return an object with its retained size and the path to it."""
     title = Text.assemble((f"{row.type} {row.detail}".strip(), TITLE), (f"  {row.address:#x}", QUIET))
     return Hanging(numbers(size(row.retained)), Text.assemble(title, "\n", (path_text(row.steps), QUIET)))
 
 
 def path_text(steps: tuple[Step, ...]) -> str:
-    """A path on one line."""
+    """Format a path on one line."""
     if not steps:
         return "no root reaches it"
     words = "".join(step.via if step.via[:1] in ".[" else f" → {step.via}" for step in steps[:-1])
@@ -161,7 +161,7 @@ def path_text(steps: tuple[Step, ...]) -> str:
 
 
 def cycle_line(row: Cycle) -> RenderableType:
-    """A cyclic part, and a short cycle in it."""
+    """Return a cyclic part, and a short cycle in it."""
     word, style = FATES[row.lifetime]
     title = Text.assemble((word, style), f", {counted(row.objects, 'object')}, {size(row.bytes)}")
     if row.has_native:

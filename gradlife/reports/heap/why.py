@@ -26,5 +26,5 @@ def render_trace(trace: Trace) -> RenderableType:
 
 
 def coloured(line: Line) -> Text:
-    """A line, each part in its colour."""
+    """Return a line with each part in its colour."""
     return Text.assemble(*((words, STYLES[part]) for words, part in line))

@@ -1,1 +1,1 @@
-"""Reports as one HTML file each, which needs nothing beside itself: no network, no font, no other file."""
+"""Reports as single HTML files that need no network, no font and no other file."""

@@ -1,4 +1,4 @@
-"""Python and differences of it, with colours, as markup."""
+"""Python code and diffs of it as coloured markup."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def code_markup(code: str) -> Markup:
 
 
 def is_difference(text: str) -> bool:
-    """Do lines begin with + or -, and all others with a blank?"""
+    """Whether some lines begin with + or -, and all others with a blank."""
     lines = [line for line in text.splitlines() if line]
     return any(line[0] in CHANGES for line in lines) and all(line[0] in "+- ." for line in lines)
 
 
 def difference(text: str) -> Markup:
-    """Each line as what it is; a line is a block of its own."""
+    """Return each line as a block in the class of its sign."""
     return Markup("").join(
         Markup('<span class="line {}">{}</span>').format(CHANGES.get(line[:1], "same"), line)
         for line in text.splitlines()
@@ -31,7 +31,7 @@ def difference(text: str) -> Markup:
 
 
 def coloured(text: str) -> Markup:
-    """Strings, comments, keywords and numbers as what they are."""
+    """Wrap strings, comments, keywords and numbers in their classes."""
     made, at = Markup(""), 0
     for found in PARTS.finditer(text):
         made += text[at : found.start()]

@@ -23,10 +23,10 @@ from gradlife.reports.html.traces import NARROW, WIDE, Drawn
 from gradlife.reports.html.words import short
 from gradlife.reports.values import counted, size
 
-#: Segments that the map has, the largest ones, and runs in all of them.
+#: Most segments on the map, the largest first, and most runs of blocks in all of them.
 MOST_SEGMENTS, MOST_RUNS = 200, 20_000
 
-#: Colours of the largest owners; the others share one.
+#: Most owners with a colour of their own; the others share one.
 TONES = ("1", "2", "3", "4", "5", "6")
 OTHERS, WAITING, FREE = "others", str(BlockState.WAITING), str(BlockState.FREE)
 
@@ -62,7 +62,7 @@ def device_page(report: DeviceReport) -> str:
 
 
 def device_views(report: DeviceReport | None) -> list[DeviceView]:
-    """Collect what a page shows of each device; nothing without a report."""
+    """Return the data of each device; empty without a report."""
     return [device_view(memory, number) for number, memory in enumerate(report.devices)] if report is not None else []
 
 
@@ -187,14 +187,14 @@ def owner_table(memory: DeviceMemory) -> Table:
 
 
 def place_of(owner: BlockOwner) -> str:
-    """Return the line that allocated the largest block, with its source where it is here."""
+    """Return the line that allocated the largest block, with its source if the file is on this machine."""
     if owner.place is None:
         return ""
     return f"{short_place(owner.place)}  {source_line(owner.place)}".strip()
 
 
 def pins(memory: DeviceMemory) -> list[str]:
-    """Return a sentence on each owner that keeps free memory from being given back."""
+    """Return a sentence for each owner that keeps free memory from being returned."""
     names = {owner.text: name_of(owner) for owner in memory.owners}
     return [
         f"{short(names.get(pin.owner, pin.owner))}: {counted(pin.blocks, 'block')} of {size(pin.bytes)} keep "

@@ -1,4 +1,4 @@
-"""The template environment. Every value is data and escaped, unless gradlife itself wrote the markup."""
+"""The template environment. Values are escaped, unless gradlife itself wrote them as markup."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gradlife._version import __version__
 
 FOLDER = Path(__file__).parent / "templates"
 
-#: Characters that could end a block of JSON in a page or start another, and two line ends that only JavaScript knows.
+#: Characters that could end a block of JSON in a page or start another one, and two line ends that only JavaScript has.
 UNSAFE_IN_SCRIPTS = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 @cache
 def environment() -> Environment:
-    """The one environment: autoescape on, a name that a template misspells is an error."""
+    """Return the environment: it escapes all values, and an undefined name is an error."""
     made = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -33,12 +33,12 @@ def environment() -> Environment:
 
 
 def asset(name: str) -> Markup:
-    """A style sheet or script of gradlife's own, to stand in the page as it is."""
+    """Return a style sheet or script of gradlife, to be inlined in the page."""
     return Markup((FOLDER / name).read_text("utf-8"))
 
 
 def embedded(identifier: str, data: object) -> Markup:
-    """Plain values as a block of JSON, which the page's scripts read by its id; no text in them can end the block."""
+    """Return plain values as a block of JSON for the page's scripts, by id. No text in them can end the block."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(UNSAFE_IN_SCRIPTS)
     return Markup('<script type="application/json" id="{}">').format(identifier) + Markup(text + "</script>")
 

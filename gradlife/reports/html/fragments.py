@@ -1,6 +1,6 @@
-"""Values as a notebook shows them: a piece of HTML each with its own style sheet, no script, and nothing from outside.
+"""Values as a notebook shows them: pieces of HTML with their own styles, no scripts, and nothing from outside.
 
-The style sheet reaches no further than the piece, and its colours follow the notebook's theme.
+The styles apply only within the piece, and its colours follow the notebook's theme.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from gradlife.reports.html.page import as_frame
 from gradlife.reports.html.peak import peak_page
 from gradlife.reports.html.why import why_view
 
-#: Findings with a card, and rows of a table.
+#: Most findings with a card, and most rows of a table.
 CARDS, ROWS = 3, 12
 MAP_HEIGHT = 300.0
 
 
 def fragment(value: object) -> str:
-    """The piece of HTML. Raises TypeError for what is no report, trace, summary of a snapshot or difference."""
+    """Return the piece of HTML. Raises TypeError for anything but a report, trace, snapshot summary or difference."""
     match value:
         case HuntReport():
             return rendered("notebook_hunt.html", view=hunt_view(value, CARDS), more=len(value.findings) - CARDS)
@@ -54,9 +54,9 @@ def fragment(value: object) -> str:
 
 @cache
 def load() -> None:
-    """Make now what the first pieces would make and keep: templates, style. Cost: some 0.2 s, once in a process.
+    """Load templates and styles now instead of with the first piece. Takes some 0.2 s, once per process.
 
-    For whoever compares snapshots of this process: what they differ in is then not this.
+    Call it before comparing snapshots of this process, so that what it creates is not among the differences.
     """
     for name in environment().list_templates(extensions=["html"]):
         if name.startswith("notebook"):
@@ -65,13 +65,13 @@ def load() -> None:
 
 
 def rendered(template: str, **values: object) -> str:
-    """A template that extends `notebook.html`."""
+    """Render a template that extends `notebook.html`."""
     return environment().get_template(template).render(style=style(), **values)
 
 
 @cache
 def style() -> Markup:
-    """Colours and rules, all of them below one class."""
+    """Return colours and rules, all scoped to one class."""
     found = re.search(r":root \{\s*(?:color-scheme:[^;]*;)?(.*?)\}", str(asset("style.css")), re.DOTALL)
     colours = found[1] if found is not None else ""
     return Markup(f".gradlife {{{colours}}}\n{asset('notebook.css')}\n.gradlife {{\n{asset('parts.css')}\n}}")

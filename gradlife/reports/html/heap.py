@@ -1,4 +1,4 @@
-"""A snapshot as a page: a map of what retains most, each of those objects with what is round it, types, cycles."""
+"""A snapshot as a page: a map of the largest holders, each with its neighbourhood, types and cycles."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from gradlife.reports.html.traces import Drawn, Row, path_rows, ring_drawing
 from gradlife.reports.html.words import short
 from gradlife.reports.values import counted, size
 
-#: Types that a page has; the others take the least.
+#: Most types on a page, those with the most bytes.
 TYPES = 2000
-#: Letters of a name in the page's data.
+#: Most letters of a name in the page's data.
 MOST_LETTERS = 120
 STYLES = {Lifetime.HELD: "held", Lifetime.GC: "gc", Lifetime.NEVER: "never", Lifetime.UNKNOWN: "inconclusive"}
 
 
 @dataclass(frozen=True)
 class CycleView:
-    """A cyclic part, ready to be shown."""
+    """The data of a cyclic part."""
 
     word: str
     style: str
@@ -39,7 +39,7 @@ class CycleView:
 
 @dataclass(frozen=True)
 class HeapPage:
-    """A snapshot, ready to be shown."""
+    """The data of a snapshot's page."""
 
     facts: Sequence[tuple[str, str]]
     limits: Sequence[str]
@@ -56,7 +56,7 @@ class HeapPage:
 
 
 def heap_page(view: HeapView, found: HeapMap) -> str:
-    """The page. `view` has the types and cycles, `found` the objects."""
+    """Return the page. `view` has the types and cycles, `found` the objects."""
     name = os.path.basename(view.file) or view.file
     return render_page(f"Snapshot {short(name, 100)}", "heap.html", view=page_of(view, found))
 
@@ -88,7 +88,7 @@ def facts(view: HeapView) -> list[tuple[str, str]]:
 
 
 def left_out(view: HeapView, found: HeapMap) -> list[str]:
-    """Count what the page leaves out."""
+    """Yield what the page leaves out."""
     lines = [
         f"The page has {counted(len(found.objects), 'object')} of {view.objects:,}, those that retain most, "
         f"down to {found.depth} levels of keepers below the roots."
@@ -102,7 +102,7 @@ def left_out(view: HeapView, found: HeapMap) -> list[str]:
 
 
 def types_left_out(view: HeapView) -> str:
-    """The types that have no row."""
+    """Return the types that have no row."""
     rest = view.types[TYPES:]
     if not rest:
         return ""
@@ -110,7 +110,7 @@ def types_left_out(view: HeapView) -> str:
 
 
 def object_table(objects: Sequence[MappedObject]) -> Table:
-    """The objects, each a link to what is round it."""
+    """Return the objects, each a link to its neighbourhood."""
     columns = [
         Column("object"),
         Column("held as"),
@@ -134,7 +134,7 @@ def object_table(objects: Sequence[MappedObject]) -> Table:
 
 
 def type_table(types: Sequence[TypeCount]) -> Table:
-    """The types, those that take most first."""
+    """Return the types, those with the most bytes first."""
     columns = [Column("type"), Column("objects", True), Column("bytes", True), Column("each", True), Column("kind")]
     rows: list[list[Cell | str | int | float]] = [
         [
@@ -150,7 +150,7 @@ def type_table(types: Sequence[TypeCount]) -> Table:
 
 
 def cycle_view(cycle: Cycle) -> CycleView:
-    """A cyclic part with a short cycle in it."""
+    """Return a cyclic part with a short cycle in it."""
     text = f"{counted(cycle.objects, 'object')}, {size(cycle.bytes)}" + (", native references" * cycle.has_native)
     ring = ring_drawing(cycle.steps) if cycle.steps else None
     return CycleView(FATES[cycle.lifetime][0], STYLES[cycle.lifetime], text, ring, path_rows(cycle.steps, is_ring=True))
@@ -181,13 +181,13 @@ def data_of(view: HeapView, found: HeapMap) -> dict[str, object]:
 
 
 def first_of(found: HeapMap) -> int:
-    """The object that is shown before one is asked for: the largest holder on the map."""
+    """Return the object to show at first: the largest holder on the map."""
     areas = [area for area in found.areas if not area.is_rest]
     return max(areas, key=lambda area: area.bytes).holder.node if areas else 0
 
 
 def object_row(one: MappedObject, types: dict[str, int]) -> list[object]:
-    """An object as the script reads it, in the order of its fields."""
+    """Return an object as the script reads it, with fields in its order."""
     return [
         one.node,
         one.above,
@@ -209,11 +209,11 @@ def object_row(one: MappedObject, types: dict[str, int]) -> list[object]:
 
 
 def neighbour_row(one: OtherEnd, types: dict[str, int]) -> list[object]:
-    """An object at the other end of a reference."""
+    """Return the object at the other end of a reference."""
     detail, via = short(one.detail, MOST_LETTERS), short(one.via, MOST_LETTERS)
     return [one.node, number_of(one.type, types), detail, f"{one.address:#x}", one.retained, via]
 
 
 def number_of(name: str, types: dict[str, int]) -> int:
-    """The number of a type, a new one where it has none yet."""
+    """Return the number of a type; a new one if it has none yet."""
     return types.setdefault(short(name, MOST_LETTERS), len(types))

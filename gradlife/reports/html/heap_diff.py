@@ -1,4 +1,4 @@
-"""The difference of two snapshots as a page: what is new, gone and grown, by type and by place."""
+"""The difference between two snapshots as a page: what is new, gone and larger, by type and by place."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from gradlife.reports.html.traces import NARROW, WIDE, Drawn
 from gradlife.reports.html.words import short
 from gradlife.reports.values import size
 
-#: Types with a row, types with an area, and how high the map is.
+#: Most types with a row, most types with an area, and the height of the map.
 TYPES, AREAS, HEIGHT = 2000, 40, 300.0
 MOST_LETTERS = 160
-#: Types of which new objects are shown with the path to them.
+#: Most types for which the paths to new objects are shown.
 EXAMPLES = 40
 
 
 @dataclass(frozen=True)
 class DiffView:
-    """A difference, ready to be shown."""
+    """The data of a difference."""
 
     facts: Sequence[tuple[str, str]]
     note: str
@@ -39,7 +39,7 @@ class DiffView:
 
 
 def diff_page(difference: HeapDiff, before: str, after: str) -> str:
-    """The page. `before` and `after` name the snapshots."""
+    """Return the page. `before` and `after` name the snapshots."""
     names = f"{os.path.basename(before)} → {os.path.basename(after)}"
     return render_page(f"Difference {short(names, 120)}", "diff.html", view=diff_view(difference))
 
@@ -74,7 +74,7 @@ def facts(types: Sequence[TypeChange], by_identity: bool) -> list[tuple[str, str
 
 
 def grown_map(types: Sequence[TypeChange]) -> Drawn | None:
-    """Types of which there is more, by how many bytes more."""
+    """Draw the types that have grown, by how many bytes."""
     grown = sorted((row for row in types if row.bytes > 0), key=lambda row: -row.bytes)
     if not grown:
         return None
@@ -96,7 +96,7 @@ def area(row: TypeChange) -> Area:
 
 
 def type_table(difference: HeapDiff, rows: int) -> Table:
-    """A row a type."""
+    """Return a row per type."""
     words = ("new", "gone", "grown") if difference.by_identity else ("more", "fewer", "grown")
     columns = [Column("type"), *(Column(word, True) for word in words), Column("bytes", True), Column("kind")]
     lines: list[list[Cell | str | int | float]] = [
@@ -107,7 +107,7 @@ def type_table(difference: HeapDiff, rows: int) -> Table:
 
 
 def path_table(paths: Sequence[PathChange]) -> Table:
-    """A row a place."""
+    """Return a row per place."""
     columns = [Column("place"), Column("type"), *(Column(word, True) for word in ("before", "after", "bytes"))]
     lines: list[list[Cell | str | int | float]] = [
         [

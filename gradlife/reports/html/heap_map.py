@@ -1,4 +1,4 @@
-"""The map of a heap: an area a holder by what it retains, coloured by where most of that lies."""
+"""The map of a heap: an area per holder by its retained bytes, coloured by the device of most of them."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from gradlife.reports.html.traces import NARROW, WIDE, Drawn
 from gradlife.reports.html.words import short
 from gradlife.reports.values import size
 
-#: Letters of a description in an area, which has room for few.
+#: Most letters of a description in an area, which has little room.
 MOST_LETTERS = 60
-#: Parts that together are less of an area are not drawn in it.
+#: Least share of an area that its parts must have together to be drawn in it.
 WORTHWHILE = 0.3
 OTHERS = "all other holders"
-#: Colours that areas can have, by device; what is no storage has none.
+#: Most colours of areas, one per device; only storages have one.
 TONES = ("1", "2", "3", "4")
 
 
 def heap_drawing(found: HeapMap, *, has_links: bool = True, height: float = 460.0) -> Drawn:
-    """The map for a wide place and for a narrow one."""
+    """Draw the map for a wide page and for a narrow one."""
     return Drawn(
         drawing(found, WIDE + 480, height, has_links=has_links), drawing(found, NARROW, height, has_links=has_links)
     )
 
 
 def drawing(found: HeapMap, width: float, height: float, *, has_links: bool) -> Svg:
-    """The map at a width."""
+    """Draw the map at a width."""
     cells = list(AreaCells(found, has_links).cells())
     first = "; ".join(cell.description for cell in sorted(cells, key=lambda one: -one.weight)[:8])
     return treemap(cells, width, height, "Retained bytes by holder", first)
 
 
 def devices_of(found: HeapMap) -> list[str]:
-    """The devices that storages lie on, those with most first."""
+    """Return the devices with storages, those with the most bytes first."""
     devices: dict[str, int] = {}
     for one in found.objects:
         if one.above <= 0:
@@ -50,17 +50,17 @@ def legend(found: HeapMap) -> list[tuple[str, str]]:
 
 
 def tones(devices: Sequence[str]) -> dict[str, str]:
-    """A colour a device; more devices than colours share the last."""
+    """Return a colour for each device; if there are more devices than colours, the rest share the last."""
     return {device: TONES[min(number, len(TONES) - 1)] for number, device in enumerate(devices)}
 
 
 def tells(area: Area) -> bool:
-    """Are its first parts so much of it that they tell what it is made of? Those of a list of many alike ones are not."""
+    """Whether the first parts are large enough to show what an object consists of, unlike those of a list of equals."""
     return sum(part.retained for part in area.parts) >= area.bytes * WORTHWHILE
 
 
 class AreaCells:
-    """Areas as cells of a treemap."""
+    """Converts areas to cells of a treemap."""
 
     def __init__(self, found: HeapMap, has_links: bool) -> None:
         self._found = found
@@ -70,7 +70,7 @@ class AreaCells:
         self._has_links = has_links
 
     def cells(self) -> Iterator[Cell]:
-        """A cell an area, and one for all that have none."""
+        """Return a cell per area, and one for the rest."""
         for area in self._found.areas:
             yield self._area(area)
         rest = self._found.reached_bytes - sum(area.bytes for area in self._found.areas)
@@ -105,7 +105,7 @@ class AreaCells:
         return f"{name}: {size(nbytes)}, {nbytes / self._total:.1%}"
 
     def _tone(self, one: OtherEnd) -> str:
-        """The colour of the device that more than half of the bytes are on."""
+        """Return the colour of the device with more than half of the bytes."""
         known: MappedObject | None = self._objects.get(one.node)
         device, nbytes = known.storages[0] if known is not None and known.storages else ("", 0)
         return self._tones[device] if 2 * nbytes > one.retained else "plain"
@@ -125,7 +125,7 @@ def what(one: OtherEnd | MappedObject) -> str:
 
 
 def short_name(name: str) -> str:
-    """A type without its module or namespace; a storage's has its device."""
+    """Return a type without its module or namespace; a storage's with its device."""
     _, is_local, tail = name.rpartition("<locals>.")
     first, blank, device = name.partition(" ")
     if is_local:

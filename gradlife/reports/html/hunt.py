@@ -1,4 +1,4 @@
-"""A hunt as a page: the verdict, what to change with its proof, growth, a card for each finding, and its limits."""
+"""A hunt as a page: the verdict, the change to make with its proof, growth, a card per finding, and the limits."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from gradlife.reports.hunt.sentences import KINDS, amounts, by_whose_bug, headli
 from gradlife.reports.hunt.terminal import ARROW
 from gradlife.reports.values import size
 
-#: Findings with a card each; the others are rows of a table.
+#: Most findings with a card; the others are rows of a table.
 CARDS = 60
-#: Charts beside each other.
+#: Most charts side by side.
 CHARTS = 3
 STYLES = {
     HuntVerdict.LEAK: "bad",
@@ -36,15 +36,15 @@ STYLES = {
 
 @dataclass(frozen=True)
 class HuntView:
-    """A hunt, ready to be shown."""
+    """The data of a hunt's page."""
 
     report: HuntReport
     word: str
     style: str
     headline: str
-    growth: str  # empty where nothing leaks
+    growth: str  # empty if nothing leaks
     answers: Sequence[Answer]
-    proof: tuple[str, str]  # the sentence and its style; two empty texts where no proof is possible
+    proof: tuple[str, str]  # the sentence and its style; two empty texts if no proof is possible
     facts: Sequence[tuple[str, str]]
     trouble: Sequence[str]
     ranks: Table | None
@@ -57,19 +57,19 @@ class HuntView:
     sections: Sequence[tuple[str, Sequence[CardView]]]
     rest: Table | None
     explained: Sequence[tuple[str, str]]
-    limits: Sequence[tuple[str, str]]  # what is unknown, and the command that lifts it
+    limits: Sequence[tuple[str, str]]  # what is unknown, and the command that finds out
     commands: Sequence[tuple[str, str]]
 
 
 def hunt_page(report: HuntReport) -> str:
-    """The page."""
+    """Return the page."""
     return render_page(
         f"Hunt in {short(os.path.basename(report.target) or report.target, 100)}", "hunt.html", view=hunt_view(report)
     )
 
 
 def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
-    """Everything that the page shows."""
+    """Collect all data of the page."""
     numbered = list(enumerate(in_order(report), 1))
     return HuntView(
         report=report,
@@ -99,12 +99,12 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
 
 
 def is_leak(report: HuntReport) -> bool:
-    """Does the page begin with what to change?"""
+    """Whether the page begins with the change to make."""
     return bool(report.findings) and report.verdict in (HuntVerdict.LEAK, HuntVerdict.NEEDS_GC)
 
 
 def in_order(report: HuntReport) -> list[Finding]:
-    """The findings as they are shown: by whose bug they are."""
+    """Return the findings in the order of their sections."""
     return [finding for _, findings in by_whose_bug(report) for finding in findings]
 
 
@@ -122,7 +122,7 @@ def troubles(report: HuntReport) -> list[str]:
 
 
 def rank_table(report: HuntReport) -> Table | None:
-    """A row for each rank, or for ranks that agree."""
+    """Return a row for each rank, or for ranks that agree."""
     if not report.ranks:
         return None
     rows = [[*map(short, cells(one))] for one in report.ranks]
@@ -140,7 +140,7 @@ def rank_notes(report: HuntReport) -> Iterator[str]:
 
 
 def charts(report: HuntReport) -> list[Svg]:
-    """A chart for each of the first measures of which something was added; where nothing was, of bytes."""
+    """Return a chart for each of the first measures that grew; of bytes if none did."""
     grown = [one for one in MEASURES if any(value_of(each, one[0]) for each in report.rounds)] or MEASURES[:1]
     steps = [one.steps for one in report.rounds]
     return [
@@ -155,18 +155,18 @@ def charts(report: HuntReport) -> list[Svg]:
 
 
 def chart_tone(report: HuntReport, field: str) -> str:
-    """Bad where it grows in every round."""
+    """Return the colour of a chart: bad if the measure grows in every round."""
     return "bad" if min(value_of(one, field) for one in report.rounds) > 0 else "good"
 
 
 def teller(field: str) -> Teller:
-    """Puts a sum in words."""
+    """Return the formatter for sums of a measure."""
     return Teller(field)
 
 
 @dataclass(frozen=True)
 class Teller:
-    """Sums of one measure in words."""
+    """Formats sums of one measure as words."""
 
     field: str
 
@@ -186,7 +186,7 @@ def round_table(report: HuntReport) -> Table | None:
 
 
 def sections(report: HuntReport, cards: int) -> list[tuple[str, Sequence[CardView]]]:
-    """The cards by whose bug the findings are."""
+    """Return the cards, grouped by whether the program or a library has the bug."""
     found: list[tuple[str, Sequence[CardView]]] = []
     before = 0
     for title, findings in by_whose_bug(report):
@@ -199,7 +199,7 @@ def sections(report: HuntReport, cards: int) -> list[tuple[str, Sequence[CardVie
 
 
 def rest_table(findings: Sequence[Finding], before: int, step: str) -> Table | None:
-    """The findings without a card, a row each."""
+    """Return the findings without a card, a row each."""
     if not findings:
         return None
     columns = [
@@ -225,6 +225,6 @@ def rest_table(findings: Sequence[Finding], before: int, step: str) -> Table | N
 
 
 def limit_parts(limit: str) -> tuple[str, str]:
-    """A limit, and the command that lifts it."""
+    """Split a limit into what is unknown and the command that finds out."""
     what, arrow, command = limit.rpartition(ARROW)
     return (what, command) if arrow else (limit, "")

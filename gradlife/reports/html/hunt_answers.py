@@ -1,4 +1,4 @@
-"""What to change, first on the page of a hunt: for each finding its line, the change and the path; then the proof."""
+"""The first part of a hunt's page: for each finding its line, the change and the path; then the proof."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from gradlife.reports.source_places import first_place
 class Answer:
     """A finding in five lines."""
 
-    number: int  # of its card
+    number: int  # the link to its card
     code: str
     severity: str
     title: str
     where: str
-    advice: str  # empty where there is a change to the line
+    advice: str  # empty if there is a patch
     change: Markup
     path: str
 
 
 def answers(report: HuntReport, most: int) -> list[Answer]:
-    """The first findings, in the order of their cards."""
+    """Return the first findings, in the order of their cards."""
     found = [finding for _, findings in by_whose_bug(report) for finding in findings]
     return [answer_of(finding, number, report) for number, finding in enumerate(found[:most], 1)]
 
 
 def answer_of(finding: Finding, number: int, report: HuntReport) -> Answer:
-    """One finding."""
+    """Return the five lines of a finding."""
     named = name_of_holder(finding.trace)
     advice = finding.diagnosis.advice
     return Answer(
@@ -52,14 +52,14 @@ def answer_of(finding: Finding, number: int, report: HuntReport) -> Answer:
 
 
 def changed_lines(finding: Finding) -> Sequence[str]:
-    """The lines of a patch with their signs; none without a patch."""
+    """Return the lines of a patch with their signs; none without a patch."""
     if finding.patch is None:
         return []
     return [*(f"- {line}" for line in finding.patch.removed), *(f"+ {line}" for line in finding.patch.added)]
 
 
 def proof_of(report: HuntReport) -> tuple[str, str]:
-    """The growth with the line changed, or the command that measures it; and whether that is good."""
+    """Return the growth with the line changed, or the command that measures it, and whether that is good."""
     if not can_be_proven(report):
         return "", ""
     proof = report.findings[0].proof

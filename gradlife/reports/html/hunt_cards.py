@@ -19,7 +19,7 @@ from gradlife.reports.values import size
 
 @dataclass(frozen=True, slots=True)
 class ProofView:
-    """The reference that a proof cut, and the result."""
+    """The reference that a proof cut, and the growth without it."""
 
     cut: str
     before: str
@@ -30,7 +30,7 @@ class ProofView:
 
 @dataclass(frozen=True, slots=True)
 class CardView:
-    """A finding, ready to be shown."""
+    """The data of a finding's card."""
 
     number: int
     code: str
@@ -44,12 +44,12 @@ class CardView:
     proof: ProofView | None
     advice: str
     code_markup: Markup
-    links: Sequence[tuple[str, str]]  # words, and the address where they are one
+    links: Sequence[tuple[str, str]]  # text, and its address if it is a link
     keywords: str
 
 
 def card_of(finding: Finding, number: int, report: HuntReport) -> CardView:
-    """The card of a finding."""
+    """Return the card of a finding."""
     diagnosis = finding.diagnosis
     return CardView(
         number=number,
@@ -70,7 +70,7 @@ def card_of(finding: Finding, number: int, report: HuntReport) -> CardView:
 
 
 def facts(finding: Finding, step: str) -> list[tuple[str, str]]:
-    """The figures of a finding."""
+    """Yield the figures of a finding."""
     lines = [("Kind", KINDS[finding.kind])]
     if finding.kind is not FindingKind.RETAINED:
         lines.append((f"Each {step} adds", amounts(finding.per_step)))
@@ -81,7 +81,7 @@ def facts(finding: Finding, step: str) -> list[tuple[str, str]]:
 
 
 def proof_view(finding: Finding) -> ProofView | None:
-    """The proof, if there is one."""
+    """Return the proof, if there is one."""
     proof = finding.proof
     if proof is None:
         return None

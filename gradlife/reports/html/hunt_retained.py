@@ -13,7 +13,7 @@ from gradlife.reports.html.traces import NARROW, WIDE, Drawn
 from gradlife.reports.html.words import short
 from gradlife.reports.values import size
 
-#: Findings with a rectangle each; the others share one.
+#: Most findings with a rectangle; the others share one.
 MOST = 60
 HEIGHT = 260.0
 
@@ -22,9 +22,9 @@ Numbered = tuple[int, Finding]
 
 
 def retained_map(findings: Sequence[Numbered], explained: Sequence[Explained], cards: int) -> Drawn | None:
-    """The retained bytes of findings, and of growth that is meant; None where there are none.
+    """Draw the retained bytes of findings and of intended growth; None if there are none.
 
-    `cards`: the numbers up to this lead to a card.
+    `cards`: findings with a number up to this link to a card.
     """
     total = sum(one.retained_bytes for _, one in findings) + sum(one.bytes for one in explained)
     if not total:
@@ -34,13 +34,13 @@ def retained_map(findings: Sequence[Numbered], explained: Sequence[Explained], c
 
 
 def drawing(cells: list[Cell], width: float) -> Svg:
-    """The treemap at a width."""
+    """Draw the treemap at a width."""
     text = "; ".join(cell.description for cell in cells[:8])
     return treemap(cells, width, HEIGHT, "What the findings keep, by retained bytes", text)
 
 
 def finding_cells(findings: Sequence[Numbered], cards: int, total: int) -> Iterator[Cell]:
-    """A cell a finding, the largest ones."""
+    """Return a cell per finding, for the largest ones."""
     found = sorted(findings, key=lambda one: -one[1].retained_bytes)
     for number, one in found[:MOST]:
         yield finding_cell(one, number, f"#finding-{number}" if number <= cards else "", total)
@@ -63,11 +63,11 @@ def type_cell(one: TypeCount, total: int, tone: str, link: str) -> Cell:
 
 
 def meant_cells(explained: Sequence[Explained], total: int) -> Iterator[Cell]:
-    """Growth that is meant."""
+    """Return the cells of intended growth."""
     for one in explained:
         yield cell(f"meant: {one.kind}, {short(one.what, 80)}", one.bytes, total, "good")
 
 
 def cell(label: str, nbytes: int, total: int, tone: str, link: str = "") -> Cell:
-    """A cell with its bytes and share."""
+    """Return a cell with its bytes and share."""
     return Cell(label, nbytes, f"{label}: {size(nbytes)}, {nbytes / total:.0%}", size(nbytes), tone, link)

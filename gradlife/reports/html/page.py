@@ -11,15 +11,15 @@ FRAME_HEIGHT = 640
 
 
 def render_page(title: str, template: str, **values: object) -> str:
-    """A self-contained page from a template that extends `page.html`.
+    """Return a self-contained page from a template that extends `page.html`.
 
-    Values are escaped wherever they come to stand. Blocks of `page.html` to fill: summary (beside the title), nav, content,
-    style and script. Write it with `gradlife.output.open_output`, opened before anything runs.
+    Values are escaped everywhere. Blocks of `page.html` to fill: summary (beside the title), nav, content, style and
+    script. Write it with `gradlife.output.open_output`, opened before anything runs.
     """
     return environment().get_template(template).render(title=title, **values)
 
 
 def as_frame(page: str, height: int = FRAME_HEIGHT) -> str:
-    """A page as a piece of HTML for a notebook: in a frame, where its scripts and styles touch nothing else."""
+    """Return a page as HTML for a notebook: in a frame, so that its scripts and styles affect nothing else."""
     frame = Markup('<iframe title="gradlife" srcdoc="{}" sandbox="allow-scripts" style="{}"></iframe>')
     return str(frame.format(page, f"width:100%;height:{height}px;border:0"))

@@ -1,4 +1,4 @@
-"""A peak as a page: the verdict, each saving with its edits, the picture over the step, who has what of it."""
+"""A peak as a page: the verdict, each saving with its edits, the picture over the step, and the owners."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from gradlife.reports.values import counted, size
 
 STYLES = {"DRAG": "bad", "drag": "gc", "clean": "good"}
 
-#: Bands with a row of their own below the picture.
+#: Most bands with a row of their own below the picture.
 MOST_BANDS = 24
 
 
 @dataclass(frozen=True)
 class SavingView:
-    """One saving, ready to be shown."""
+    """The data of one saving."""
 
     title: str
     life: str
     gain: str
-    edits: Sequence[tuple[str, Markup | None]]  # what to do, and the diff
+    edits: Sequence[tuple[str, Markup | None]]  # the advice, and the diff
 
 
 @dataclass(frozen=True)
 class BandView:
-    """One band of the picture: what it is, its bytes at the peak, its life."""
+    """One band of the picture: its name, its bytes at the peak, its lifetime."""
 
     number: int
     tone: str
@@ -59,7 +59,7 @@ class BandView:
 
 @dataclass(frozen=True)
 class PeakView:
-    """A peak, ready to be shown."""
+    """The data of a peak's page."""
 
     report: PeakReport
     word: str
@@ -77,13 +77,13 @@ class PeakView:
 
 
 def peak_page(report: PeakReport) -> str:
-    """The page."""
+    """Return the page."""
     name = short(os.path.basename(report.target) or report.target, 100)
     return render_page(f"Peak memory of {name}", "peak.html", view=peak_view(report))
 
 
 def peak_view(report: PeakReport) -> PeakView:
-    """Everything that the page shows."""
+    """Collect all data of the page."""
     word = verdict(report)
     return PeakView(
         report,
@@ -103,7 +103,7 @@ def peak_view(report: PeakReport) -> PeakView:
 
 
 def facts(report: PeakReport) -> Iterator[tuple[str, str]]:
-    """The numbers of the first lines."""
+    """Yield the numbers of the first lines."""
     if not report.peak_bytes:
         return
     yield "Peak", size(report.peak_bytes)
@@ -117,7 +117,7 @@ def facts(report: PeakReport) -> Iterator[tuple[str, str]]:
 
 
 def saving_view(saving: Saving, report: PeakReport) -> SavingView:
-    """One saving."""
+    """Return the data of one saving."""
     edits = [
         (edit.text + (f" of {edit.file}" if edit.file else ""), diff_markup(edit.patch) if edit.patch else None)
         for edit in saving.edits
@@ -126,23 +126,23 @@ def saving_view(saving: Saving, report: PeakReport) -> SavingView:
 
 
 def diff_markup(patch: str) -> Markup:
-    """The changed lines and those around them, without the heads."""
+    """Return the changed lines and those around them, without the diff's headers."""
     rows = [row for row in patch.splitlines() if not row.startswith(("---", "+++", "@@"))]
     return code_markup("\n".join(rows))
 
 
 def bands(report: PeakReport) -> Sequence[Band]:
-    """The bands of the picture, the lowest first."""
+    """Return the bands of the picture, the lowest first."""
     return report.picture.bands if report.picture is not None else ()
 
 
 def tone(owner: Owner) -> str:
-    """The class of an owner's colour."""
+    """Return the CSS class of an owner's colour."""
     return f"owner-{list(Owner).index(owner) + 1}"
 
 
 def chart(report: PeakReport) -> Drawn | None:
-    """The picture for a wide place and for a narrow one."""
+    """Draw the picture for a wide page and for a narrow one."""
     picture = report.picture
     if picture is None or not picture.marks:
         return None
@@ -156,23 +156,23 @@ def chart(report: PeakReport) -> Drawn | None:
 
 
 def bytes_text(value: float) -> str:
-    """Bytes with their unit."""
+    """Format bytes with their unit."""
     return size(round(value))
 
 
 def band_name(band: Band) -> str:
-    """Whose it is, and the line that makes it."""
+    """Return the owner, and the line that allocates."""
     return band.owner.value + (f", {where(band)}" if where(band) else "")
 
 
 def where(band: Band) -> str:
-    """The line and the module that make it."""
+    """Return the line and the module that allocate."""
     place = f"{os.path.basename(band.place.file)}:{band.place.line}" if band.place.file else ""
     return short(" in ".join(part for part in (place, band.module) if part), 80)
 
 
 def band_views(report: PeakReport) -> Iterator[BandView]:
-    """The bands with what hovering tells, the largest at the peak first."""
+    """Return the bands with their tooltips, the largest at the peak first."""
     picture = report.picture
     if picture is None:
         return
@@ -187,7 +187,7 @@ def band_views(report: PeakReport) -> Iterator[BandView]:
 
 
 def pieces(band: Band, end: int) -> Iterator[tuple[str, float, float]]:
-    """The life of its largest storage: lag, use, drag."""
+    """Return the parts of the lifetime of a band's largest storage: lag, use, drag."""
     died = band.died if band.died is not None else end
     if band.first_read is None or band.last_read is None:
         yield "void", band.born, died
@@ -199,7 +199,7 @@ def pieces(band: Band, end: int) -> Iterator[tuple[str, float, float]]:
 
 
 def owner_table(report: PeakReport) -> Table:
-    """The peak by owner."""
+    """Return the peak by owner."""
     columns = [
         Column("Owner"),
         *(Column(name, True) for name in ("Bytes", "Of the peak", "Storages", "Never read again")),
@@ -218,7 +218,7 @@ def owner_table(report: PeakReport) -> Table:
 
 
 def checkpoint_table(report: PeakReport) -> Table | None:
-    """What checkpointing buys, and what it costs."""
+    """Return what checkpointing saves, and what it costs."""
     if not report.checkpoints:
         return None
     names = ("Modules", "Saved for backward", "Peak lower by", "Of the peak", "Time of a step to compute again")

@@ -1,4 +1,4 @@
-"""The page of a run: the matrix, one story in two systems side by side, and what went wrong."""
+"""The page of a run: the matrix, one story on two systems side by side, and the problems."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ FOUND = ("FOUND", "bad")
 
 FILTERS = {"differs": "only where systems differ", "contradicted": "only what contradicts its story"}
 
-#: Problems of one sort that are listed.
+#: Most problems of one kind to list.
 PROBLEMS_SHOWN = 200
 
 
 def run_page(report: RunReport, tour: RunReport | None = None) -> str:
-    """A run as one HTML page. `tour`: the run of the tour's program, which opens the page."""
+    """Return a run as one HTML page. `tour`: the run of the tour's program, which opens the page."""
     view = RunView(report)
     word, style = ENDINGS.get(report.exit_status, FOUND)
     return render_page(
@@ -60,7 +60,7 @@ def run_page(report: RunReport, tour: RunReport | None = None) -> str:
 
 
 def matrix_table(view: RunView) -> Table:
-    """A row a story, a column a system."""
+    """Return a row per story and a column per system."""
     names = [(" ".join(heading), system.name) for heading, system in zip(view.headings, view.systems, strict=True)]
     columns = [Column("Story"), Column("Suite"), *(Column(short, hint=name) for short, name in names)]
     rows = [matrix_row(view, scenario) for scenario in view.report.scenarios]
@@ -69,7 +69,7 @@ def matrix_table(view: RunView) -> Table:
 
 
 def matrix_row(view: RunView, scenario: ScenarioInfo) -> list[Cell | str | int | float]:
-    """The row of a story: a link to it, and its verdicts."""
+    """Return the row of a story: a link to it, and its verdicts."""
     is_twin = scenario.fixed_of is not None
     hint = scenario.title + (f": repairs {scenario.fixed_of}" if is_twin else "")
     name = Cell(
@@ -84,12 +84,12 @@ def anchor(scenario: ScenarioInfo) -> str:
 
 
 def verdict_cell(word: Word) -> Cell:
-    """A cell of the matrix: the word, its mark and its colour."""
+    """Return a cell of the matrix: the word, its mark and its colour."""
     return Cell(word.text + word.mark, style=class_of(word.text, word.style))
 
 
 def class_of(text: str, style: str) -> str:
-    """A verdict has a class of its own."""
+    """Return the CSS class of a verdict."""
     return text if text in VERDICT_STYLES else CLASSES.get(style, "")
 
 
@@ -124,7 +124,7 @@ SYSTEM_COLUMNS = ("System", "Framework", "Version", "Python", "Platform")
 
 
 def problem_parts(view: RunView) -> list[dict[str, Any]]:
-    """Each sort of problem that there is: its title, the problems, how many more there are."""
+    """Yield each kind of problem: its title, the problems, and the number of others."""
     report = view.report
     sorts = {
         "Contradictions: a reading is other than its story declares": problems.contradictions(report),
@@ -146,17 +146,17 @@ def problem_parts(view: RunView) -> list[dict[str, Any]]:
 
 
 def unavailable(why: str, count: int, systems: list[str]) -> problems.Problem:
-    """Stories that some systems lack the means for."""
+    """Return the stories that some systems cannot run."""
     return problems.Problem("NOT AVAILABLE", counted(count, "story", "stories"), [why], systems)
 
 
 def story_index(view: RunView) -> list[list[Any]]:
-    """Return what the page needs before a story is opened: id, name, suite, two systems to compare, do they differ?"""
+    """Return what the page needs before a story is opened: id, name, suite, two systems, and whether they differ."""
     return [[one.id, one.name, one.suite, *most_different_pair(view, one)] for one in view.report.scenarios]
 
 
 def most_different_pair(view: RunView, scenario: ScenarioInfo) -> tuple[int, int, bool]:
-    """Two systems, by number, to look at side by side: neighbours that say different things, drawings first."""
+    """Return two systems to show side by side, by number: neighbours that differ, preferably with drawings."""
     words = [word.text for word in story_cells(view, scenario)]
     drawn = [number for number, system in enumerate(view.systems) if has_drawings(view, scenario, system.name)]
     everything = list(range(len(words)))
@@ -169,6 +169,6 @@ def most_different_pair(view: RunView, scenario: ScenarioInfo) -> tuple[int, int
 
 
 def has_drawings(view: RunView, scenario: ScenarioInfo, system: str) -> bool:
-    """Did the system tell who owned whom?"""
+    """Whether the system recorded who owns whom."""
     run = view.runs.get((scenario.id, system))
     return isinstance(run, RunOk) and bool(run.graphs or run.events)

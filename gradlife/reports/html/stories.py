@@ -14,13 +14,13 @@ from gradlife.reports.run.timeline import make_lanes
 from gradlife.reports.run.view import RunView
 from gradlife.reports.values import plain
 
-#: Stories that are compressed together. Their texts are similar, and the page unpacks them at once.
+#: Stories that are compressed together. Their texts are similar, and the page unpacks them together.
 BATCH = 16
 
-#: Lanes and events shown of one story on one system: first those of the subjects, then the oldest.
+#: Most lanes and events of one story on one system: first those of the subjects, then the oldest.
 MOST_LANES, MOST_EVENTS = 40, 400
 
-#: Characters of a reading's value.
+#: Most characters of a reading's value.
 VALUE_LIMIT = 240
 
 
@@ -84,7 +84,9 @@ def clipped(text: str) -> str:
 
 
 def event_data(events: Sequence[Event], order: dict[str, int]) -> dict[str, Any]:
-    """The event log as lanes: (label, is a subject's), and events of them: (lane, stage, kind, detail, counts)."""
+    """Return the event log as lanes (label, whether it is a subject's) and events (lane, stage, kind, detail,
+    counts).
+    """
     lanes = make_lanes(events)
     names = {(event.object_kind, str(event.object)): event.subject for event in events}
     keys = list(dict.fromkeys((event.object_kind, str(event.object)) for event in events))
@@ -120,5 +122,5 @@ def graph_data(graph: OwnerGraph, order: dict[str, int]) -> dict[str, Any]:
 
 
 def halves_and_sight(edge: OwnerEdge) -> tuple[bool, bool, bool]:
-    """Return the halves between which an edge runs, and whether the collector does not see it."""
+    """Return the halves that an edge connects, and whether the collector does not see it."""
     return edge.is_from_wrapper, edge.is_to_wrapper, edge.is_unseen

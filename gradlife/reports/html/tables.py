@@ -1,17 +1,17 @@
-"""Tables that the reader sorts, filters and searches; the page draws only the rows that are looked at."""
+"""Tables that the reader can sort, filter and search. The page draws only the visible rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-#: Rows that stand in the page at once; more are drawn on demand, or found by the search.
+#: Rows on the page at first; more are drawn on demand or found by the search.
 ROWS_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading, and whether it has numbers, which stand to the right and are sorted as such."""
+    """A column: its heading, and whether it has numbers, which are right-aligned and sorted by value."""
 
     name: str
     is_number: bool = False
@@ -20,7 +20,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell: its text, what it is sorted by if that is something else, a class of the style sheet, a link within the page."""
+    """A cell: its text, its sort key if different, a CSS class, and a link within the page."""
 
     text: object
     sort: object = None
@@ -33,8 +33,8 @@ class Cell:
 class Table:
     """Rows under columns. A cell may be a plain text or number; the first cell of a row is its heading.
 
-    `tags` has words for each row, separated by blanks; `filters` says which of them the reader may ask for, and how a
-    person calls them: each becomes a box to tick that leaves only the rows with its tag.
+    `tags` has words for each row, separated by blanks. `filters` has the tags that become check boxes, with their
+    labels: a ticked box leaves only the rows with its tag.
     """
 
     caption: str
@@ -46,12 +46,12 @@ class Table:
 
     @property
     def lines(self) -> list[tuple[str, list[Cell]]]:
-        """Every row as its tags and its cells."""
+        """Yield every row as its tags and its cells."""
         tags = self.tags or [""] * len(self.rows)
         cells = [[cell if isinstance(cell, Cell) else plain(cell) for cell in row] for row in self.rows]
         return list(zip(tags, cells, strict=True))
 
 
 def plain(value: str | int | float) -> Cell:
-    """A cell for a text, or for a number, which is written with commas and sorted as it is."""
+    """Return a cell for a text or a number; a number is shown with commas and sorted by value."""
     return Cell(value) if isinstance(value, str) else Cell(f"{value:,}", value)

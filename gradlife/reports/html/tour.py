@@ -1,4 +1,6 @@
-"""The guided tour that opens the page of a run: one program in two systems, stage by stage, in words chosen by readings."""
+"""The guided tour that opens the page of a run: one program on two systems, stage by stage, in sentences chosen by
+readings.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ CTX = "ctx"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A stage on one system: a sentence, and the readings that it stands on."""
+    """A stage on one system: a sentence, and the readings behind it."""
 
     sentence: str
     style: str
@@ -32,18 +34,18 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class TourView:
-    """The tour, ready to be shown."""
+    """The data of the tour."""
 
     title: str
     paragraphs: Sequence[str]
-    pull: tuple[str, str]  # its name and its address
+    pull: tuple[str, str]  # name and address
     systems: Sequence[str]
     stops: Sequence[Stop]
-    graphs: Sequence[Sequence[dict[str, Any]]]  # for each stop, one for each system
+    graphs: Sequence[Sequence[dict[str, Any]]]  # per stop, one per system
 
 
 def tour_view(report: RunReport) -> TourView | None:
-    """The tour; None where one of the two systems did not come to its end."""
+    """Return the tour; None if one of the two systems did not finish it."""
     (scenario,) = report.scenarios
     runs = [run for run in report.runs if isinstance(run, RunOk) and run.graphs]
     if len(runs) != 2:
@@ -63,12 +65,12 @@ def tour_view(report: RunReport) -> TourView | None:
 
 
 def release_name(system: SystemInfo) -> str:
-    """PyTorch 1.1, for an imitation of it as well."""
+    """Return the release, such as PyTorch 1.1, for an imitation of it as well."""
     return "PyTorch " + system.profile.rpartition("-")[2]
 
 
 def drawing(graph: OwnerGraph, order: dict[str, int]) -> dict[str, Any]:
-    """The data of a drawing, in which ctx and its node have those names."""
+    """Return the data of a drawing in which ctx and its node have these names."""
     data = graph_data(simple(graph), order)
     for node in data["nodes"]:
         if node.get("subject") == CTX:
@@ -77,7 +79,7 @@ def drawing(graph: OwnerGraph, order: dict[str, int]) -> dict[str, Any]:
 
 
 def simple(graph: OwnerGraph) -> OwnerGraph:
-    """The drawing without the data that tensors and nodes keep."""
+    """Return the drawing without the data that tensors and nodes keep."""
     kept = [node for node in graph.nodes if node.kind != "storage" and not is_saved_data(node, graph)]
     ids = {node.id for node in kept}
     edges = [edge for edge in graph.edges if edge.source in ids and edge.target in ids]
@@ -85,7 +87,7 @@ def simple(graph: OwnerGraph) -> OwnerGraph:
 
 
 def is_saved_data(node: OwnerNode, graph: OwnerGraph) -> bool:
-    """Is this a tensor without a wrapper that nodes alone hold?"""
+    """Whether this is a tensor without a wrapper that only nodes hold."""
     nodes = {one.id for one in graph.nodes if one.kind == "node"}
     holders = {edge.source for edge in graph.edges if edge.target == node.id}
     return node.kind == "tensor" and not node.wrapper and holders <= nodes
@@ -101,7 +103,7 @@ def side_of(run: ScenarioRun, stage: str) -> Side:
 
 def sentence(run: ScenarioRun, stage: str, read: dict[str, Any], is_whole: bool) -> str:
     """Return one sentence on a stage: how many counts the node has, and whether it still leads to x."""
-    counts = read["block"]  # control blocks of their own beside an object; none where the node has one count
+    counts = read["block"]  # separate control blocks beside an object; none if the node has one count
     if "x.grad" in read:
         if read["x.grad"] is None:
             return (
@@ -129,13 +131,13 @@ def sentence(run: ScenarioRun, stage: str, read: dict[str, Any], is_whole: bool)
 
 
 def graph_of(run: ScenarioRun, stage: str) -> OwnerGraph:
-    """The drawing of a stage."""
+    """Return the drawing of a stage."""
     assert isinstance(run, RunOk)
     return next(graph for graph in run.graphs if graph.stage == stage)
 
 
 def facts(read: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the readings in words."""
+    """Yield the readings as text."""
     yield "y.grad_fn.next_functions", plain(read["next functions"][0])
     if "x.grad" in read:
         yield "x.grad", plain(read["x.grad"])

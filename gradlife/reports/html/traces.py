@@ -1,4 +1,4 @@
-"""Leak traces in a page: a row an object with its verdict, the cycle as a ring, and what holds the rest."""
+"""Leak traces on a page: a row per object with its verdict, the cycle as a ring, and the other holders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAKING = {
     StepStatus.UNKNOWN: ("leaking: ?", "quiet"),
     StepStatus.LEAKING: ("leaking: yes", "bad"),
 }
-#: The same where nobody says that it leaks: somebody asked why it is alive.
+#: The same for a trace that answers why an object is alive, without a claim that it leaks.
 ASKED = {
     StepStatus.EXPECTED: ("expected", "good"),
     StepStatus.UNKNOWN: ("", "quiet"),
@@ -26,9 +26,9 @@ ASKED = {
 }
 Verdicts = Mapping[StepStatus, tuple[str, str]]
 
-#: Rows of a path that are shown; of a longer one its beginning and its end.
+#: Most rows of a path; a longer one is cut in the middle.
 MOST_ROWS = 48
-#: Widths of drawings for a wide place and for a narrow one, in pixels.
+#: Widths of drawings for a wide page and for a narrow one, in pixels.
 WIDE, NARROW = 640.0, 330.0
 
 
@@ -43,13 +43,13 @@ class Row:
     reason: str = ""
     via: str = ""
     is_suspect: bool = False
-    more: int = 0  # alike ones that follow, or others that are left out
+    more: int = 0  # the number of equal rows that follow, or of others left out
     is_gap: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A drawing for a wide place and one for a narrow one."""
+    """A drawing for a wide page and one for a narrow one."""
 
     wide: Svg
     narrow: Svg
@@ -57,11 +57,11 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class TraceView:
-    """A trace, ready to be shown."""
+    """The data of a trace."""
 
     path: Sequence[Row]
     ring: Drawn | None
-    members: Sequence[Row]  # of the ring, as a list
+    members: Sequence[Row]  # the objects of the ring, as a list
     tail: Sequence[Row]
     lead: Sequence[Row]
     facts: Sequence[str]
@@ -84,7 +84,7 @@ def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
 
 
 def path_rows(steps: Sequence[Step], verdicts: Verdicts = LEAKING, *, is_ring: bool = False) -> list[Row]:
-    """A row an object; those that come again and again are counted, and of a long path the middle is left out."""
+    """Return a row per object. Repeated objects are counted, and a long path is cut in the middle."""
     rows = [row_of(step, more, verdicts, is_ring) for step, more in gathered(steps)]
     if len(rows) <= MOST_ROWS:
         return rows
@@ -95,7 +95,7 @@ def path_rows(steps: Sequence[Step], verdicts: Verdicts = LEAKING, *, is_ring: b
 
 
 def row_of(step: Step, more: int, verdicts: Verdicts, is_ring: bool) -> Row:
-    """One object. In a ring none is meant to live, so that there is no verdict on each."""
+    """Return the row of one object. Objects in a ring get no verdict: none of them is expected to live."""
     verdict, style = ("", "") if is_ring and step.status is StepStatus.UNKNOWN else verdicts[step.status]
     return Row(
         short(step.object),
@@ -110,7 +110,7 @@ def row_of(step: Step, more: int, verdicts: Verdicts, is_ring: bool) -> Row:
 
 
 def ring_drawing(cycle: Sequence[Step], legs: Sequence[str] = ()) -> Drawn:
-    """The cycle round a ring, with a sign on the references that the collector does not see."""
+    """Draw the cycle as a ring, with a sign on references that the collector does not see."""
     nodes = [
         RingNode(short(step.object, 80), short(step.via, 80), step.is_suspect, is_unseen(step, after, legs))
         for step, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
@@ -147,7 +147,7 @@ def keeper_lines(trace: Trace) -> list[str]:
 
 
 def native_lines(ledger: Ledger, has_path: bool) -> list[str]:
-    """References that no object explains, and what in native memory holds them."""
+    """Yield references that no object explains, and the native memory that holds them."""
     if not ledger.unaccounted or (has_path and not ledger.native):
         return []
     lines = [f"{counted(ledger.count, 'reference')}, {ledger.unaccounted:,} of which no object explains"]

@@ -16,22 +16,22 @@ from gradlife.reports.html.words import short
 from gradlife.reports.values import counted, size
 
 STYLES = {Lifetime.HELD: "held", Lifetime.GC: "gc", Lifetime.NEVER: "never", Lifetime.UNKNOWN: "inconclusive"}
-#: Referrers that are shown.
+#: Most referrers to show.
 REFERRERS = 100
 
 
 @dataclass(frozen=True)
 class NeighbourList:
-    """Objects of one kind round another."""
+    """The neighbours of an object, of one kind."""
 
     title: str
-    items: Sequence[tuple[str, str, str]]  # what it is, how it is referred to, what it retains
+    items: Sequence[tuple[str, str, str]]  # the object, the reference, the retained size
     more: int
 
 
 @dataclass(frozen=True)
 class WhyView:
-    """An answer, ready to be shown."""
+    """The data of an answer."""
 
     name: str
     word: str
@@ -50,7 +50,7 @@ class WhyView:
 
 
 def why_page(trace: Trace, file: str = "", around: MappedObject | None = None) -> str:
-    """The page. `around` is of a snapshot, whose file can be asked for more."""
+    """Return the page. `around` comes from a snapshot, whose file can answer more."""
     view = why_view(trace, file, around)
     return render_page(f"Why {short(view.name, 100)} is alive", "why.html", view=view)
 

@@ -1,12 +1,12 @@
-"""Words of a program as a page shows them: whole, unless they are longer than anybody reads."""
+"""Words of a program as a page shows them: in full, unless they are too long to read."""
 
 from __future__ import annotations
 
-#: Characters of one name or description that a page shows.
+#: Most characters of one name or description on a page.
 MOST_LETTERS = 300
 
 
 def short(text: str, most: int = MOST_LETTERS) -> str:
-    """The text, or its beginning; halves of characters, which no file can have, are replaced."""
+    """Return the text, or its beginning; lone surrogates, which no file can contain, are replaced."""
     whole = text if len(text) <= most else text[:most] + "…"
     return whole.encode("utf-8", "replace").decode("utf-8")

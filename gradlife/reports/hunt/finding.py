@@ -20,7 +20,7 @@ MARGIN = "  "
 
 
 def finding_part(finding: Finding, number: int, total: int, report: HuntReport) -> Iterator[RenderableType]:
-    """Everything about a finding."""
+    """Return everything about a finding."""
     yield title_line(finding, number, total)
     yield Hanging(Text(MARGIN), cluster(finding, report.step))
     yield Text("")
@@ -38,14 +38,14 @@ def finding_part(finding: Finding, number: int, total: int, report: HuntReport) 
 
 
 def title_line(finding: Finding, number: int, total: int) -> RenderableType:
-    """Problem 1 of 2: GL402 and its title."""
+    """Return the title: Problem 1 of 2: GL402 and its title."""
     style = NOTE if finding.kind is FindingKind.NEEDS_GC else BAD
     lead = Text(f"Problem {number} of {total}  ", style)
     return Hanging(lead, Text.assemble((finding.code, style), "  ", (finding.title, TITLE)))
 
 
 def cluster(finding: Finding, step: str) -> Text:
-    """The survivors with the same fingerprint, of which one is shown."""
+    """Describe the survivors with the same fingerprint; one of them is shown."""
     parts = [KINDS[finding.kind]]
     if finding.kind is not FindingKind.RETAINED:
         parts.append(f"+{amounts(finding.per_step)} a {step}")
@@ -61,7 +61,7 @@ def cluster(finding: Finding, step: str) -> Text:
 
 
 def brief_line(finding: Finding, lead: str = MARGIN, step: str = "step") -> RenderableType:
-    """A finding in a line."""
+    """Return a finding in one line."""
     line = Text.assemble((finding.code, NOTE), f"  {finding.title}  ")
     return Hanging(Text(lead), line.append_text(cluster(finding, step)))
 
@@ -79,7 +79,7 @@ def proof_lines(proof: Proof | None) -> Iterator[RenderableType]:
 
 
 def grown(per_step: PerStep) -> str:
-    """Return the additions of a step."""
+    """Return what a step adds."""
     text = amounts(per_step)
     return text if text == "nothing" else f"+{text}"
 

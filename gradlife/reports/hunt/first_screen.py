@@ -1,7 +1,7 @@
 """The first screen of a hunt: the verdict, then for each finding its cause, the line, the advice and the path.
 
-A screen has at most `LINES` lines at 80 columns. Where several findings need more, the last blocks give up their path
-first, then the advice, then the line. `gradlife hunt --full` prints everything.
+A screen has at most `LINES` lines at 80 columns. If several findings need more, the last blocks lose their path first,
+then the advice, then the line. `gradlife hunt --full` prints everything.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from gradlife.reports.values import counted, size
 
 LINES = 15
 MOST_FINDINGS = 5
-#: Lines of code of an advice.
+#: Most lines of code in a piece of advice.
 MOST_CODE = 5
-#: Lines of a note on worker processes.
+#: Most lines of a note on worker processes.
 MOST_NOTE = 4
 INDENT = "   "
-#: Between a limit and the command that lifts it.
+#: The sign between a limit and the command that lifts it.
 ARROW = " → "
-#: An object of a path is called by its name up to here.
+#: Prefixes of steps at which an object on a path gets its name.
 GLOBAL_VARIABLE = "global variable '"
 VARIABLES = (GLOBAL_VARIABLE, "local variable '", "argument '")
-#: Lines of a path.
+#: Most lines of a path.
 MOST_PATH = 2
-#: Objects of a path; of a longer one the middle is left out.
+#: Most objects of a path; a longer one is cut in the middle.
 MOST_OBJECTS = 8
 
 
@@ -70,7 +70,7 @@ class FirstScreen:
 
 
 def screen_lines(report: HuntReport, width: int) -> list[Text]:
-    """The lines of the whole screen."""
+    """Return the lines of the whole screen."""
     head = folded_lines(head_text(report), width, 2)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
         notes = [line for note in worker_notes(report) for line in folded_lines(Text(sentence(note)), width, MOST_NOTE)]
@@ -82,7 +82,7 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
 
 
 def head_text(report: HuntReport) -> Text:
-    """The verdict with the rate."""
+    """Return the verdict with the rate."""
     word, style = verdict_word(report)
     text = Text.assemble((word, style), "  ", (report.target, TITLE))
     if report.verdict in (HuntVerdict.CLEAN, HuntVerdict.INCONCLUSIVE) or not report.findings:
@@ -105,7 +105,7 @@ def growth(report: HuntReport) -> str:
     nbytes = sum(max(one.per_step.retained_bytes, one.per_step.bytes) for one in growing)
     nbytes = max((row.growth.most for row in report.ranks), default=nbytes)
     up_to = "up to " if len({rate for one in report.ranks for rate in spread_of(one.growth)}) > 1 else ""
-    seconds = float(report.settings.get("step_seconds", 0))  # 0: steps are no intervals of time
+    seconds = float(report.settings.get("step_seconds", 0))  # 0: steps are not intervals of time
     nbytes /= seconds or 1
     rate = up_to + size(round(nbytes)) if nbytes >= 1 else amounts(growing[0].per_step)
     left = min((one.steps_to_limit for one in growing if one.steps_to_limit is not None), default=None)
@@ -126,33 +126,33 @@ def on_device(growing: Sequence[Finding]) -> str:
 
 
 def time_left(steps: int, seconds: float, step: str) -> str:
-    """1,200 more steps; where a step is a time, 120 seconds. One figure too many would not be known."""
+    """Return ``1,200 more steps``, or ``120 seconds`` if a step is a time; only as many figures as are known."""
     return f"{rounded(round(steps * seconds)):,} seconds" if seconds else f"{rounded(steps):,} more {step}s"
 
 
 def spread_of(growth: Spread) -> Iterator[float]:
-    """The rates that ranks with growth have."""
+    """Yield the rates of ranks that grow."""
     yield from (rate for rate in (growth.least, growth.most) if growth.most)
 
 
 def rounded(steps: int) -> int:
-    """A number of steps with two figures: more would not be known."""
+    """Round down to two figures: more are not known."""
     unit = int("1".ljust(len(str(steps)) - 1, "0"))
     return steps // unit * unit
 
 
 def plain_blocks(report: HuntReport, width: int, room: int) -> list[str]:
-    """The blocks of a report's findings in at most so many lines, without colours."""
+    """Return the blocks of a report's findings in at most ``room`` lines, without colours."""
     return [line.plain.rstrip() for line in blocks(report, report.findings, width, room)]
 
 
 def blocks(report: HuntReport, findings: Sequence[Finding], width: int, room: int) -> list[Text]:
-    """A block for each finding, all in at most so many lines."""
+    """Return a block for each finding, all in at most ``room`` lines."""
     return fit([block(finding, number, report, width) for number, finding in enumerate(findings, 1)], room)
 
 
 def fit(blocks: Sequence[Sequence[Text]], room: int) -> list[Text]:
-    """Shorten blocks, the longest and last first, until they have room; no block loses its title."""
+    """Shorten blocks, the longest and last first, until they fit; no block loses its title."""
     kept = [list(one) for one in blocks]
     while sum(map(len, kept)) > room and max(map(len, kept)) > 1:
         longest = max(map(len, kept))
@@ -168,7 +168,7 @@ def fit(blocks: Sequence[Sequence[Text]], room: int) -> list[Text]:
 
 
 def block(finding: Finding, number: int, report: HuntReport, width: int) -> list[Text]:
-    """A finding: title, line, change, path."""
+    """Return the lines of a finding: title, line, change, path."""
     lines = title_lines(finding, number, width)
     if who_has(finding):
         lines.append(clipped(Text(f"{INDENT}{who_has(finding)}", NOTE), width))
@@ -185,7 +185,7 @@ def block(finding: Finding, number: int, report: HuntReport, width: int) -> list
 
 
 def path_lines(text: str, width: int) -> list[str]:
-    """A path in at most so many lines, broken before arrows; the last line is clipped."""
+    """Return a path in at most `MOST_PATH` lines, broken before arrows; the last line is clipped."""
     lines = [""]
     for number, word in enumerate(text.split(ARROW)):
         more = f"{ARROW if number else ''}{word}"
@@ -197,12 +197,12 @@ def path_lines(text: str, width: int) -> list[str]:
 
 
 def title_lines(finding: Finding, number: int, width: int) -> list[Text]:
-    """The title, with code and severity at the right edge; they stay on the first line of a folded title."""
+    """Return the title, with code and severity at the right edge of its first line."""
     right = f"{finding.code}, {finding.severity.value}"
     lead = f"{number}. "
     named = name_of_holder(finding.trace)
     room = max(16, width - len(right) - 2 - len(lead))
-    words = f"{named}: {finding.title}" if named and len(named) <= room // 2 else finding.title  # the path has it, too
+    words = f"{named}: {finding.title}" if named and len(named) <= room // 2 else finding.title  # the path names it
     first, *more = folded_lines(Text(words, TITLE), room, 2)
     space = " " * max(2, width - len(lead) - first.cell_len - len(right))
     style = QUIET if finding.severity in (Severity.MINOR, Severity.NOTE) else BAD
@@ -210,7 +210,7 @@ def title_lines(finding: Finding, number: int, width: int) -> list[Text]:
 
 
 def place_text(place: Place | None, finding: Finding) -> str:
-    """The line that stores, else the line that creates, with its source where the file is there."""
+    """Return the line that stores, else the line that creates, with its source if the file exists."""
     if finding.stored_at is not None:
         stored = finding.stored_at
         doubt = "   (unsure: other lines fit as well)" if stored.confidence is Confidence.UNSURE else ""
@@ -237,7 +237,7 @@ def change_lines(finding: Finding) -> Iterator[Text]:
 
 
 def name_of_holder(trace: Trace) -> str:
-    """The expression of the program that names the container: `trainer.losses`; empty where none does."""
+    """Return the program's expression for the container, such as `trainer.losses`; empty if there is none."""
     if len(trace.steps) < 2 or not trace.steps[0].via.startswith(GLOBAL_VARIABLE):
         return ""
     words = plain_name(trace.steps[0].via)
@@ -251,12 +251,12 @@ def name_of_holder(trace: Trace) -> str:
 
 
 def plain_name(via: str) -> str:
-    """``global variable 'cache'`` as the program writes it: ``cache``."""
+    """Return ``global variable 'cache'`` as the program writes it: ``cache``."""
     return via.partition("'")[2].partition("'")[0] if via.startswith(VARIABLES) else via
 
 
 def path(trace: Trace) -> str:
-    """The objects from the root to the survivor, those that a name stands for left out."""
+    """Return the objects from the root to the survivor, without those that a name stands for."""
     if trace.steps:
         return ARROW.join(shortened([*path_words(folded(trace.steps)), *end_words(trace)]))
     if trace.cycle:
@@ -267,7 +267,7 @@ def path(trace: Trace) -> str:
 
 
 def path_words(steps: Sequence[Step]) -> Iterator[str]:
-    """A root, then names and the objects behind them."""
+    """Return a root, then names and the objects behind them."""
     yield f"{steps[0].object} {steps[0].detail}".strip()
     name = plain_name(steps[0].via) if len(steps) > 1 else ""
     for number, step in enumerate(steps[1:], 1):
@@ -282,7 +282,7 @@ def path_words(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def object_words(step: Step) -> str:
-    """An object, with the number of its items where it has some."""
+    """Describe an object, with the number of its items if it has any."""
     length = step.length
     if length is None and step.detail.startswith("len ") and step.detail[4:].replace(",", "").isdigit():
         length = int(step.detail[4:].replace(",", ""))
@@ -295,14 +295,14 @@ def end_words(trace: Trace) -> list[str]:
 
 
 def shortened(words: list[str]) -> list[str]:
-    """The words, the middle of many replaced by dots."""
+    """Replace the middle of many words by dots."""
     if len(words) <= MOST_OBJECTS:
         return words
     return [*words[: MOST_OBJECTS // 2], "...", *words[-(MOST_OBJECTS // 2 - 1) :]]
 
 
 def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
-    """The findings that have no block, what takes trust from the verdict, the proof, and where to read on."""
+    """Yield the other findings, doubts about the verdict, the proof, and where to read on."""
     rest = report.findings[MOST_FINDINGS:]
     if rest:
         severities = listed(dict.fromkeys(one.severity.value for one in rest))
@@ -322,12 +322,12 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
 
 
 def sentence(note: str) -> str:
-    """A note that stands by itself."""
+    """Return a note as a sentence of its own."""
     return f"{note[:1].upper()}{note[1:]}"
 
 
 def details_command(report: HuntReport) -> str:
-    """The command that shows everything."""
+    """Return the command that shows everything."""
     if ATTACHED in report.settings:
         return f"{report.settings[ATTACHED]} --full"
     ranks = f"--nproc-per-node {report.world_size} " if report.ranks else ""
@@ -335,13 +335,13 @@ def details_command(report: HuntReport) -> str:
 
 
 def can_be_proven(report: HuntReport) -> bool:
-    """Is this a leak of one process that can run again?"""
+    """Whether this is a leak of a single process that can run again."""
     is_one = bool(report.findings) and report.findings[0].in_workers is None
     return is_one and not report.ranks and ATTACHED not in report.settings
 
 
 def proof_line(report: HuntReport) -> Text:
-    """The rate with the line changed or the suspect reference cut, or the command that measures it."""
+    """Return the rate with the line changed or the suspect reference cut, or the command that measures it."""
     first = report.findings[0]
     proof, is_patched = first.proof, first.patch is not None
     if proof is None:
@@ -357,7 +357,7 @@ def proof_line(report: HuntReport) -> Text:
 
 
 def lead_on(report: HuntReport) -> Text:
-    """The second line where no finding is shown: a command that would tell, or what a clean verdict does not cover."""
+    """Return the second line if there is no finding: a command to try, or what a clean verdict does not cover."""
     limit = report.limits[0] if report.limits else ""
     what, _, command = limit.rpartition(ARROW)
     if report.verdict is HuntVerdict.INCONCLUSIVE and not report.ranks:
@@ -370,7 +370,7 @@ def lead_on(report: HuntReport) -> Text:
 
 
 def best_try(report: HuntReport) -> str:
-    """The command for a hunt that could not tell: it shows the evidence, or counts other steps."""
+    """Return the command to try after a hunt without a verdict: it shows the evidence, or counts other steps."""
     if report.rounds or not all(control.is_right for control in report.controls):
         return details_command(report)
     if ATTACHED in report.settings:
@@ -383,7 +383,7 @@ def best_try(report: HuntReport) -> str:
 
 
 def folded_lines(text: Text, width: int, most: int) -> list[Text]:
-    """The text in at most so many lines; the last one is clipped."""
+    """Wrap the text into at most ``most`` lines; the last one is clipped."""
     console = Console(width=width)
     lines = list(text.wrap(console, width, overflow="fold"))
     for line in lines:
@@ -394,7 +394,7 @@ def folded_lines(text: Text, width: int, most: int) -> list[Text]:
 
 
 def clipped(text: Text, width: int) -> Text:
-    """The text on one line, its end replaced by dots where it has no room."""
+    """Return the text on one line; dots replace the end that does not fit."""
     if text.cell_len <= width:
         return text
     room = width - 3

@@ -1,4 +1,4 @@
-"""A fix that was tried: the change, growth before and after, and whether the losses are the same."""
+"""A tested fix: the change, growth before and after, and whether the losses are the same."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ INDENT = "   "
 
 
 def print_fix(console: Console, proven: Sequence[Finding], written: Sequence[str], command: str) -> None:
-    """Print the findings that have a patch and its proof, and the files that were changed or the command that does it."""
+    """Print the findings that have a patch and its proof, and the changed files or the command that changes them."""
     for line in fix_lines(proven, written, command):
         console.print(line, soft_wrap=True)
 
 
 def fix_lines(proven: Sequence[Finding], written: Sequence[str], command: str) -> Iterator[Text]:
-    """The lines."""
+    """Yield the lines of the report."""
     yield Text("")
     for finding in proven:
         yield from change_lines(finding)
@@ -36,7 +36,7 @@ def fix_lines(proven: Sequence[Finding], written: Sequence[str], command: str) -
 
 
 def change_lines(finding: Finding) -> Iterator[Text]:
-    """What one patch changes, and the rates."""
+    """Yield what one patch changes, and the rates."""
     patch, proof = finding.patch, finding.proof
     stored = finding.stored_at
     yield Text(f"Fix  {stored.file}:{stored.line}" if stored is not None else "Fix", TITLE)
@@ -49,5 +49,5 @@ def change_lines(finding: Finding) -> Iterator[Text]:
 
 
 def rate(per_step: PerStep) -> str:
-    """A rate, as the first screen has it."""
+    """Format a rate as on the first screen."""
     return f"{'0 B' if per_step == PerStep() else amounts(per_step)} per step"

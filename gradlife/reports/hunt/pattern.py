@@ -22,7 +22,7 @@ def print_pattern(console: Console, code: str, stories: Iterable[ScenarioInfo]) 
 
 
 def pattern_parts(code: str, stories: list[ScenarioInfo]) -> Iterator[RenderableType]:
-    """The name, the family, each look that the leak has, the stories."""
+    """Yield the name, the family, each form of the leak, the stories."""
     yield Hanging(Text(f"{code}  ", TITLE), Text(sentence(code)))
     name, result = family(code)
     yield Hanging(Text(f"{code[:3]}xx  ", QUIET), Text(f"{name}: {result}", QUIET))
@@ -37,7 +37,7 @@ def pattern_parts(code: str, stories: list[ScenarioInfo]) -> Iterator[Renderable
 
 
 def row_parts(row: Pattern) -> Iterator[RenderableType]:
-    """One look of a leak."""
+    """Yield one form of a leak."""
     yield Text(f"\n{row.title[:1].upper()}{row.title[1:]}", TITLE)
     yield Hanging(Text("  "), Text(without_case(row.reason)))
     yield Hanging(Text("  trace    ", QUIET), Text(row.example))
@@ -56,7 +56,7 @@ def fix_parts(stories: Iterable[ScenarioInfo]) -> Iterator[RenderableType]:
 
 
 def story_parts(stories: Iterable[ScenarioInfo]) -> Iterator[RenderableType]:
-    """A line a story, its repaired twins below it."""
+    """Yield a line per story, with its repaired twins below it."""
     for story in stories:
         lead = "    + " if story.fixed_of else "  "
         yield Hanging(Text(lead, NOTE), Text.assemble((story.name, GOOD), f"  {story.title}"))

@@ -1,6 +1,4 @@
-"""The part of a report that a hunt in several processes adds: the ranks of a finding, a row for ranks that agree,
-skew.
-"""
+"""The part of a report about a hunt in several processes: the ranks of a finding, a row for ranks that agree, skew."""
 
 from __future__ import annotations
 
@@ -20,27 +18,30 @@ HEADS = ("rank", "verdict", "end", "findings", "steps", "growth/step", "peak", "
 NUMBERS = frozenset({"findings", "steps", "growth/step", "peak"})
 STYLES = {"leak": BAD, "clean": GOOD}
 
-#: The end of a skew's reason if a finding is on these ranks only.
+#: The end of a skew's reason if only these ranks have the finding.
 ALONE = "not on the other ranks"
 
-#: Characters of a list of ranks, of which some may be many.
+#: Most characters of a list of ranks.
 MOST_RANKS = 40
 
 
 def who_has(finding: Finding) -> str:
-    """``rank 1 of 2 only``, ``all 4 DataLoader workers, 2.1 to 2.3 MB per batch``; empty for the hunt of one process."""
+    """Return who has a finding, empty for one process.
+
+    ``rank 1 of 2 only``, ``all 4 DataLoader workers, 2.1 to 2.3 MB per batch``.
+    """
     return "; on ".join(ranks_words(one) for one in (finding.in_workers, finding.on_ranks) if one is not None)
 
 
 def ranks_words(found: FindingRanks) -> str:
-    """The processes that have a finding, with their rates."""
+    """Return the processes that have a finding, with their rates."""
     only = " only" if found.count == 1 < found.world_size else ""
     who = processes(found) + only
     return f"{who}, {sizes(found.per_step)} per {found.step}" if found.per_step.most >= 1 else who
 
 
 def processes(found: FindingRanks) -> str:
-    """``rank 1 of 2``, ``all 4 DataLoader workers``, ``3 of 8 ranks (0-2)``."""
+    """Format processes: ``rank 1 of 2``, ``all 4 DataLoader workers``, ``3 of 8 ranks (0-2)``."""
     if found.count == found.world_size > 1:
         return f"all {found.count:,} {found.kind}s"
     if found.count == 1:
@@ -49,7 +50,7 @@ def processes(found: FindingRanks) -> str:
 
 
 def leaking_ranks(report: HuntReport) -> str:
-    """``rank 1 of 2``, ``all 8 ranks``: those whose verdict is the verdict of the run."""
+    """Return the ranks with the verdict of the run: ``rank 1 of 2``, ``all 8 ranks``."""
     rows = [row for row in report.ranks if row.verdict == report.verdict.value]
     count, world = sum(row.count for row in rows), report.world_size
     if count == world:
@@ -58,14 +59,14 @@ def leaking_ranks(report: HuntReport) -> str:
 
 
 def shown_ranks(ranks: str) -> str:
-    """A list of ranks, of a long one the beginning."""
+    """Return a list of ranks; of a long one its beginning."""
     if len(ranks) <= MOST_RANKS:
         return ranks
     return f"{ranks[:MOST_RANKS].rpartition(',')[0]}, ..."
 
 
 def sizes(values: Spread) -> str:
-    """``2.1 to 2.3 MB``, or one size where all are shown alike."""
+    """Format a range of sizes: ``2.1 to 2.3 MB``, or one size if both look the same."""
     least, most = size(round(values.least)), size(round(values.most))
     if least == most:
         return most
@@ -74,13 +75,13 @@ def sizes(values: Spread) -> str:
 
 
 def counts(values: Spread) -> str:
-    """``40``, ``38 to 40``."""
+    """Format a range of counts: ``40``, ``38 to 40``."""
     least, most = f"{round(values.least):,}", f"{round(values.most):,}"
     return most if least == most else f"{least} to {most}"
 
 
 def cells(row: RankRow) -> list[str]:
-    """A row of the table, under `HEADS`."""
+    """Return a row of the table, under `HEADS`."""
     heard = row.verdict != NO_VERDICT
     many = f" ({row.count:,})" if row.count > 1 else ""
     return [
@@ -96,7 +97,7 @@ def cells(row: RankRow) -> list[str]:
 
 
 def skew_words(one: Skew) -> str:
-    """One rank that has more than the others, and why."""
+    """Describe a rank that has more than the others, and why."""
     who = f"rank {one.ranks}" if one.count == 1 else f"{one.count:,} ranks ({shown_ranks(one.ranks)})"
     more = " up to" if one.count > 1 else ""
     return (
@@ -120,19 +121,19 @@ def milliseconds(seconds: float) -> str:
 
 
 def rounds_title(report: HuntReport) -> str:
-    """The title over the rounds: those of one rank."""
+    """Return the title of the rounds, with their rank."""
     return "What each round added" + (f" on rank {report.settings.get(ROUNDS_OF, '0')}" if report.ranks else "")
 
 
 def first_screen_lines(report: HuntReport) -> Iterator[Text]:
-    """The first skew that no finding shows already by its ranks."""
+    """Yield the first skew that the ranks of no finding show already."""
     unexplained = [one for one in report.skew if not one.reason.endswith(ALONE)]
     if unexplained:
         yield Text(f"Skew: {skew_words(unexplained[0])}", NOTE)
 
 
 def rank_table(report: HuntReport) -> Iterator[RenderableType]:
-    """The table, then the skew, then what looking cost."""
+    """Yield the table, then the skew, then the cost of snapshots."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
     for head in HEADS:
         table.add_column(head, justify="right" if head in NUMBERS else "left", overflow="fold")

@@ -1,4 +1,4 @@
-"""The rounds of a hunt as a table, and what its last columns come to."""
+"""The rounds of a hunt as a table, and the conclusion from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, QUIET
 from gradlife.reports.values import size
 
-#: What is counted: the field, the word for one, the head of its column.
+#: The measures: field, word for one, column heading.
 MEASURES = (
     ("bytes", "byte", "bytes"),
     ("tensors", "tensor", "tensors"),
@@ -24,14 +24,14 @@ MEASURES = (
 
 
 def round_lines(report: HuntReport) -> Iterator[RenderableType]:
-    """A row a round, and what they come to."""
+    """Yield a row per round, and the conclusion."""
     if report.rounds:
         yield from table_lines(report.rounds, report.step)
         yield from conclusion(report)
 
 
 def table_lines(rounds: Sequence[Round], step: str = "step") -> Iterator[RenderableType]:
-    """A row a round; columns of nothing but zeros are left out."""
+    """Return a row per round; columns with only zeros are left out."""
     shown = [one for one in MEASURES if any(value_of(each, one[0]) for each in rounds)]
     if shown:
         table = [["round", f"{step}s", *(head for _, _, head in shown), f"{shown[0][2]}/{step}"]]
@@ -43,7 +43,7 @@ def table_lines(rounds: Sequence[Round], step: str = "step") -> Iterator[Rendera
 
 
 def row(number: int, one: Round, fields: list[str]) -> list[str]:
-    """A round's number, its steps, what it added, and the first of that by step."""
+    """Return a round's number, its steps, its additions, and the first addition per step."""
     rate = figure(value_of(one, fields[0]) / max(one.steps, 1), fields[0])
     return [str(number), str(one.steps), *(plus(one.added, field) for field in fields), rate]
 
@@ -55,7 +55,7 @@ def conclusion(report: HuntReport) -> Iterator[RenderableType]:
 
 
 def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
-    """Yield sentences about constant growth and about other growth; each with whether something grows."""
+    """Yield sentences about constant and other growth, each with whether something grows."""
     exact, more = [], []
     for field, word, _ in MEASURES:
         rates = [value_of(one, field) / one.steps for one in report.rounds if one.steps]
@@ -74,7 +74,7 @@ def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
 
 
 def spread(rates: list[float], field: str, word: str) -> str:
-    """3.9 to 4.1 kB; 1 to 2 objects."""
+    """Format a range: 3.9 to 4.1 kB; 1 to 2 objects."""
     least, most = min(rates), max(rates)
     if field == "bytes":
         return f"{size(round(least))} to {size(round(most))}"
@@ -87,13 +87,13 @@ def value_of(one: Round, field: str) -> float:
 
 
 def plus(added: PerStep, field: str) -> str:
-    """+65.5 kB; +7; a dot where nothing was added."""
+    """Format an addition: +65.5 kB; +7; a dot for nothing."""
     value = float(getattr(added, field))
     return ("+" if value > 0 else "") + figure(value, field) if value else "."
 
 
 def figure(value: float, field: str) -> str:
-    """A figure of a column."""
+    """Format a figure of a column."""
     if field == "bytes":
         return ("-" if value < 0 else "") + size(abs(round(value)))
     return number(value)

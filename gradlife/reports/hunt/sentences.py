@@ -1,4 +1,4 @@
-"""The findings of a hunt as sentences, the same in the terminal, in Markdown and in search terms."""
+"""The findings of a hunt as sentences, shared by the terminal, Markdown and search terms."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ KINDS = {
     FindingKind.RETAINED: "retained between steps, not growing",
     FindingKind.NEEDS_GC: "needs the collector",
 }
-#: Codes of leaks where many objects get one new object each, so no container collects them.
+#: Codes of leaks in which many objects get one new object each, so that no container grows.
 SPREAD = {"GL527"}
-#: Other memory that would be freed is mentioned from this share of the storages' bytes on.
+#: Least share of the storages' bytes for other retained memory to be mentioned.
 MATERIAL = 0.25
-#: Fewer bytes than these belong to the small objects around a storage.
+#: Least bytes that are more than the small objects around a storage.
 LEAST_GRAPH_BYTES = 1_000
-#: A share that is not mentioned: a stray object in many steps.
+#: Most that is not mentioned per step: a stray object in many steps.
 STRAY = 0.05
 #: Types too common to search for.
 COMMON_TYPES = {
@@ -79,7 +79,7 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
 
 
 def what(finding: Finding, step: str) -> str:
-    """Return the survivors and their number. ``step`` is the word for one."""
+    """Return the survivors and their number. ``step`` is the word for one step."""
     if finding.kind is FindingKind.RETAINED:
         kept = [counted(finding.survivors, noun(finding.trace))]
         kept += [size(finding.retained_bytes)] if finding.retained_bytes else []
@@ -94,7 +94,7 @@ def noun(trace: Trace) -> str:
 
 
 def amounts(per_step: PerStep) -> str:
-    """1 tensor and 65.5 kB; where no tensor is among it, what else there is."""
+    """Format 1 tensor and 65.5 kB; without tensors, the other objects."""
     names = (("tensors", "tensor"), ("storages", "storage"), ("graph_nodes", "graph node"), ("objects", "object"))
     counts = [(getattr(per_step, field), word) for field, word in names]
     most = max(count for count, _ in counts)
@@ -109,29 +109,29 @@ def amounts(per_step: PerStep) -> str:
 
 
 def rate(count: float, word: str) -> str:
-    """1 tensor, 0.5 tensors."""
+    """Format a rate: 1 tensor, 0.5 tensors."""
     return f"{number(count)} {word if count == 1 else word + 's'}"
 
 
 def number(count: float) -> str:
-    """A count: whole ones whole, others with three figures."""
+    """Format a count: whole numbers in full, others with three figures."""
     return f"{count:,.0f}" if count == int(count) else f"{count:,.3g}"
 
 
 def listed(parts: Iterable[str]) -> str:
-    """a; a and b; a, b and c."""
+    """Join words: a; a and b; a, b and c."""
     *most, last = [*parts] or [""]
     return f"{', '.join(most)} and {last}" if most else last
 
 
 def how_often(found: Arrivals, step: str) -> str:
-    """About once in 40 steps (12 times in 480 steps), 333 kB each."""
+    """Format a frequency: about once in 40 steps (12 times in 480 steps), 333 kB each."""
     apart = round(found.steps / found.times)
     return f"about once in {apart:,} {step}s ({found.times:,} times in {found.steps:,} {step}s), {size(found.bytes_each)} each"
 
 
 def because_of_it(finding: Finding) -> str:
-    """Describe how much else grows for the same cause."""
+    """Describe how much else grows for the same reason."""
     verb = "grows" if finding.consequences == 1 else "grow"
     return f"{counted(finding.consequences, 'other place')} {verb} because of it, counted here"
 
@@ -160,9 +160,7 @@ def held_by(trace: Trace) -> str:
 
 
 def gathered_in(finding: Finding) -> list[str]:
-    """Name the container that gets more of them in each step; if it is unknown, the last object on the path whose item,
-    key or element is followed.
-    """
+    """Name the container that grows in each step, else the last object whose item or key the path follows."""
     trace = finding.trace
     if finding.grows_at is not None:
         step = trace.steps[finding.grows_at]
@@ -222,7 +220,7 @@ def by_whose_bug(report: HuntReport) -> Iterator[tuple[str, list[Finding]]]:
 
 
 def sums(report: HuntReport) -> str:
-    """2 leaks of this program, 1 of libraries, 1 growth explained."""
+    """Format the sums: 2 leaks of this program, 1 of libraries, 1 growth explained."""
     findings = report.findings
     waiting = sum(one.kind is FindingKind.NEEDS_GC for one in findings)
     library = sum(bool(one.diagnosis.library) for one in findings if one.kind is not FindingKind.NEEDS_GC)
@@ -263,7 +261,7 @@ def headline(report: HuntReport) -> str:
 
 
 def how_sure(report: HuntReport, *, has_rounds: bool = True) -> str:
-    """`` (suspected: 2 rounds of 3 to 4 steps; 16 more steps would make it sure)``; empty where it is sure."""
+    """Return why a leak is only suspected, and how many more steps would make it sure; empty if it is sure."""
     if not report.more_steps or report.ranks:
         return ""
     more = f"{counted(report.more_steps, f'more {report.step}')} would make it sure"
@@ -271,12 +269,12 @@ def how_sure(report: HuntReport, *, has_rounds: bool = True) -> str:
 
 
 def rounds_of(report: HuntReport) -> str:
-    """3 rounds of 5 to 11 steps."""
+    """Format the rounds: 3 rounds of 5 to 11 steps."""
     return f"{counted(len(report.rounds), 'round')} of {steps_of(report)}"
 
 
 def steps_of(report: HuntReport) -> str:
-    """7 steps; 7 to 13 steps."""
+    """Format the steps: 7 steps; 7 to 13 steps."""
     least, most = min(one.steps for one in report.rounds), max(one.steps for one in report.rounds)
     return counted(most, report.step) if least == most else f"{least} to {most} {report.step}s"
 
@@ -298,7 +296,7 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     lines = [] if code == "GL000" else [(f"gradlife explain {code}", "what this is, on a small program")]
     if report.ranks:
         return lines
-    if ATTACHED in report.settings:  # the process can be asked again, and not run again
+    if ATTACHED in report.settings:  # the process can be attached to again, but not run again
         return [*lines, (f"{report.settings[ATTACHED]} -i", "a prompt on a snapshot of the process")]
     if all(one.proof is None and one.in_workers is None for one in report.findings):
         lines.append((f"gradlife hunt --prove {target}", "cuts the reference and measures again"))

@@ -1,4 +1,4 @@
-"""The report of a hunt for people: what it comes to, what was counted, each leak, and how far to believe it."""
+"""The full report of a hunt in the terminal: the verdict, the counts, each leak, and how reliable it is."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import size
 
-#: Findings that are shown in full before the rest gets a line each.
+#: Most findings to show in full; the others get a line each.
 IN_FULL = 5
-#: What stands in a limit before the command that lifts it.
+#: The sign before the command that lifts a limit.
 ARROW = " → "
-#: What leads on, each with what for.
+#: The next commands, each with its purpose.
 Commands = Sequence[tuple[str, str]]
-#: Columns that a terminal has at least.
+#: Least columns of a terminal.
 LEAST_WIDTH = 80
 
 
@@ -37,14 +37,14 @@ def print_hunt(
 def render_hunt(
     report: HuntReport, in_full: bool = False, then: Callable[[HuntReport], Commands] = next_commands
 ) -> RenderableType:
-    """The whole report; `in_full` tells every finding with its trace, `then` what leads on from here."""
+    """Return the whole report; `in_full` shows every finding with its trace, `then` has the next commands."""
     return Group(*parts(report, len(report.findings) if in_full else IN_FULL, then))
 
 
 def parts(
     report: HuntReport, shown: int, then: Callable[[HuntReport], Commands] = next_commands
 ) -> Iterator[RenderableType]:
-    """The parts of the report that have something to say."""
+    """Yield the parts of the report that are not empty."""
     yield section("", head_lines(report))
     if report.ranks:
         yield section("Ranks", rank_table(report))
@@ -61,19 +61,19 @@ def parts(
 
 
 def optional_section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableType]:
-    """A section, if it has a line."""
+    """Yield a section if it has lines."""
     found = list(lines)
     if found:
         yield section(title, found)
 
 
 def section(title: str, lines: Iterable[RenderableType]) -> Group:
-    """A part with its title and a blank line after it."""
+    """Return a part with its title and a blank line after it."""
     return Group(*([Hanging(Text(""), Text(title, TITLE))] if title else []), *lines, Text(""))
 
 
 def head_lines(report: HuntReport) -> Iterator[RenderableType]:
-    """The verdict, what was run, and what went wrong with it."""
+    """Yield the verdict, the target, and any problem of the hunt."""
     word, style = verdict_word(report)
     yield Hanging(Text(f"{word}  ", style), Text.assemble((report.target, TITLE), f"  {headline(report)}"))
     if report.stepped_by:
@@ -88,7 +88,7 @@ def head_lines(report: HuntReport) -> Iterator[RenderableType]:
 
 
 def finding_parts(report: HuntReport, shown: int) -> Iterator[RenderableType]:
-    """The findings by whose bug they are, the first ones in full."""
+    """Yield the findings by whose bug they are, the first ones in full."""
     number, total = 0, len(report.findings)
     for title, findings in by_whose_bug(report):
         yield Hanging(Text(""), Text(title, TITLE))
@@ -105,7 +105,7 @@ def finding_parts(report: HuntReport, shown: int) -> Iterator[RenderableType]:
 
 
 def explained_lines(report: HuntReport) -> Iterator[RenderableType]:
-    """Each growth that is meant, and what it is."""
+    """Yield each intended growth and its reason."""
     width = max((len(one.kind) for one in report.explained), default=0)
     for one in report.explained:
         nbytes = f"  {size(one.bytes)}" if one.bytes else ""
@@ -113,14 +113,14 @@ def explained_lines(report: HuntReport) -> Iterator[RenderableType]:
 
 
 def control_line(control: Control) -> RenderableType:
-    """A planted leak or clean twin, and whether it was judged as it had to be."""
+    """Return a planted leak or clean twin, and whether the verdict on it was right."""
     word, style = ("✔", GOOD) if control.is_right else ("✘", BAD)
     text = f"{control.name}: {control.observed}" + ("" if control.is_right else f", but it is {control.expected}")
     return Hanging(Text(f"  {word} ", style), Text(text))
 
 
 def limit_line(limit: str) -> RenderableType:
-    """A limit, and the command that lifts it."""
+    """Return a limit, and the command that lifts it."""
     what, arrow, command = limit.rpartition(ARROW)
     if not arrow:
         return Hanging(Text("  - ", QUIET), Text(limit))
@@ -128,7 +128,7 @@ def limit_line(limit: str) -> RenderableType:
 
 
 def next_lines(commands: Commands) -> Iterator[RenderableType]:
-    """Commands that lead on."""
+    """Yield the next commands."""
     for command, what_for in commands:
         if len(command) + len(what_for) > LEAST_WIDTH - 8:
             yield Hanging(Text("  # ", QUIET), Text(what_for, QUIET))
@@ -138,6 +138,6 @@ def next_lines(commands: Commands) -> Iterator[RenderableType]:
 
 
 def last_line(report: HuntReport) -> RenderableType:
-    """The verdict again, for it is the last line that is read first."""
+    """Return the verdict again, because readers see the last line first."""
     word, style = verdict_word(report)
     return Hanging(Text(f"{word}: ", style), Text(headline(report)))

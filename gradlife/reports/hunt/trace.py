@@ -1,4 +1,4 @@
-"""The trace of a finding: what each object is to the leak, and why; the suspect stretch underlined."""
+"""The trace of a finding: the verdict on each object, with the suspect stretch underlined."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ VERDICTS = {
     StepStatus.LEAKING: ("leaked", BAD),
     StepStatus.UNKNOWN: ("", QUIET),
 }
-#: Steps of a row of alike ones that are drawn before it is only counted.
+#: Most equal steps in a row to draw; further ones are counted.
 ALIKE = 2
-#: A plain drawing is as wide as a line of a file.
+#: The width of a drawing in plain text.
 PLAIN_WIDTH = 100
 
 
 def trace_part(trace: Trace) -> Iterator[RenderableType]:
-    """The path from the root down, the cycle where there is no root, and what no object explains."""
+    """Return the path from the root, or the cycle if there is no root, and references that no object explains."""
     yield from path_down(trace.steps)
     yield from ring(trace.cycle)
     yield from path_down(trace.tail)
@@ -38,7 +38,7 @@ def trace_part(trace: Trace) -> Iterator[RenderableType]:
 
 
 def path_down(steps: Sequence[Step]) -> Iterator[RenderableType]:
-    """Each object, and below it its reference to the next."""
+    """Yield each object, and below it its reference to the next."""
     for number, (step, more) in enumerate(gathered(steps)):
         is_last = step is steps[-1]
         yield object_line("┬ " if number == 0 else "╰→ " if is_last else "├─ ", step, "   " if is_last else "│    ")
@@ -47,7 +47,7 @@ def path_down(steps: Sequence[Step]) -> Iterator[RenderableType]:
 
 
 def ring(cycle: Sequence[Step]) -> Iterator[RenderableType]:
-    """Objects that keep one another: the last refers to the first."""
+    """Yield the objects of a cycle: the last refers to the first."""
     rows = gathered(cycle)
     for number, (step, more) in enumerate(rows):
         yield object_line("╭→ " if number == 0 else "├─ ", step, "│    ")
@@ -57,7 +57,7 @@ def ring(cycle: Sequence[Step]) -> Iterator[RenderableType]:
 
 
 def gathered(steps: Sequence[Step]) -> list[tuple[Step, int]]:
-    """The steps, each with how many alike ones that follow it are left out."""
+    """Return the steps, each with the number of equal ones that follow and are left out."""
     rows: list[tuple[Step, int]] = []
     for number, step in enumerate(steps):
         before = steps[max(0, number - ALIKE) : number]
@@ -74,7 +74,7 @@ def gathered(steps: Sequence[Step]) -> list[tuple[Step, int]]:
 
 
 def object_line(lead: str, step: Step, below: str) -> RenderableType:
-    """An object, and what it is to the leak."""
+    """Return an object and the verdict on it."""
     word, style = VERDICTS[step.status]
     text = Text.assemble((step.object, TITLE), f" {step.detail}".rstrip())
     if word:
@@ -87,7 +87,7 @@ def object_line(lead: str, step: Step, below: str) -> RenderableType:
 
 
 def reference_lines(lead: str, step: Step, more: int) -> Iterator[RenderableType]:
-    """A reference, underlined where it is suspect."""
+    """Yield a reference, underlined if it is suspect."""
     yield Hanging(Text(lead, QUIET), Text(step.via, NOTE if step.is_suspect else ""), Text(lead, QUIET))
     if step.is_suspect:
         underline = "~" * min(cell_len(step.via), PLAIN_WIDTH // 2)
@@ -126,7 +126,7 @@ def facts(tensor: TensorFacts | None) -> Iterator[RenderableType]:
 
 
 def unexplained(ledger: Ledger, has_path: bool) -> Iterator[RenderableType]:
-    """References that no object explains, and what in native memory holds them."""
+    """Yield references that no object explains, and the native memory that holds them."""
     if not ledger.unaccounted or (has_path and not ledger.native):
         return
     of = f"{counted(ledger.count, 'reference')}, {ledger.unaccounted:,} of which no object explains"
@@ -140,7 +140,7 @@ def unexplained(ledger: Ledger, has_path: bool) -> Iterator[RenderableType]:
 
 
 def trace_drawing(trace: Trace) -> str:
-    """The trace as plain text."""
+    """Return the trace as plain text."""
     console = Console(
         width=PLAIN_WIDTH, no_color=True, markup=False, emoji=False, highlight=False, force_terminal=False
     )

@@ -16,13 +16,13 @@ from gradlife.reports.values import counted
 
 
 def print_verification(console: Console, found: Verification) -> None:
-    """Print it."""
+    """Print the report."""
     for line in lines(found):
         console.print(line, end="")
 
 
 def lines(found: Verification) -> Iterator[RenderableType]:
-    """A line a leak, then what it comes to."""
+    """Yield a line per leak, then the verdict."""
     before, after = found.rounds
     yield Hanging(Text("fix check  ", TITLE), Text(f"rates of {before} rounds before, {after} after", QUIET))
     yield from map(change_line, found.changes)
@@ -33,14 +33,14 @@ def lines(found: Verification) -> Iterator[RenderableType]:
 
 
 def change_line(change: Change) -> RenderableType:
-    """A leak, then and now."""
+    """Return a leak then and now."""
     mark, style = ("✔", GOOD) if change.is_gone else ("✘", BAD)
     rates = f"{grown(change.before)} → {grown(change.after) if change.after is not None else 'nothing'} a step"
     return Hanging(Text(f"  {mark} ", style), Text.assemble((change.code, TITLE), f"  {change.title}: {rates}"))
 
 
 def last_line(found: Verification) -> RenderableType:
-    """The verdict."""
+    """Return the verdict."""
     if found.exit_status == EXIT_CLEAN:
         gone = (
             counted(len(found.changes), "leak is", "leaks are") if found.changes else "nothing leaked, and nothing does"

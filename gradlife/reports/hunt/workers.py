@@ -1,4 +1,4 @@
-"""The part of a report that worker processes add: a row for workers that agree, and memory that they copy by reading."""
+"""The part of a report about worker processes: a row for workers that agree, and memory that they copy by reading."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from gradlife.reports.values import size
 HEADS = ("workers", "verdict", "start", "findings", "steps", "growth/step")
 NUMBERS = frozenset({"findings", "steps", "growth/step"})
 
-#: How to store what workers read.
+#: Advice on how to store data that workers read.
 CURE = "keep them in one numpy array or tensor, or in an Arrow table"
 
 
 def name_of(row: WorkerRow) -> str:
-    """``DataLoader workers 0-3 of 4``."""
+    """Format the name of workers: ``DataLoader workers 0-3 of 4``."""
     many = "s" if row.count > 1 else ""
     return f"{row.kind}{many} {row.workers} of {row.group:,}"
 
 
 def cells(row: WorkerRow) -> list[str]:
-    """A row of the table, under `HEADS`."""
+    """Return a row of the table, under `HEADS`."""
     heard = row.verdict != NO_VERDICT
     return [
         name_of(row) + (f" ({row.label})" if row.label else ""),
@@ -42,7 +42,7 @@ def cells(row: WorkerRow) -> list[str]:
 
 
 def copy_words(row: WorkerRow) -> str:
-    """Why the memory of workers grows though they keep nothing; empty where it does not."""
+    """Explain why the memory of workers grows although they keep nothing; empty if it does not."""
     copied = row.copied
     if copied is None:
         return ""
@@ -55,7 +55,7 @@ def copy_words(row: WorkerRow) -> str:
 
 
 def leaking_workers(report: HuntReport) -> str:
-    """``DataLoader worker 0 of 4``, where nothing but workers leaks; empty elsewhere."""
+    """Return ``DataLoader worker 0 of 4`` if only workers leak; else empty."""
     found = [one.in_workers for one in report.findings]
     first = found[0] if found else None
     if first is None or None in found:
@@ -74,7 +74,7 @@ def worker_notes(report: HuntReport) -> Iterator[str]:
 
 
 def worker_table(report: HuntReport) -> Iterator[RenderableType]:
-    """The table, then the notes."""
+    """Yield the table, then the notes."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
     for head in HEADS:
         table.add_column(head, justify="right" if head in NUMBERS else "left", overflow="fold")

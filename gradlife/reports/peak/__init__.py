@@ -1,1 +1,1 @@
-"""The report of a peak, as people read it."""
+"""The report of a peak in the terminal."""

@@ -30,10 +30,10 @@ LINES = 15
 
 STYLES = {"DRAG": BAD, "drag": NOTE, "clean": GOOD}
 
-#: Savings on the first screen: three lines each.
+#: Most savings on the first screen, three lines each.
 MOST_SAVINGS = 3
 
-#: Owners on the first screen: one line.
+#: Most owners on the first screen, in one line.
 MOST_OWNERS = 4
 
 
@@ -46,7 +46,7 @@ def print_peak(console: Console, report: PeakReport, in_full: bool = False) -> N
 
 
 def first_screen(report: PeakReport) -> Iterator[Text]:
-    """The lines of the first screen."""
+    """Yield the lines of the first screen."""
     yield from head_lines(report)
     if not report.peak_bytes:
         return
@@ -59,7 +59,7 @@ def first_screen(report: PeakReport) -> Iterator[Text]:
 
 
 def head_lines(report: PeakReport) -> Iterator[Text]:
-    """The verdict, and where the peak is."""
+    """Yield the verdict, and where the peak is."""
     if not report.peak_bytes:
         yield Text.assemble(("could not tell", NOTE), "  ", (report.target, TITLE), f": {report.trouble}")
         return
@@ -70,27 +70,27 @@ def head_lines(report: PeakReport) -> Iterator[Text]:
 
 
 def owner_words(report: PeakReport) -> str:
-    """The largest owners in a line."""
+    """Return the largest owners in one line."""
     shown = report.owners[:MOST_OWNERS]
     return " · ".join(f"{share.owner.value} {size(share.bytes)}" for share in shown)
 
 
 def saving_lines(saving: Saving, number: int, report: PeakReport) -> Iterator[Text]:
-    """Three lines: who holds what, its life, what it saves."""
+    """Yield three lines: the holder and what it holds, the lifetime, the saving."""
     yield Text.assemble((f"{number}  ", TITLE), (saving_title(saving), TITLE))
     yield Text(f"   {life(saving, report.target)}")
     yield Text(f"   {gain(saving, report)}", GOOD)
 
 
 def edit_lines(saving: Saving) -> Iterator[Text]:
-    """All edits of one saving, with their diffs."""
+    """Yield all edits of one saving, with their diffs."""
     for edit in saving.edits:
         yield Text(f"   edit: {edit.text}" + (f" of {edit.file}" if edit.file else ""))
         yield from (Text(f"      {row}", QUIET) for row in edit.patch.splitlines())
 
 
 def proof_line(proof: Proof) -> Text:
-    """What the second run has shown, in a line."""
+    """Return the result of the second run in one line."""
     is_good = not proof.trouble and (proof.losses_equal or not proof.losses)
     return Text(f"   {proof_words(proof)}", GOOD if is_good else BAD)
 
@@ -103,7 +103,7 @@ def foot(report: PeakReport) -> str:
 
 
 def full_lines(report: PeakReport) -> Iterator[Text]:
-    """All savings, and what stands on no first screen."""
+    """Yield all savings, and the tables that the first screen omits."""
     yield from head_lines(report)
     if not report.peak_bytes:
         return
@@ -134,7 +134,7 @@ MEANINGS = {
 
 
 def owner_table(report: PeakReport) -> Table:
-    """The peak by owner."""
+    """Return the peak by owner."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("owner")
     for head in ("bytes", "of the peak", "storages", "never read again"):

@@ -1,4 +1,4 @@
-"""Words for parts of a peak report."""
+"""Phrases for parts of a peak report."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gradlife.reports.values import counted, size
 
 
 def percent(part: int, whole: int) -> str:
-    """``13.5 %``."""
+    """Format a percentage: ``13.5 %``."""
     return f"{100 * part / whole:.1f} %" if whole else "0 %"
 
 
 def verdict(report: PeakReport) -> str:
-    """Return one word: whether there is something to save, and more of it than is allowed."""
+    """Return one word: whether something can be saved, and whether it exceeds the limit."""
     if not report.peak_bytes:
         return "could not tell"
     if report.exit_status == EXIT_FOUND:
@@ -33,25 +33,25 @@ def headline(report: PeakReport) -> str:
 
 
 def source_of(place: Place) -> str:
-    """The source line of a place, in backquotes; empty where it is not there."""
+    """Return the source line of a place in backquotes; empty if it does not exist."""
     line = linecache.getline(place.file, place.line).strip() if place.file else ""
     return f"`{line}`" if line else ""
 
 
 def moment_words(moment: Moment) -> str:
-    """``backward at train.py:23 (mm)``."""
+    """Format a moment: ``backward at train.py:23 (mm)``."""
     where = f" at {moment.place}" if moment.place.file else ""
     module = f" in {moment.module}" if moment.module else ""
     return f"{moment.phase}{where}{module} ({plain(moment.operation)})"
 
 
 def plain(operation: str) -> str:
-    """An operation without torch's name for its own."""
+    """Return an operation without torch's prefix."""
     return operation.removeprefix("aten.")
 
 
 def short_place(moment: Moment, target: str) -> str:
-    """``line 23`` of the target, ``net.py:23`` of another file, or the phase where no line is known."""
+    """Return ``line 23`` for the target, ``net.py:23`` for another file, or the phase if no line is known."""
     if not moment.place.file:
         return moment.phase
     name = os.path.basename(moment.place.file)
@@ -60,7 +60,7 @@ def short_place(moment: Moment, target: str) -> str:
 
 
 def saving_title(saving: Saving) -> str:
-    """Return what is held, and its size."""
+    """Return the name of what is held, and its size."""
     many = f" in {counted(saving.storages, 'storage')}" if saving.storages > 1 else ""
     holder = saving.holder or saving.owner.value
     return f"{holder}: {size(saving.bytes)}{many}"
@@ -77,7 +77,7 @@ def life(saving: Saving, target: str) -> str:
 
 
 def gain(saving: Saving, report: PeakReport) -> str:
-    """Return what releasing it saves."""
+    """Return how much releasing it saves."""
     share = percent(saving.saved_bytes, report.peak_bytes)
     edits = "".join(f", {edit.text}" for edit in saving.edits[:1])
     more = f" and {counted(len(saving.edits) - 1, 'other edit')}" if len(saving.edits) > 1 else ""
@@ -85,7 +85,7 @@ def gain(saving: Saving, report: PeakReport) -> str:
 
 
 def proof_words(proof: Proof) -> str:
-    """What the second run has shown."""
+    """Return the result of the second run."""
     if proof.trouble:
         return f"not proven: {proof.trouble}"
     change = f"{size(proof.peak_before)} to {size(proof.peak_after)}"
@@ -96,7 +96,7 @@ def proof_words(proof: Proof) -> str:
 
 
 def memory_words(memory: ProcessMemory) -> str:
-    """Return how much of what malloc gave out storages explain."""
+    """Return how much of malloc's memory the storages explain."""
     grown, recorded = memory.grown_bytes, memory.recorded_bytes
     if grown <= 0:
         return f"malloc gave out nothing more up to the peak; storages grew by {size(max(recorded, 0))}"
@@ -105,7 +105,7 @@ def memory_words(memory: ProcessMemory) -> str:
 
 
 def checkpoint_words(row: Checkpoint, report: PeakReport) -> str:
-    """Return what checkpointing of a module buys and costs."""
+    """Return what checkpointing a module saves and costs."""
     many = f" ({row.modules} modules)" if row.modules > 1 else ""
     lower = f"{size(row.peak_lower)} ({percent(row.peak_lower, report.peak_bytes)})"
     return f"checkpoint {row.module}{many}: peak lower by {lower}, {row.recompute_percent:.1f} % of a step to compute again"

@@ -1,4 +1,4 @@
-"""The matrix of stories and the contexts that they run in: which combinations leak, on which system."""
+"""The matrix of stories and the contexts that they run in: which combinations leak, on which systems."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ LEAKS = ("never", "gc")
 
 
 def print_contexts(console: Console, report: RunReport) -> None:
-    """Print the matrix of each story, what the columns mean, and what it comes to."""
+    """Print the matrix of each story, the meaning of its columns, and the sums."""
     view = RunView(report)
     for part in parts(view):
         console.print(part, end="")
 
 
 def parts(view: RunView) -> Iterator[RenderableType]:
-    """The parts of the report."""
+    """Yield the parts of the report."""
     yield section("Systems", system_lines(view.systems))
     families: dict[str, list[ScenarioInfo]] = {}
     for scenario in view.report.scenarios:

@@ -16,20 +16,20 @@ from gradlife.reports.values import contrast, counted
 
 HEADINGS = [("nearest", "profile"), ("equal",), ("of",), ("per", "cent"), ("un-", "explained")]
 
-#: Differences listed per system and reason, unless all are asked for.
+#: Most differences to list per system and reason, unless all are requested.
 LISTED = 6
 
 UNEXPLAINED = "unexplained"
 
 
 def print_fidelity(console: Console, report: FidelityReport, in_full: bool = False) -> None:
-    """Print the table, the differences, and what it comes to."""
+    """Print the table, the differences, and the conclusion."""
     for part in parts(report, in_full):
         console.print(part, end="")
 
 
 def parts(report: FidelityReport, in_full: bool) -> Iterator[RenderableType]:
-    """The parts of the report."""
+    """Yield the parts of the report."""
     grid = Grid(HEADINGS)
     for line in report.lines:
         grid.row(line.system.name, cells(line))
@@ -45,7 +45,7 @@ def parts(report: FidelityReport, in_full: bool) -> Iterator[RenderableType]:
 
 
 def cells(line: Nearness) -> list[Cell]:
-    """A row of the table."""
+    """Return a row of the table."""
     per_cent = "-" if line.per_cent is None else f"{floored(line.per_cent):.2f}"
     unexplained = len(line.unexplained)
     numbers = Cell(f"{line.equal:,}"), Cell(f"{line.comparable:,}"), Cell(per_cent)
@@ -53,12 +53,12 @@ def cells(line: Nearness) -> list[Cell]:
 
 
 def floored(per_cent: float) -> float:
-    """Two decimals, not rounded up: only what is whole is 100."""
+    """Format with two decimals, never rounded up to 100."""
     return int(per_cent * 100) / 100
 
 
 def difference_lines(line: Nearness, in_full: bool) -> Iterator[RenderableType]:
-    """Every difference of one system, those without a reason first."""
+    """Yield every difference of one system, those without a reason first."""
     if not line.differences and not line.unstable:
         return
     title = f"{line.system.name} and mini:{line.profile}"
@@ -90,7 +90,7 @@ def lines_of_reason(differences: Iterable[Difference], in_full: bool) -> Iterato
 
 
 def closing(report: FidelityReport) -> RenderableType:
-    """The last line, which says what the exit status says."""
+    """Return the last line, which says what the exit status says."""
     word, style = {EXIT_CLEAN: ("clean", GOOD), EXIT_COULD_NOT_TELL: ("could not tell", NOTE)}.get(
         report.exit_status, ("FOUND", BAD)
     )

@@ -1,4 +1,4 @@
-"""A table of short values: a wide label, then a narrow column a system. It never grows wider than the terminal."""
+"""A table of short values: a wide label, then a narrow column per system. It never grows wider than the terminal."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Cell:
 
     @property
     def width(self) -> int:
-        """Columns that it takes."""
+        """The number of columns that the cell takes."""
         return cell_len(self.text) + len(self.mark)
 
     def render(self, width: int) -> Text:
-        """The cell, padded to a width."""
+        """Return the cell, padded to a width."""
         text = Text(self.text, self.style, no_wrap=True)
         text.append(self.mark, self.mark_style)
         text.append(" " * (width - self.width))
@@ -43,9 +43,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A label and a cell a column; without cells a title over the rows that follow.
+    """A label and a cell per column; without cells a title over the rows that follow.
 
-    A note follows the label where there is room for it on the same line.
+    A note follows the label if there is room for it on the same line.
     """
 
     label: str
@@ -56,19 +56,19 @@ class Row:
 
     @property
     def width(self) -> int:
-        """Columns that the label takes with its note."""
+        """The number of columns that the label takes with its note."""
         return self.indent + len(self.label) + len(self.note)
 
     def text(self, width: int) -> str:
-        """The label, with its note if both fit."""
+        """Return the label, with its note if both fit."""
         return self.label + (self.note if self.width <= width else "")
 
 
 @dataclass
 class Grid:
-    """Headings and rows. Too many columns for one block are drawn in several, one below the other.
+    """Headings and rows. Columns that do not fit side by side are drawn in several blocks, one below the other.
 
-    Headings that would push columns into another block give way to numbers, unless they are to be kept.
+    If headings would push columns into another block, numbers replace them, unless headings must be kept.
     """
 
     headings: Sequence[Heading]
@@ -91,19 +91,19 @@ class Grid:
 
     @property
     def least_label(self) -> int:
-        """The columns that labels get at least; no more than they need, where headings are kept."""
+        """The least width of labels; no more than they need if headings are kept."""
         if not self.keeps_headings:
             return LEAST_LABEL
         return min(LEAST_LABEL, max((row.width for row in self.rows if row.cells), default=LEAST_LABEL))
 
     def fitting_headings(self, room: int) -> list[Heading]:
-        """The headings, or numbers where names alone would push columns out."""
+        """Return the headings, or numbers if names would push columns into another block."""
         needed = sum(self.column_width(self.headings, column) + GAP for column in range(len(self.headings)))
         fits = self.keeps_headings or needed <= room - self.least_label
         return list(self.headings) if fits else numbered(len(self.headings))
 
     def column_width(self, headings: Sequence[Heading], column: int) -> int:
-        """The width that a column needs."""
+        """Return the width that a column needs."""
         cells = max((row.cells[column].width for row in self.rows if row.cells), default=0)
         return max(LEAST_COLUMN, heading_width(headings[column]), cells)
 
@@ -126,7 +126,7 @@ class Grid:
 
 
 def blocks(widths: Sequence[int], room: int) -> Iterator[range]:
-    """Ranges of columns that fit beside a label."""
+    """Yield ranges of columns that fit beside a label."""
     start, used = 0, 0
     for column, width in enumerate(widths):
         if used + width + GAP > room and column > start:
@@ -137,7 +137,7 @@ def blocks(widths: Sequence[int], room: int) -> Iterator[range]:
 
 
 def draw_headings(headings: Sequence[Heading], widths: Sequence[int], label_width: int) -> Iterator[Text]:
-    """The lines of the headings, standing on the line below them."""
+    """Yield the lines of the headings, aligned at the bottom."""
     height = max(map(len, headings), default=0)
     for line in range(height):
         text = Text(" " * label_width, TITLE, no_wrap=True)
@@ -149,7 +149,7 @@ def draw_headings(headings: Sequence[Heading], widths: Sequence[int], label_widt
 
 
 def draw_row(row: Row, widths: Sequence[int], block: range, label_width: int) -> Iterator[Text]:
-    """A row; a label that is too long goes on below itself."""
+    """Draw a row; a label that is too long continues on the line below."""
     first, *rest = folded(row.text(label_width), label_width, row.indent)
     line = Text(first.ljust(label_width), row.style, no_wrap=True)
     for column in block:
@@ -162,13 +162,13 @@ def draw_row(row: Row, widths: Sequence[int], block: range, label_width: int) ->
 
 
 def draw_title(row: Row, width: int) -> Iterator[Text]:
-    """A title over the whole width."""
+    """Draw a title over the whole width."""
     for line in folded(row.label, width, row.indent):
         yield Text(line, row.style, no_wrap=True)
 
 
 def folded(text: str, width: int, indent: int = 0) -> list[str]:
-    """The text in lines of at most `width`, broken after blanks and `_./,=`; all but the first are indented more."""
+    """Wrap the text to `width`, after blanks and `_./,=`; further lines are indented more."""
     lines: list[str] = []
     line = " " * indent
     for piece in re.findall(r"[^\s_./,=]*[\s_./,=]*", text):

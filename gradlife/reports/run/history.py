@@ -1,4 +1,4 @@
-"""A story's readings by release: a row a subject and probe, a column a release, then when each changed and by what."""
+"""A story's readings by release: a row per subject and probe, a column per release, then each change and its cause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradlife.reports.values import Notes
 
 CHANGED = "*"
 
-#: Characters of a value in a cell.
+#: Most characters of a value in a cell.
 CELL_LIMIT = 8
 
 #: The heading of the columns of profiles.
@@ -29,13 +29,13 @@ ENGINE = "engine"
 
 
 def print_history(console: Console, history: History, in_full: bool = False) -> None:
-    """Print the table, what changed, and which releases are missing."""
+    """Print the table, the changes, and the missing releases."""
     for part in parts(history, in_full):
         console.print(part, end="")
 
 
 def parts(history: History, in_full: bool) -> Iterator[RenderableType]:
-    """The parts of the report."""
+    """Yield the parts of the report."""
     yield Hanging(Text(""), Text.assemble((history.scenario, TITLE), f": {history.title}"))
     yield Text("\n")
     shown = [row for row in history.rows if in_full or is_significant(row)]
@@ -56,13 +56,13 @@ def parts(history: History, in_full: bool) -> Iterator[RenderableType]:
 
 
 def is_significant(row: HistoryRow) -> bool:
-    """Is this an answer, or a count that is not the same in all releases that have it?"""
+    """Whether the row is an answer, or a count that differs between releases."""
     values = [moment.value for moment in row.moments if moment.is_there]
     return row.probe in (*ANSWERS, "expiry") or any(value != values[0] for value in values)
 
 
 def heading_of(system: SystemInfo) -> Heading:
-    """The lines over a column: torch, 1.9.1; engine, torch, 1.9."""
+    """Return the lines of a column's heading: torch, 1.9.1; engine, torch, 1.9."""
     if system.name.startswith("mini:"):
         return (ENGINE, *system.profile.split("-", 1))
     release = system.framework.rpartition(".")[2], system.version.partition("+")[0]
@@ -122,7 +122,7 @@ def changes(rows: Sequence[HistoryRow]) -> Iterator[RenderableType]:
 
 
 def highlighted(sentence: str) -> Text:
-    """A sentence with its verdicts in their colours."""
+    """Return a sentence with its verdicts in their colours."""
     text = Text(sentence)
     for found in re.finditer(r"`(\w+)`", sentence):
         text.stylize(VERDICT_STYLES.get(found.group(1), ""), *found.span())
@@ -130,7 +130,7 @@ def highlighted(sentence: str) -> Text:
 
 
 def absent(history: History) -> Iterator[RenderableType]:
-    """The releases that cannot be shown, and how they are got."""
+    """Yield the releases without readings, and how to get them."""
     if history.unrecorded:
         text = f"the story is not in {', '.join(history.unrecorded)}: gradlife record adds it"
         yield Hanging(Text(""), Text(text, QUIET))

@@ -1,4 +1,4 @@
-"""The stories by suite, each with its title, its pattern and the twins that repair it."""
+"""The stories by suite, each with its title, its pattern and its repaired twins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted
 
-#: A name that reaches beyond this column has its title on the line below it; so have all where titles get no room.
+#: A name that ends beyond this column has its title on the next line; so have all if titles get no room.
 WIDEST_NAME = 46
 LEAST_TITLE = 30
 GAP = 2
@@ -38,7 +38,7 @@ def tally(stories: int, twins: int) -> str:
 
 
 def by_suite(stories: Iterable[ScenarioInfo]) -> dict[str, list[ScenarioInfo]]:
-    """Suites in the order of the stories."""
+    """Yield suites in the order of the stories."""
     suites: dict[str, list[ScenarioInfo]] = {}
     for story in stories:
         suites.setdefault(story.suite, []).append(story)
@@ -46,7 +46,7 @@ def by_suite(stories: Iterable[ScenarioInfo]) -> dict[str, list[ScenarioInfo]]:
 
 
 def in_families(stories: Sequence[ScenarioInfo]) -> Iterator[ScenarioInfo]:
-    """Each story, followed by its twins."""
+    """Yield each story, followed by its twins."""
     names = {story.name for story in stories}
     for story in stories:
         if story.fixed_of in names:
@@ -56,7 +56,7 @@ def in_families(stories: Sequence[ScenarioInfo]) -> Iterator[ScenarioInfo]:
 
 
 def story_lines(story: ScenarioInfo, width: int, room: int) -> Iterator[RenderableType]:
-    """A name with its title beside it, or below it where it is too long."""
+    """Yield a name with its title beside it, or below it if the name is too long."""
     is_twin = story.fixed_of is not None
     name = Text("    + " if is_twin else "  ", NOTE)
     name.append(story.name, "" if is_twin else GOOD)

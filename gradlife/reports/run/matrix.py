@@ -1,4 +1,4 @@
-"""The matrix: what became of the main subject of every story, in every system."""
+"""The matrix: the verdict on the main subject of every story, on every system."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ VERDICT_MEANINGS = {
 
 
 def make_matrix(view: RunView, in_full: bool = False) -> Grid:
-    """A row a story, a column a system. Twins that repair what they should are counted, others have rows of their own."""
+    """Return a row per story and a column per system. Twins that work are counted, others have rows of their own."""
     grid = Grid(view.headings)
     for suite, families in view.suites.items():
         grid.title(suite)
@@ -56,24 +56,24 @@ def make_matrix(view: RunView, in_full: bool = False) -> Grid:
 
 
 def subject_of(view: RunView, scenario: ScenarioInfo) -> str:
-    """The subject whose verdict the row of a story has, in brackets."""
+    """Return the subject of the verdict in a story's row, in brackets."""
     key = view.main_key(scenario)
     return f" ({key.subject})" if key else ""
 
 
 def story_cells(view: RunView, scenario: ScenarioInfo) -> list[Cell]:
-    """The row of one story."""
+    """Return the row of one story."""
     key = view.main_key(scenario)
     return [matrix_cell(view, scenario.id, key, system.name) for system in view.systems]
 
 
 def is_fine(cell: Cell) -> bool:
-    """Is this what a repaired story should come to?"""
+    """Whether a repaired story has the verdict that it should have."""
     return cell.text in ("del", AS_DECLARED, NOT_AVAILABLE) and cell.mark != CONTRADICTED
 
 
 def matrix_cell(view: RunView, scenario: str, key: ReadingKey | None, system: str) -> Cell:
-    """The verdict, or how the story ended, or that its values are as declared."""
+    """Return the verdict, how the story ended, or that its values are as declared."""
     run = view.runs.get((scenario, system))
     if run is None or run.is_failure or not run.readings:
         return view.empty_cell(scenario, system)
@@ -87,7 +87,7 @@ def matrix_cell(view: RunView, scenario: str, key: ReadingKey | None, system: st
 
 
 def value_cell(view: RunView, scenario: str, system: str) -> Cell:
-    """Sums up a story without verdicts: its worst mark."""
+    """Summarize a story without verdicts by its worst mark."""
     marks = {view.mark(key, system) for key in view.keys.get(scenario, ())}
     for mark in (CONTRADICTED, DIFFERS, EXPLAINED):
         if mark in marks:

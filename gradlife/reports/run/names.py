@@ -1,4 +1,4 @@
-"""Short names of systems, for the head of a column."""
+"""Short names of systems, for column headings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Heading = tuple[str, ...]
 
 
 def heading(name: str, version: str = "") -> Heading:
-    """The lines of a column's heading: `mini:torch-1.10` is mini, torch, 1.10; torch 2.13.0 is torch, 2.13.0."""
+    """Return the lines of a column's heading: `mini:torch-1.10` is mini, torch, 1.10; torch 2.13.0 is torch, 2.13.0."""
     name, at, interpreter = name.partition("@")
     source, colon, rest = name.partition(":")
     if not colon:
@@ -28,7 +28,7 @@ def heading(name: str, version: str = "") -> Heading:
 
 
 def change_lines(changes: str) -> list[str]:
-    """The lines of a mutant's changes: `saved_slot=owning` is +saved_slot, =owning."""
+    """Return the lines of a mutant's changes: `saved_slot=owning` is +saved_slot, =owning."""
     lines = []
     for change in changes.split(","):
         axis, equals, value = change.partition("=")
@@ -37,10 +37,10 @@ def change_lines(changes: str) -> list[str]:
 
 
 def heading_width(lines: Heading) -> int:
-    """The width of the widest line."""
+    """Return the width of the widest line."""
     return max(map(len, lines), default=0)
 
 
 def numbered(count: int) -> list[Heading]:
-    """Headings for systems whose names are too long to stand over a column: their numbers in the list of systems."""
+    """Return numbers as headings for systems with long names: their numbers in the list of systems."""
     return [(f"[{number}]",) for number in range(1, count + 1)]

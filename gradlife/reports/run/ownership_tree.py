@@ -1,4 +1,6 @@
-"""Ownership trees of one run, stage by stage, each drawn once: not again inside another one, nor while it stays the same."""
+"""Ownership trees of one run, stage by stage. A tree inside another one or unchanged since the last stage is not
+repeated.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ BRANCHES = re.compile(r"[\s│├└─|`+-]*")
 
 
 def ownership_lines(owners: Sequence[Ownership]) -> Iterator[RenderableType]:
-    """A title a stage, and below it the tree of each subject."""
+    """Yield a title per stage, and below it the tree of each subject."""
     before: dict[str, str] = {}  # the last tree of each subject
     for stage in dict.fromkeys(one.stage for one in owners):
         here = [one for one in owners if one.stage == stage]
@@ -36,7 +38,7 @@ def ownership_lines(owners: Sequence[Ownership]) -> Iterator[RenderableType]:
 
 
 def tree_with(one: Ownership, others: Sequence[Ownership]) -> Ownership | None:
-    """The tree that an object's own tree is a part of; of two that are parts of each other the first is shown."""
+    """Return the tree that contains an object's own tree; of two that contain each other, the first."""
     for number, other in enumerate(others):
         is_first = number < others.index(one)
         if other is not one and stands_in(one.text, other.text) and (is_first or not stands_in(other.text, one.text)):
@@ -45,18 +47,18 @@ def tree_with(one: Ownership, others: Sequence[Ownership]) -> Ownership | None:
 
 
 def stands_in(tree: str, other: str) -> bool:
-    """Is the object at the top of a tree one of those in another?"""
+    """Whether the object at the top of a tree is one of those in another."""
     number = NUMBER.search(tree.partition("\n")[0])
     return number is not None and number.group() in NUMBER.findall(other)
 
 
 def remark(subject: str, text: str) -> RenderableType:
-    """A subject that needs no tree of its own."""
+    """Describe a subject that needs no tree of its own."""
     return Hanging(Text("    "), Text.assemble((subject, TITLE), (f"  {text}", QUIET)))
 
 
 def tree_line(line: str) -> RenderableType:
-    """A line of a tree; what does not fit goes on to the right of its branches."""
+    """Return a line of a tree; text that does not fit continues to the right of its branches."""
     branches = BRANCHES.match(line)
     lead = branches.group() if branches else ""
     return Hanging(Text("      " + lead, QUIET), Text(line[len(lead) :]))

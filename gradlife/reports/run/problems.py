@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gradlife.model import Comparison, ExpectationResult, RunReport, RunUnavailable, ScenarioRun, Status
 from gradlife.reports.values import contrast
 
-#: Lines of a failed story's own output that are shown.
+#: Most lines of a failed story's own output to show.
 OUTPUT_LINES = 4
 
 
@@ -23,7 +23,7 @@ class Problem:
 
 
 def gathered(problems: Iterable[Problem]) -> list[Problem]:
-    """One for all that differ in nothing but the system, then one for all of one story on the same systems."""
+    """Merge problems that differ only in the system, then those of one story on the same systems."""
     by_sentence: dict[tuple[str, ...], Problem] = {}
     for problem in problems:
         same = by_sentence.setdefault((problem.word, problem.headline, *problem.sentences), problem)
@@ -38,12 +38,12 @@ def gathered(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def contradictions(report: RunReport) -> list[Problem]:
-    """Readings that are other than their story declares."""
+    """Yield readings that contradict what their story declares."""
     return gathered(contradiction(result) for result in report.contradictions if not result.is_of_graph)
 
 
 def disagreements(report: RunReport) -> list[Problem]:
-    """Subjects of which the heap graph said one thing, and another came."""
+    """Yield subjects for which the heap graph predicted one lifetime and another was observed."""
     return gathered(disagreement(result) for result in report.contradictions if result.is_of_graph)
 
 
@@ -64,19 +64,19 @@ def contradiction(result: ExpectationResult) -> Problem:
 
 
 def failures(report: RunReport) -> list[Problem]:
-    """Stories that raised, crashed or hung."""
+    """Yield stories that raised, crashed or hung."""
     return gathered(failure(run) for run in report.failures)
 
 
 def failure(run: ScenarioRun) -> Problem:
-    """One story that did not end well."""
+    """Describe a story that did not end well."""
     lines = [line for line in run.output.splitlines() if line.strip()]
     printed = [f"printed last: {line.strip()}" for line in lines[-OUTPUT_LINES:]]
     return Problem(run.outcome.upper(), run.scenario, [run.reason, *printed], [run.system])
 
 
 def differences(report: RunReport, faithful: frozenset[str], status: Status) -> list[Problem]:
-    """Readings in which a system differs from the very release that it imitates."""
+    """Yield readings in which a system differs from the release that it imitates."""
     word = "DIFFERS" if status is Status.DIFFERS else "EXPLAINED"
     return gathered(
         difference(one, word) for one in report.comparisons if one.system in faithful and one.status is status
@@ -93,7 +93,7 @@ def difference(one: Comparison, word: str) -> Problem:
 
 
 def unavailable(report: RunReport) -> list[tuple[str, int, list[str]]]:
-    """Stories that could not be run: why, how many, and on which systems it was the very same ones."""
+    """Yield stories that could not run: the reason, their number, and the systems with exactly the same ones."""
     stories: dict[tuple[str, str], list[str]] = {}
     for run in report.runs:
         if isinstance(run, RunUnavailable):

@@ -1,4 +1,4 @@
-"""A recording, summarised in a few lines."""
+"""A summary of a recording."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, plain
 
-#: Readings, and stories, that differed between rounds and are listed.
+#: Most readings, and most stories, that differ between rounds to list.
 LISTED = 20
 
 
 def print_recording(console: Console, recording: Recording, stories: int) -> None:
-    """Print what was recorded, and what was not the same in every round."""
+    """Print what was recorded, and what differed between rounds."""
     system = recording.system
     where = f"{system.framework} {system.version}, Python {system.python}, {system.platform}"
     console.print(Hanging(Text(""), Text.assemble((system.name, TITLE), (f"  {where}", QUIET))), end="")

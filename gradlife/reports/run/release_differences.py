@@ -1,4 +1,4 @@
-"""The differences between releases, the most costly first: one sentence each, from the readings alone."""
+"""The differences between releases, most costly first: one sentence each, from the readings alone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gradlife.reports.values import plain
 PRICES = {"del": 0, "held": 1, "gc": 2, "never": 4}
 VERDICT_WORDS = {"del": "is freed at once", "held": "is held", "gc": "waits for the collector", "never": "leaks"}
 
-#: The cost of a difference in another probe. A call that raises in one release only costs more than another value.
+#: The cost of a difference in another probe. A call that raises in only one release costs more than a different value.
 ANSWER_PRICES = {"exit": 2, "identity": 1, "value": 0}
 
-#: Less than any difference in a verdict is below this.
+#: The least cost of a difference in a verdict; all other differences cost less.
 LEAST_OF_VERDICTS = 4
 RAISES = re.compile(r"([A-Z]\w*(?:Error|Exception|Warning)): ")
 
-#: Characters of a value within a sentence.
+#: Most characters of a value within a sentence.
 VALUE_LIMIT = 24
 
 
@@ -36,28 +36,28 @@ class Release:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Sorts releases of one framework."""
+        """The sort key of a release within its framework."""
         return tuple(int(number) for number in re.findall(r"\d+", self.version))
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One answer in which releases differ: the story, what is to be said, the worst first, and what that costs."""
+    """One answer that differs between releases: the story, the statements about it, worst first, and the cost."""
 
     story: ScenarioInfo
     statements: tuple[str, ...]
     price: int
-    is_at_home: bool  # between releases of the framework that the others are compared with
+    is_at_home: bool  # whether releases of the reference's framework differ
     alike: int = 1  # stories of the same pattern with the same statement
 
     @property
     def rank(self) -> tuple[int, bool, bool, int]:
-        """Sorts the difference most worth knowing first."""
+        """The sort key: the difference most worth knowing first."""
         return (-self.price, not self.is_at_home, bool(self.story.context), -self.alike)
 
 
 def choose(view: RunView, limit: int) -> tuple[list[Difference], int]:
-    """Return the best difference of each suite, then the best of the rest, sorted by rank; and how many there are."""
+    """Return the best difference of each suite, then the best of the rest, sorted by rank, and the total number."""
     found = sorted(merge(find(view)), key=lambda one: one.rank)
     chosen: dict[str, Difference] = {}
     for one in found:
@@ -68,7 +68,7 @@ def choose(view: RunView, limit: int) -> tuple[list[Difference], int]:
 
 
 def merge(found: Iterable[Difference]) -> list[Difference]:
-    """Return one difference for all stories of a pattern of which the same is to be said."""
+    """Return one difference for all stories of a pattern with the same statements."""
     groups: dict[tuple[str, tuple[str, ...]], list[Difference]] = {}
     for one in found:
         groups.setdefault((one.story.pattern or one.story.family, one.statements), []).append(one)
@@ -76,7 +76,7 @@ def merge(found: Iterable[Difference]) -> list[Difference]:
 
 
 def merged(group: Sequence[Difference]) -> Difference:
-    """The difference that stands for a group: of a story that is no twin and runs in one context, if there is one."""
+    """Return the difference that stands for a group: preferably of a story that is no twin and has no context."""
     first = min(group, key=lambda one: (bool(one.story.fixed_of), bool(one.story.context)))
     names = {one.story.family for one in group}
     return Difference(first.story, first.statements, first.price, first.is_at_home, len(names))
@@ -93,7 +93,7 @@ def find(view: RunView) -> Iterator[Difference]:
 
 
 def candidates(view: RunView, story: ScenarioInfo) -> list[ReadingKey]:
-    """The answers of a story: the verdict that it is about, then the others, the last first."""
+    """Yield the answers of a story: the verdict that it is about, then the others, the last first."""
     main = view.main_key(story)
     last_first = view.keys.get(story.id, [])[::-1]
     return sorted(last_first, key=lambda key: key != main)
@@ -110,7 +110,7 @@ def release_of(system: SystemInfo) -> Release:
 def describe(
     view: RunView, story: ScenarioInfo, key: ReadingKey, releases: Mapping[str, Release], home: str
 ) -> Difference | None:
-    """Say in which releases an answer is other than in the rest."""
+    """Describe in which releases an answer differs; None if it does not."""
     if key.probe not in ANSWERS:
         return None
     answers = answers_by_release(view, key, releases)
@@ -148,7 +148,7 @@ def price_of(probe: str, values: Collection[Json]) -> int:
 
 
 def word(probe: str, value: Json) -> str:
-    """A value in words."""
+    """Format a value as words."""
     text = plain(value)
     if probe == LIVENESS:
         return VERDICT_WORDS.get(text, text)
@@ -159,7 +159,7 @@ def word(probe: str, value: Json) -> str:
 
 
 def named_releases(key: ReadingKey, answers: Mapping[Release, Json]) -> list[Release]:
-    """The releases that are named: those with the costly answer; where none is costly, those unlike the reference."""
+    """Return the releases to name: those with the costly answer; if none is costly, those unlike the reference."""
     if key.probe == LIVENESS:
         least = min(PRICES.get(str(value), 0) for value in answers.values())
         return [release for release, value in answers.items() if PRICES.get(str(value), 0) > least]
@@ -179,7 +179,7 @@ def name_of(view: RunView, story: ScenarioInfo, key: ReadingKey) -> str:
 
 
 def statements_of(name: str, texts: Mapping[Release, str], named: Collection[Release]) -> tuple[str, ...]:
-    """``leaks up to torch 1.2 and in oneflow``, ``waits for the collector from torch 1.10 on``."""
+    """Return statements: ``leaks up to torch 1.2 and in oneflow``, ``waits for the collector from torch 1.10 on``."""
     groups: dict[str, list[Release]] = {}
     for release, text in texts.items():
         if release in named:
@@ -197,23 +197,23 @@ def predicate(name: str, text: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name of several words in quotes."""
+    """Put a name of several words in quotes."""
     return f'"{name}"' if " " in name else name
 
 
 def where(these: Sequence[Release], known: Collection[Release]) -> str:
-    """``up to torch 1.2 and in oneflow 0.8``: the releases named by as few words as the known ones allow."""
+    """Name the releases briefly, given the known ones: ``up to torch 1.2 and in oneflow 0.8``."""
     frameworks = dict.fromkeys(release.framework for release in these)
     return " and ".join(span(name, of_framework(these, name), of_framework(known, name)) for name in frameworks)
 
 
 def of_framework(releases: Iterable[Release], framework: str) -> list[Release]:
-    """The releases of one framework, the oldest first."""
+    """Return the releases of one framework, oldest first."""
     return sorted((one for one in releases if one.framework == framework), key=lambda one: one.order)
 
 
 def span(framework: str, these: Sequence[Release], known: Sequence[Release]) -> str:
-    """Some releases of one framework among those that answered."""
+    """Name releases of one framework among those that answered."""
     versions = [one.version for one in these]
     if len(known) == len(these):
         return f"in {framework}" if len(known) > 1 or not versions[0] else f"in {framework} {versions[0]}"

@@ -1,4 +1,4 @@
-"""The report of a run for people: systems, matrix, what differs, what went wrong, what it comes to."""
+"""The full report of a run in the terminal: systems, matrix, differences, problems, sums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradlife.reports.values import counted
 
 BRACKETS = "in brackets, where there is room: the subject whose verdict it is (explain NAME tells all)"
 
-#: Problems of one sort that are listed before the rest is only counted.
+#: Most problems of one kind to list; the others are counted.
 PROBLEMS_SHOWN = 25
 
 
@@ -33,7 +33,7 @@ def print_report(console: Console, report: RunReport, in_full: bool = False) -> 
 
 
 def parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
-    """The parts of the report, in the order in which a stranger wants them."""
+    """Yield the parts of the report, in the order in which a newcomer needs them."""
     yield section("Systems", system_lines(view.systems))
     yield section("When the subject of each story is freed", matrix_part(view, detail.in_full))
     yield from suite_parts(view, detail)
@@ -52,12 +52,12 @@ def parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
 
 
 def section(title: str, body: Iterable[RenderableType]) -> Group:
-    """A titled part with a blank line after it."""
+    """Return a titled part with a blank line after it."""
     return Group(Text(title, TITLE), *body, Text(""))
 
 
 def system_lines(systems: tuple[SystemInfo, ...]) -> Iterator[RenderableType]:
-    """Each system and what it is; what all run on is said once."""
+    """Yield each system and its description; what all have in common is shown once."""
     grounds = {f"Python {system.python}, {system.platform}" for system in systems}
     width = max((len(system.name) for system in systems), default=0)
     for number, system in enumerate(systems, 1):
@@ -70,7 +70,7 @@ def system_lines(systems: tuple[SystemInfo, ...]) -> Iterator[RenderableType]:
 
 
 def matrix_part(view: RunView, in_full: bool) -> Iterator[RenderableType]:
-    """The matrix and its legend."""
+    """Yield the matrix and its legend."""
     grid = make_matrix(view, in_full)
     yield grid
     yield Text("")
@@ -90,7 +90,7 @@ def mark_legend(view: RunView, grids: Iterable[Grid]) -> Iterator[RenderableType
 
 
 def suite_parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
-    """A table per suite."""
+    """Yield a table per suite."""
     for suite, families in view.suites.items():
         grid = make_suite(view, families, detail)
         if any(row.cells for row in grid.rows):
@@ -101,13 +101,13 @@ def suite_parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
 
 
 def differing(view: RunView) -> list[problems.Problem]:
-    """Unexplained differences, then explained ones."""
+    """Yield unexplained differences, then explained ones."""
     explained = problems.differences(view.report, view.faithful, Status.EXPECTED)
     return problems.differences(view.report, view.faithful, Status.DIFFERS) + explained
 
 
 def problem_section(title: str, found: list[problems.Problem]) -> Iterator[RenderableType]:
-    """A section of problems, if there are any."""
+    """Yield a section of problems, if there are any."""
     rest = len(found) - PROBLEMS_SHOWN
     lines = [line for problem in found[:PROBLEMS_SHOWN] for line in problem_lines(problem)]
     if rest > 0:
@@ -117,7 +117,7 @@ def problem_section(title: str, found: list[problems.Problem]) -> Iterator[Rende
 
 
 def problem_lines(problem: problems.Problem) -> Iterator[RenderableType]:
-    """A headline, then what happened."""
+    """Yield a headline, then the details."""
     style = MARK_STYLES[EXPLAINED] if problem.word == "EXPLAINED" else BAD
     on = f" on {', '.join(problem.systems)}" if problem.systems else ""
     yield Hanging(Text("  "), Text.assemble((problem.word, style), " ", (problem.headline, TITLE), on))
@@ -139,7 +139,7 @@ def unavailable_line(why: str, count: int, systems: list[str]) -> RenderableType
 
 
 def closing_part(report: RunReport) -> Iterator[RenderableType]:
-    """Sums, and the last line, which says what the exit status says."""
+    """Yield the sums, and the last line, which says what the exit status says."""
     yield Hanging(Text("  "), Text(totals.sums(report)))
     for sentence in (*totals.faithfulness(report), *totals.agreement(report), *totals.python_tools(report)):
         yield Hanging(Text("  "), Text(sentence))
@@ -150,7 +150,7 @@ def closing_part(report: RunReport) -> Iterator[RenderableType]:
 
 
 def print_timelines(console: Console, report: RunReport) -> None:
-    """Draw the events of each story in the systems that record any; those with the same drawing share it."""
+    """Draw the events of each story on the systems that record them; systems with the same drawing share it."""
     for scenario in report.scenarios:
         drawn = [run for run in report.runs if run.scenario == scenario.id and isinstance(run, RunOk) and run.events]
         for systems, run in alike(drawn):
@@ -161,7 +161,7 @@ def print_timelines(console: Console, report: RunReport) -> None:
 
 
 def alike(runs: list[RunOk]) -> list[tuple[list[str], RunOk]]:
-    """Runs whose drawings would be the same, under one of them."""
+    """Group runs whose drawings are the same under one of them."""
     found: dict[tuple[tuple[str, str, str], ...], tuple[list[str], RunOk]] = {}
     for run in runs:
         first = min((event.object for event in run.events), default=0)

@@ -1,4 +1,4 @@
-"""One story in full: what happens, who does what with it, and how it is repaired."""
+"""One story in full: what happens, what each profile does, and the fix."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gradlife.reports.values import plain
 
 DIFF_STYLES = {"-": BAD, "+": GOOD, ".": QUIET}
 
-#: Probes about who is alive and who holds whom. The others are counts and bytes.
+#: Probes about what is alive and who holds it. The others are counts and bytes.
 STAGE_PROBES = ("expiry", "refcount", *ANSWERS, "referrers")
 
 
 @dataclass(frozen=True)
 class Fix:
-    """A repaired twin, and how its source differs from that of the story that it repairs."""
+    """A repaired twin, and how its source differs from the story's."""
 
     twin: ScenarioInfo
     diff: Sequence[str]
@@ -39,21 +39,21 @@ class Explanation:
     """The full page of one story."""
 
     story: ScenarioInfo
-    profiles: Sequence[tuple[str, Sequence[Declared]]]  # what each profile is declared to do
+    profiles: Sequence[tuple[str, Sequence[Declared]]]  # the declared values of each profile
     fixes: Sequence[Fix]
-    report: RunReport | None = None  # the story run, to show its stages
+    report: RunReport | None = None  # a run of the story, to show its stages
     why_no_report: str = ""
-    owners_in: Sequence[str] = ()  # systems of which the ownership trees are shown, where the run has them
+    owners_in: Sequence[str] = ()  # systems whose ownership trees are shown if the run has them
 
 
 def print_explanation(console: Console, explanation: Explanation) -> None:
-    """Print everything."""
+    """Print the whole page."""
     for part in parts(console.width, explanation):
         console.print(part, end="\n" if isinstance(part, Text) else "")
 
 
 def parts(width: int, explanation: Explanation) -> Iterator[RenderableType]:
-    """The head, the story, its stages, the profiles, the fixes."""
+    """Yield the head, the story, its stages, the profiles, the fixes."""
     story = explanation.story
     yield from head(story)
     yield Text("\nThe story", TITLE)
@@ -85,7 +85,7 @@ def head(story: ScenarioInfo) -> Iterator[RenderableType]:
 
 
 def stages(width: int, explanation: Explanation) -> Iterator[RenderableType]:
-    """Yield the readings of each stage, from a run just now."""
+    """Yield the readings of each stage of the run."""
     if explanation.report is None:
         yield Hanging(Text("  "), Text(explanation.why_no_report or "It was not run.", QUIET))
         return
@@ -110,7 +110,7 @@ def owners(explanation: Explanation) -> Iterator[RenderableType]:
 
 
 def profile_lines(profiles: Sequence[tuple[str, Sequence[Declared]]]) -> Iterator[RenderableType]:
-    """A row a profile, each declared value with the number of its reason; then the reasons."""
+    """Yield a row per profile with its declared values and the numbers of their reasons; then the reasons."""
     reasons: dict[str, int] = {}
     spoken_of = [(profile, declared) for profile, declared in profiles if declared]
     width = max((len(profile) for profile, _ in spoken_of), default=0)

@@ -1,7 +1,7 @@
-"""A table per suite: a row a reading, a column a system, differing cells marked.
+"""A table per suite: a row per reading, a column per system, with differing cells marked.
 
-The short form has only the rows that tell something: where two systems disagree about what a story is about, where a
-system does not do what it imitates, or where a declaration is contradicted. The long form has every row of every stage.
+The short form has only the significant rows: systems disagree about the subject of a story, a system differs from what
+it imitates, or a reading contradicts a declaration. The long form has every row of every stage.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gradlife.reports.run.view import LIVENESS, Family, RunView
 from gradlife.reports.theme import QUIET, VERDICT_STYLES
 from gradlife.reports.values import Notes, counted
 
-#: Probes that answer what a story asks. The others (counts, bytes, events) say how it came about.
+#: Probes that answer the question of a story. The others (counts, bytes, events) explain the answer.
 ANSWERS = ("liveness", "identity", "value", "exit")
 
-#: Characters of a value in a cell; a longer one gets a letter and is shown below its story.
+#: Most characters of a value in a cell; a longer one gets a letter and is shown below its story.
 NARROWEST_CELL, WIDEST_CELL = 6, 16
 
-#: Characters of a value printed below its story, in the short form.
+#: Most characters of a value printed below its story, in the short form.
 NOTE_LIMIT = 140
 
 
@@ -41,7 +41,7 @@ def detail_for(width: int, columns: int, in_full: bool) -> Detail:
 
 
 def make_suite(view: RunView, families: list[Family], detail: Detail) -> Grid:
-    """The table of one suite."""
+    """Return the table of one suite."""
     grid = Grid(view.headings)
     for family in families:
         for member in family.members:
@@ -50,7 +50,7 @@ def make_suite(view: RunView, families: list[Family], detail: Detail) -> Grid:
 
 
 def add_scenario(grid: Grid, view: RunView, scenario: ScenarioInfo, detail: Detail) -> None:
-    """Add a title and the rows of one story; nothing, in the short form, where all agree."""
+    """Add a title and the rows of one story; in the short form nothing if all systems agree."""
     keys = view.keys.get(scenario.id, [])
     shown = keys if detail.in_full else [key for key in keys if is_significant(view, scenario, key)]
     if not shown and not detail.in_full:
@@ -60,7 +60,7 @@ def add_scenario(grid: Grid, view: RunView, scenario: ScenarioInfo, detail: Deta
 
 
 def add_stages(grid: Grid, view: RunView, keys: Sequence[ReadingKey], detail: Detail) -> None:
-    """Add a row a reading, under the stages in the long form, and the values that are too long for a cell below them."""
+    """Add a row per reading, in the long form under its stage, and below them the values too long for a cell."""
     notes = Notes(detail.cell_limit)
     stage = None
     for key in keys:
@@ -74,12 +74,12 @@ def add_stages(grid: Grid, view: RunView, keys: Sequence[ReadingKey], detail: De
 
 
 def clipped(text: str) -> str:
-    """The beginning of a long text."""
+    """Return the beginning of a long text."""
     return text if len(text) <= NOTE_LIMIT else text[: NOTE_LIMIT - 3].rstrip() + "..."
 
 
 def is_significant(view: RunView, scenario: ScenarioInfo, key: ReadingKey) -> bool:
-    """Does a row belong into the short form?"""
+    """Whether a row belongs in the short form."""
     for system in view.systems:
         if (key, system.name) in view.contradicted or (system.name in view.faithful and view.mark(key, system.name)):
             return True
@@ -94,7 +94,7 @@ def stage_note(view: RunView, key: ReadingKey, in_full: bool) -> str:
 
 
 def reading_cell(view: RunView, key: ReadingKey, system: str, notes: Notes) -> Cell:
-    """The cell of one reading."""
+    """Return the cell of one reading."""
     reading = view.readings.get((key, system))
     if reading is None:
         return view.empty_cell(key.scenario, system)

@@ -1,4 +1,6 @@
-"""The first screen of a run: what ran on what, how many stories behave as the release does, what differs most."""
+"""The first screen of a run: the stories and systems, how many stories behave as on the reference, and what differs
+most.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ from gradlife.reports.run.view import RunView
 from gradlife.reports.theme import GOOD, NOT_AVAILABLE, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted
 
-#: Lines of the first screen. A report that is no longer is shown whole.
+#: Most lines of the first screen. A report with at most as many is shown in full.
 SCREEN = 60
 
-#: Stories of which the whole report could be so short.
+#: Most stories whose whole report could be that short.
 FEW_STORIES = 30
 
 DIFFERENCES_SHOWN = 12
@@ -30,13 +32,13 @@ SUITES_SHOWN = 14
 SYSTEM_LINES = 3
 NAMES_SHOWN = 8
 
-#: Columns that the title of a story keeps beside a long statement.
+#: Least columns of a story's title beside a long statement.
 LEAST_TITLE = 30
 
-#: Lines for what went wrong.
+#: Most lines for problems.
 TROUBLE_LINES = 10
 
-#: Stories of some suites: all, and for each system those that are like the reference's and those compared.
+#: Counts of stories: all, and for each system those that behave like the reference and those compared.
 Counts = tuple[int, dict[str, tuple[int, int]]]
 
 INDENT = 2
@@ -45,7 +47,7 @@ COMPARED = {Status.SAME, Status.DIFFERS, Status.EXPECTED}
 
 
 def print_summary(console: Console, report: RunReport) -> None:
-    """Print the first screen: the whole report where that is as short."""
+    """Print the first screen, or the whole report if that is as short."""
     view = RunView(report)
     shown = whole(console, view) if len(report.scenarios) <= FEW_STORIES else None
     for part in first_screen(view, console.width) if shown is None else shown:
@@ -53,14 +55,14 @@ def print_summary(console: Console, report: RunReport) -> None:
 
 
 def whole(console: Console, view: RunView) -> list[RenderableType] | None:
-    """The parts of the whole report, if they fit."""
+    """Return the parts of the whole report if they fit."""
     found = list(parts(view, detail_for(console.width, len(view.systems), in_full=False)))
     lines = sum(len(console.render_lines(part, pad=False)) for part in found)
     return found if lines <= SCREEN else None
 
 
 def first_screen(view: RunView, width: int) -> Iterator[RenderableType]:
-    """The parts of the first screen."""
+    """Yield the parts of the first screen."""
     yield from head(view)
     grid, left_out = make_table(view, width)
     yield Text("")
@@ -92,7 +94,7 @@ def head(view: RunView) -> Iterator[RenderableType]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names, as many as are read."""
+    """Join names, as many as a reader takes in."""
     rest = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     return ", ".join(names[:NAMES_SHOWN]) + rest
 
@@ -108,7 +110,7 @@ def table_title(view: RunView) -> str:
 
 
 def make_table(view: RunView, width: int) -> tuple[Grid, list[str]]:
-    """A row a suite, a column a system, as far as they fit; and what has no room."""
+    """Return a row per suite and a column per system, as far as they fit, and what has no room."""
     counts = {suite: suite_counts(view, [member.id for one in families for member in one.members])
               for suite, families in view.suites.items()}  # fmt: skip
     total = summed(counts.values())
@@ -128,12 +130,12 @@ def make_table(view: RunView, width: int) -> tuple[Grid, list[str]]:
 
 
 def compared_systems(view: RunView) -> list[SystemInfo]:
-    """The systems beside the reference; all, where nothing is compared."""
+    """Return the systems other than the reference; all if there is none."""
     return [one for one in view.systems if one.name != view.report.against]
 
 
 def fitting(view: RunView, systems: Sequence[SystemInfo], total: Counts, width: int) -> list[SystemInfo]:
-    """The systems whose columns fit into a width, beside that of the stories."""
+    """Return the systems whose columns fit into a width, beside the column of stories."""
     room = width - INDENT - GAP - len("stories")
     chosen = []
     for system in systems:
@@ -155,7 +157,7 @@ def suite_counts(view: RunView, stories: Sequence[str]) -> Counts:
 
 
 def is_alike(view: RunView, story: str, system: str) -> bool | None:
-    """Do all answers of a story equal the reference's? None where none can be compared."""
+    """Whether all answers of a story equal the reference's; None if none can be compared."""
     run = view.runs.get((story, system))
     if run is None or run.outcome == "not available":
         return None
@@ -168,7 +170,7 @@ def is_alike(view: RunView, story: str, system: str) -> bool | None:
 
 
 def summed(counts: Iterable[Counts]) -> Counts:
-    """The counts of several suites together."""
+    """Add up the counts of several suites."""
     total, found = 0, dict[str, tuple[int, int]]()
     for stories, systems in counts:
         total += stories
@@ -179,7 +181,7 @@ def summed(counts: Iterable[Counts]) -> Counts:
 
 
 def row_cells(counts: Counts, columns: Sequence[SystemInfo]) -> list[Cell]:
-    """The cells of a row."""
+    """Return the cells of a row."""
     return [Cell(str(counts[0])), *(share(*counts[1][system.name]) for system in columns)]
 
 
@@ -212,7 +214,7 @@ def trouble(view: RunView, width: int) -> Iterator[RenderableType]:
 
 
 def differences(view: RunView, width: int) -> Iterator[RenderableType]:
-    """The differences between releases that are most worth knowing."""
+    """Yield the differences between releases that are most worth knowing."""
     found, total = release_differences.choose(view, DIFFERENCES_SHOWN)
     if not found:
         return
@@ -224,7 +226,7 @@ def differences(view: RunView, width: int) -> Iterator[RenderableType]:
 
 
 def one_line(one: release_differences.Difference, width: int) -> Text:
-    """A difference in one line: as many statements as fit beside the title; a long title gives way to the first."""
+    """Return a difference in one line: a long title is cut for the first statement; others are added if they fit."""
     count = f" ({counted(one.alike, 'story', 'stories')})" if one.alike > 1 else ""
     room = width - len(": ") - len(count)
     statement, *rest = one.statements
@@ -237,7 +239,7 @@ def one_line(one: release_differences.Difference, width: int) -> Text:
 
 
 def clipped(text: str, width: int) -> str:
-    """A text that fits, cut at a word where it must be."""
+    """Return a text that fits; a longer one ends in dots."""
     if len(text) <= width:
         return text
     return text[: max(1, width - 3)].rstrip(" ,(:") + "..."

@@ -1,4 +1,4 @@
-"""The engine's events of one story as lanes: a lane an object, time from left to right, one column an event."""
+"""The engine's events of one story as lanes: a lane per object, time from left to right, one column per event."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LETTERS = {
 }
 OTHER = ("?", QUIET)
 
-#: Between two events of a living object, and after its last one if nothing destroyed it.
+#: The sign between two events of a live object, and after its last one if nothing destroyed it.
 LIFE, BARRIER = ("─", "-"), ("│", "|")
 WIDEST_LABEL = 24
 TICK = 10
@@ -37,7 +37,7 @@ TICK = 10
 
 @dataclass
 class Lane:
-    """One object: its label, and the kind of its event in each column where it has one."""
+    """One object: its label, and the kind of its event in each column that has one."""
 
     label: str
     kinds: dict[int, str] = field(default_factory=dict)
@@ -53,12 +53,12 @@ class Lane:
         return next((column for column, kind in self.kinds.items() if kind == "destroyed"), None)
 
     def lives_at(self, column: int) -> bool:
-        """Is the object known to live between two events, or to have outlived the last?"""
+        """Whether the object is known to live between two events, or to have outlived the last."""
         return column > self.first and (self.end is None or column < self.end)
 
 
 def make_lanes(events: Sequence[Event]) -> list[Lane]:
-    """A lane an object, in the order in which they first appear, numbered where several have one name."""
+    """Return a lane per object, in the order of first appearance, numbered if several have the same name."""
     names: dict[tuple[str, str], str] = {}
     lanes: dict[tuple[str, str], Lane] = {}
     for column, event in enumerate(events):
@@ -76,13 +76,13 @@ def make_lanes(events: Sequence[Event]) -> list[Lane]:
 
 
 def lane_name(event: Event) -> str:
-    """Return the name of an object: the name under which the story watches it."""
+    """Return the name of an object: the one under which the story watches it."""
     what = event.name or event.object_kind
     return f"{event.subject} ({what})" if event.subject else what
 
 
 def stage_ends(events: Sequence[Event]) -> list[tuple[int, str]]:
-    """The column behind the last event of each stage: there its readings were taken."""
+    """Return the column after the last event of each stage, when its readings were taken."""
     ends: list[tuple[int, str]] = []
     for column, event in enumerate(events, 1):
         if ends and ends[-1][1] == event.stage:
@@ -93,7 +93,7 @@ def stage_ends(events: Sequence[Event]) -> list[tuple[int, str]]:
 
 @dataclass
 class Timeline:
-    """The lanes of one story in one system, as many columns at a time as the terminal has room for."""
+    """The lanes of one story on one system, as many columns at a time as fit into the terminal."""
 
     title: str
     events: Sequence[Event]
@@ -114,7 +114,7 @@ class Timeline:
         yield self.legend()
 
     def block(self, lanes: list[Lane], columns: range, label_width: int, plain: int) -> Iterator[Text]:
-        """One range of columns: an axis, the lanes that live in it, the stages that end in it."""
+        """Draw one range of columns: an axis, the lanes that live in it, the stages that end in it."""
         ends = stage_ends(self.events)
         yield Text((" " * (label_width + 2) + axis(columns)).rstrip(), QUIET, no_wrap=True)
         for lane in lanes:
@@ -125,7 +125,7 @@ class Timeline:
                 yield stage_line(stage, label_width + 2 + column - columns.start, plain)
 
     def legend(self) -> Hanging:
-        """The letters that occur."""
+        """Return the letters that occur."""
         text = Text()
         occurring = {event.kind for event in self.events}
         for kind in [kind for kind in LETTERS if kind in occurring]:
@@ -137,7 +137,7 @@ class Timeline:
 
 
 def axis(columns: range) -> str:
-    """Every tenth column's number, ending above its column."""
+    """Return every tenth column's number, ending above its column."""
     text = [" "] * len(columns)
     for column in columns:
         number = str(column + 1)
@@ -148,7 +148,7 @@ def axis(columns: range) -> str:
 
 
 def draw_lane(lane: Lane, columns: range, borders: set[int], label_width: int, plain: int) -> Text:
-    """A lane within a range of columns."""
+    """Draw a lane within a range of columns."""
     line = Text(lane.label[:label_width].ljust(label_width + 2), no_wrap=True)
     for column in columns:
         if column in lane.kinds:
@@ -164,7 +164,7 @@ def draw_lane(lane: Lane, columns: range, borders: set[int], label_width: int, p
 
 
 def stage_line(stage: str, column: int, plain: int) -> Text:
-    """The name of a stage at its end: to the left of it if there is room, else to the right."""
+    """Return the name of a stage at its end: to the left of it if there is room, else to the right."""
     bar = BARRIER[plain]
     if len(stage) <= column:
         return Text.assemble(stage.rjust(column), (bar, QUIET))

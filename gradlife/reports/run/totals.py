@@ -31,7 +31,7 @@ def pair_sentence(system: str, against: str, probes: list[PairTotals]) -> str:
 
 
 def agreement(report: RunReport) -> list[str]:
-    """Return how often the heap graph predicted the lifetime before the collector ran: a sentence, if it was asked."""
+    """Return how often the heap graph predicted the lifetime before the collector ran, if it predicted any."""
     totals = report.totals
     if not totals.graph_judged and not totals.graph_inconclusive:
         return []
@@ -43,7 +43,7 @@ def agreement(report: RunReport) -> list[str]:
 
 
 def python_tools(report: RunReport) -> list[str]:
-    """Return what Python-level tools find of the subjects that nothing frees: a sentence, if there are any."""
+    """Return what Python-level tools find of the subjects that nothing frees; a sentence if there are any."""
     readings = [reading for reading in report.readings if reading.probe == "referrers"]
     of_gc = Counter(reading.value for reading in readings if not reading.subject.endswith(OBJGRAPH))
     if not of_gc:

@@ -1,4 +1,4 @@
-"""A run, indexed the way that reports ask for it."""
+"""A run, indexed as reports need it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradlife.reports.theme import BAD, CONTRADICTED, DIFFERS, EXPLAINED, MARK_S
 
 LIVENESS = "liveness"
 
-#: First what a story is about, then how it came about.
+#: The order of probes: first the answers, then their explanation.
 PROBE_ORDER = {
     probe: number
     for number, probe in enumerate(
@@ -41,7 +41,7 @@ class Family:
 
 
 class RunView:
-    """Readings, runs and contradictions of a report, found by what they are about."""
+    """Readings, runs and contradictions of a report, indexed by their subjects."""
 
     def __init__(self, report: RunReport) -> None:
         self.report = report
@@ -55,7 +55,7 @@ class RunView:
 
     @cached_property
     def systems(self) -> tuple[SystemInfo, ...]:
-        """The systems: the one compared against, its imitations, the others."""
+        """The systems: the reference, its imitations, the others."""
         against, imitations = self.report.against, self.faithful
         return tuple(sorted(self.report.systems, key=lambda one: (one.name != against, one.name not in imitations)))
 
@@ -89,16 +89,16 @@ class RunView:
 
     @cached_property
     def faithful(self) -> frozenset[str]:
-        """Systems that imitate, or are, the very release that they are compared with."""
+        """The systems that imitate, or are, the release that they are compared with."""
         return frozenset(pair.system for pair in self.report.totals.pairs if pair.faithful)
 
     def last_stage(self, scenario: str) -> str:
-        """The stage that the story reached last."""
+        """Return the last stage that the story reached."""
         keys = self.keys.get(scenario, [])
         return keys[-1].stage if keys else ""
 
     def main_key(self, scenario: ScenarioInfo) -> ReadingKey | None:
-        """The verdict that the story is about: of the subject first declared, else of the one first watched."""
+        """Return the verdict that the story is about: on the subject declared first, else on the one watched first."""
         verdicts = [key for key in self.keys.get(scenario.id, ()) if key.probe == LIVENESS]
         declared = next((one.subject for one in scenario.expects if one.probe == LIVENESS), "")
         subjects = [key.subject for key in verdicts]
@@ -106,17 +106,17 @@ class RunView:
         return next((key for key in reversed(verdicts) if key.subject == subject), None)
 
     def values(self, key: ReadingKey) -> list[Reading | None]:
-        """The reading of each system, None where there is none."""
+        """Return the reading of each system; None if it has none."""
         return [self.readings.get((key, system.name)) for system in self.systems]
 
     def tells_apart(self, key: ReadingKey) -> bool:
-        """Do two systems disagree, both of them sure?"""
+        """Whether two systems disagree and both are sure."""
         readings = [reading for reading in self.values(key) if reading is not None and reading.is_stable]
         found = [reading.value for reading in readings if reading.is_conclusive]
         return any(value != found[0] for value in found[1:])
 
     def mark(self, key: ReadingKey, system: str) -> str:
-        """The one mark that a reading deserves."""
+        """Return the mark of a reading."""
         if (key, system) in self.contradicted:
             return CONTRADICTED
         reading = self.readings.get((key, system))
@@ -127,12 +127,12 @@ class RunView:
         return MARKS.get(Status(reading.status), "") if reading.status else ""
 
     def cell(self, key: ReadingKey, system: str, text: str, style: str = "") -> Cell:
-        """A cell for a reading, marked."""
+        """Return the cell of a reading, with its mark."""
         mark = self.mark(key, system)
         return Cell(text, mark, style, MARK_STYLES.get(mark, ""))
 
     def empty_cell(self, scenario: str, system: str) -> Cell:
-        """The cell of a system that gave no such reading: how its run ended, if badly."""
+        """Return the cell of a system without this reading: how its run ended, if badly."""
         run = self.runs.get((scenario, system))
         if run is None or not run.is_failure:
             return Cell(NOT_AVAILABLE, "", QUIET)

@@ -1,4 +1,4 @@
-"""A neighbourhood in graphviz's language, in the manner of objgraph's pictures: boxes, the darker the farther away."""
+"""A neighbourhood in the DOT language, in the style of objgraph: the farther an object, the darker its box."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOOKS = {
 }
 SUSPECT = "#a51220"
 
-#: Characters of a line in a box; a name that is longer is cut.
+#: Most characters of a line in a box; a longer name is cut.
 MOST = 48
 
 #: Characters that graphviz would read as the end of a label or an escape, or cannot draw.
@@ -63,12 +63,12 @@ def box(one: Neighbour) -> str:
 
 
 def retained(one: Neighbour) -> str:
-    """Return the retained size as text, if it is more than a little."""
+    """Return the retained size as text if it is more than a little."""
     return f"keeps {size(one.retained)}" if one.retained >= 1024 and one.role is not Role.ROOT else ""
 
 
 def arrow(tie: Tie) -> str:
-    """A reference: red where it is suspect, dashed where the collector does not see it."""
+    """Return the DOT statement of a reference: red if it is suspect, dashed if the collector does not see it."""
     looks = [f"label={quoted(cut(tie.via))}"]
     if tie.is_suspect:
         looks += [f'color="{SUSPECT}"', f'fontcolor="{SUSPECT}"', "penwidth=2"]
@@ -78,16 +78,16 @@ def arrow(tie: Tie) -> str:
 
 
 def name_of(number: int) -> str:
-    """An object's name in the graph."""
+    """Return an object's name in the graph."""
     return f"n{number}" if number >= 0 else "unseen"
 
 
 def cut(text: str) -> str:
-    """A text that fits a box."""
+    """Cut a text so that it fits a box."""
     return text if len(text) <= MOST else text[: MOST - 1] + "…"
 
 
 def quoted(text: str) -> str:
-    """Text as graphviz reads it back: no quote ends it, no backslash is a shorthand, a new line is one."""
+    """Quote a text for graphviz: escapes for quotes, backslashes and new lines."""
     rows = (CONTROL.sub("\ufffd", row).replace("\\", "\\\\").replace('"', '\\"') for row in text.split("\n"))
     return '"' + "\\n".join(rows) + '"'

@@ -1,4 +1,4 @@
-"""Annotations for GitHub: what was found stands beside its line in the view of a change."""
+"""Annotations for GitHub, which shows each finding beside its line in a pull request."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ERROR, WARNING = "error", "warning"
 
 
 def is_on_github() -> bool:
-    """Does this run as a step of a workflow?"""
+    """Whether this runs as a step of a GitHub workflow."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def annotation(level: str, title: str, lines: Iterable[str], place: Place | None = None) -> str:
-    """One annotation; without a file where its place is none of the checkout's."""
+    """Return one annotation; without a file if its place is outside the checkout."""
     properties = {"title": title}
     if place is not None and place.is_inside:
         properties = {"file": place.relative, "line": str(place.line), **properties}
@@ -30,17 +30,17 @@ def annotation(level: str, title: str, lines: Iterable[str], place: Place | None
 
 
 def escaped(text: str) -> str:
-    """Text of a workflow command."""
+    """Escape the text of a workflow command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def escaped_property(text: str) -> str:
-    """A property of one."""
+    """Escape a property of a workflow command."""
     return escaped(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def run_annotations(report: RunReport) -> Iterator[str]:
-    """A workflow command for what makes the exit status 1, or 3."""
+    """Yield a workflow command for each problem that makes the exit status 1 or 3."""
     stories = stories_by_id(report)
     for found in (*problems.contradictions(report), *problems.disagreements(report), *problems.failures(report)):
         place = story_place(stories.get(found.headline))
@@ -51,7 +51,7 @@ def run_annotations(report: RunReport) -> Iterator[str]:
 
 
 def hunt_annotations(report: HuntReport, is_strict: bool = False) -> Iterator[str]:
-    """A workflow command for each finding; a hunt that could not tell is a warning."""
+    """Yield a workflow command for each finding; a hunt without a verdict is a warning."""
     for finding in report.findings:
         level = ERROR if report.is_failure(finding, is_strict) else WARNING
         advice = finding.diagnosis.advice.text

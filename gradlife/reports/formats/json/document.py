@@ -29,14 +29,14 @@ TRACE_FORMAT = "gradlife.why/1"
 
 
 def run_text(report: RunReport, with_drawings: bool = True) -> str:
-    """A run as `gradlife.run/1`; without what only drawings need, if so wanted: it is most of it where it was asked for."""
+    """Format a run as `gradlife.run/1`, if requested without the drawings' data, which is most of it."""
     if not with_drawings:
         report = replace(report, runs=tuple(map(without_drawings, report.runs)))
     return codec.dumps(report)
 
 
 def without_drawings(run: ScenarioRun) -> ScenarioRun:
-    """A run without its events and its drawings of owners."""
+    """Return a run without its events and ownership drawings."""
     return replace(run, events=(), owners=(), graphs=()) if isinstance(run, RunOk) else run
 
 
@@ -52,13 +52,13 @@ def history_text(history: History) -> str:
 
 
 def list_text(stories: Iterable[ScenarioInfo]) -> str:
-    """Scenarios, with everything that they declare, as `gradlife.list/1`: one line a scenario."""
+    """Format scenarios, with everything that they declare, as `gradlife.list/1`: one scenario per line."""
     lines = ",\n".join(json.dumps(asdict(story), ensure_ascii=False) for story in stories)
     return f'{{\n"format": "{LIST_FORMAT}",\n"gradlife": "{__version__}",\n"scenarios": [\n{lines}\n]\n}}\n'
 
 
 def environments_text(environments: Iterable[EnvironmentInfo]) -> str:
-    """The registered environments as `gradlife.environments/1`."""
+    """Format the registered environments as `gradlife.environments/1`."""
     return whole(ENVIRONMENTS_FORMAT, {"environments": [asdict(environment) for environment in environments]})
 
 
@@ -70,7 +70,7 @@ def checkup_text(checkup: Checkup) -> str:
 
 
 def heap_text(view: HeapView) -> str:
-    """Tables of a snapshot as `gradlife.heap/1`."""
+    """Format the tables of a snapshot as `gradlife.heap/1`."""
     return whole(HEAP_FORMAT, asdict(view))
 
 
@@ -86,10 +86,10 @@ def trace_text(trace: Trace) -> str:
 
 
 def hunt_text(report: HuntReport) -> str:
-    """Format a report as `gradlife.hunt/1`, of several ranks `gradlife.hunt/2`; `gradlife.model.hunt_codec` reads it back."""
+    """Format a report as `gradlife.hunt/1`, for ranks as `gradlife.hunt/2`; `model.hunt_codec` reads it back."""
     return hunt_codec.dumps(report, trace_drawing)
 
 
 def whole(form: str, content: dict[str, Any]) -> str:
-    """A document of one object, its format and the version of gradlife first."""
+    """Return a document of one object, its format and the version of gradlife first."""
     return json.dumps({"format": form, "gradlife": __version__, **content}, ensure_ascii=False, indent=1) + "\n"

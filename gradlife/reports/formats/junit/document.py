@@ -1,4 +1,4 @@
-"""JUnit XML as pytest writes it and Jenkins, GitLab and GitHub's actions read it: suites of cases."""
+"""JUnit XML as pytest writes it and as Jenkins, GitLab and GitHub actions read it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 
 @dataclass(frozen=True)
 class Ending:
-    """The end of a case that did not pass: a failure contradicts an expectation; after an error nothing is known."""
+    """The end of a case that did not pass. A failure contradicts an expectation; after an error nothing is known."""
 
     sort: str  # FAILURE, ERROR, SKIPPED
     type: str
@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Suite:
-    """Cases under a name."""
+    """Test cases under a name."""
 
     name: str
     cases: tuple[Case, ...]
@@ -45,12 +45,12 @@ class Suite:
     output: str = ""
 
     def count(self, sort: str) -> int:
-        """Cases that ended so."""
+        """Count the cases with this ending."""
         return sum(case.ending is not None and case.ending.sort == sort for case in self.cases)
 
     @property
     def counts(self) -> dict[str, int]:
-        """The attributes that count cases."""
+        """The attributes with the counts of cases."""
         return {
             "tests": len(self.cases),
             "failures": self.count(FAILURE),
@@ -97,7 +97,7 @@ def add_case(node: ElementTree.Element, case: Case) -> None:
 
 
 def add_properties(node: ElementTree.Element, properties: Mapping[str, str]) -> None:
-    """Names and values, if there are any."""
+    """Add names and values, if there are any."""
     if properties:
         group = element(node, "properties")
         for name, value in properties.items():
@@ -105,7 +105,7 @@ def add_properties(node: ElementTree.Element, properties: Mapping[str, str]) -> 
 
 
 def element(parent: ElementTree.Element | None, tag: str, **attributes: object) -> ElementTree.Element:
-    """An element, and its place in another."""
+    """Add an element to another one."""
     made = ElementTree.Element(tag, {name: legal(str(value)) for name, value in attributes.items()})
     if parent is not None:
         parent.append(made)

@@ -1,4 +1,4 @@
-"""A hunt as JUnit XML: a case a finding, and one for each control that the hunt planted."""
+"""A hunt as JUnit XML: a case per finding, and one for each planted control."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from gradlife.reports.hunt.sentences import KINDS, headline, problem
 from gradlife.reports.hunt.trace import trace_drawing
 from gradlife.reports.source_places import first_place
 
-#: Digits of a fingerprint that tell two findings of one name apart.
+#: Digits of a fingerprint that distinguish findings of the same name.
 DIGITS = 8
 
 
 def hunt_junit(report: HuntReport, is_strict: bool = False) -> str:
-    """Leaks fail; what waits for the collector does where it `is_strict`, and else is shown with a case that passes."""
+    """Format a hunt. Leaks fail; garbage that waits for the collector fails if `is_strict`, else its case passes."""
     suite = Suite(f"gradlife hunt {report.target}", tuple(cases(report, is_strict)), facts(report), growth(report))
     return junit_text("gradlife hunt", [suite])
 
 
 def cases(report: HuntReport, is_strict: bool) -> Iterator[Case]:
-    """The verdict, the findings, the controls."""
+    """Yield the verdict, the findings, the controls."""
     yield Case(report.target, "verdict", ending=verdict_ending(report), output=headline(report))
     yield from (finding_case(one, report, is_strict) for one in report.findings)
     for control in report.controls:
@@ -31,7 +31,7 @@ def cases(report: HuntReport, is_strict: bool) -> Iterator[Case]:
 
 
 def verdict_ending(report: HuntReport) -> Ending | None:
-    """Return the end of the hunt's own case: the reason why there is no verdict. A leak has a case of its own."""
+    """Return the ending of the hunt's own case: why there is no verdict. Leaks have their own cases."""
     if report.verdict is HuntVerdict.INCONCLUSIVE:
         return Ending(ERROR, report.verdict.value, headline(report), report.trouble)
     if report.script_status:
@@ -40,7 +40,7 @@ def verdict_ending(report: HuntReport) -> Ending | None:
 
 
 def finding_case(finding: Finding, report: HuntReport, is_strict: bool) -> Case:
-    """One finding. It has the same name in each run, as long as it is the same leak."""
+    """Return the case of a finding. Its name is the same in each run, as long as the leak is the same."""
     text = "\n".join(lines(finding, report))
     is_failure = report.is_failure(finding, is_strict)
     sentence = f"{finding.title}: {KINDS[finding.kind]}"

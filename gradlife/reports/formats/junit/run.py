@@ -1,4 +1,4 @@
-"""A run as JUnit XML: a suite a system, a case a story."""
+"""A run as JUnit XML: a suite per system, a case per story."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run_junit(report: RunReport) -> str:
 
 
 def suites(report: RunReport) -> Iterator[Suite]:
-    """A suite for each system."""
+    """Yield a suite for each system."""
     wrong: dict[tuple[str, str], list[ExpectationResult]] = {}
     for one in report.contradictions:
         wrong.setdefault((one.scenario, one.system), []).append(one)
@@ -36,7 +36,7 @@ def facts(system: SystemInfo) -> dict[str, str]:
 
 
 def case_of(story: ScenarioInfo | None, run: ScenarioRun, wrong: list[ExpectationResult]) -> Case:
-    """One story on one system. Its name has the system's, for readers that keep a history of cases by name alone."""
+    """Return the case of a story on a system. The name includes the system, for tools that track cases by name."""
     suite, _, name = run.scenario.rpartition("/")
     return Case(
         classname=suite or "stories",

@@ -1,4 +1,4 @@
-"""Markdown as GitHub renders it, in which no text of a program is markup."""
+"""Markdown for GitHub. No text of a program acts as markup in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SPECIAL = re.compile(r"([\\`*_\[\]<>|~])")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], align: str = "---") -> Iterator[str]:
-    """A table; its cells are Markdown already. A row may have fewer than there are heads."""
+    """Return a table of cells that are Markdown already. A row may have fewer cells than there are headings."""
     yield f"| {' | '.join(heads)} |"
     yield f"|{f' {align} |' * len(heads)}"
     for cells in rows:
@@ -18,25 +18,25 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], align: str = "---
 
 
 def in_a_cell(text: str) -> str:
-    """Markdown for a cell: a bar that stands in code would end it."""
+    """Escape Markdown for a cell: a bar in code would end the cell."""
     return re.sub(r"(?<!\\)\|", r"\|", text)
 
 
 def folded(summary: str, body: Iterable[str]) -> Iterator[str]:
-    """A part that is shown when it is clicked on."""
+    """Return a section that opens on a click."""
     yield f"\n<details><summary>{plain(summary)}</summary>\n"
     yield from body
     yield "\n</details>"
 
 
 def fenced(text: str, language: str) -> Iterator[str]:
-    """Code, in a fence longer than any in it."""
+    """Return code in a fence longer than any fence in it."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     yield f"\n{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
 def code_span(text: str) -> str:
-    """Code within a sentence."""
+    """Return code within a sentence."""
     one_line = " ".join(text.split())
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", one_line)), default=0))
     pad = " " if "`" in one_line else ""
@@ -44,6 +44,6 @@ def code_span(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that is no markup; what stands in backticks stays code."""
+    """Escape text so that it is no markup; text in backticks stays code."""
     pieces = re.split(r"(`[^`]+`)", " ".join(text.split()))
     return "".join(piece if number % 2 else SPECIAL.sub(r"\\\1", piece) for number, piece in enumerate(pieces))

@@ -26,12 +26,12 @@ from gradlife.reports.values import counted, size
 
 
 def hunt_markdown(report: HuntReport) -> str:
-    """The whole report; text of the program stands in code or is escaped."""
+    """Return the whole report; text of the program is in code or escaped."""
     return "\n".join(lines(report)).rstrip() + "\n"
 
 
 def lines(report: HuntReport) -> Iterator[str]:
-    """The lines of the report."""
+    """Yield the lines of the report."""
     yield f"## gradlife: {report.verdict.value} in {code_span(report.target)}"
     yield f"\n{plain(headline(report))}.\n"
     if report.stepped_by:
@@ -48,7 +48,7 @@ def lines(report: HuntReport) -> Iterator[str]:
 
 
 def findings(report: HuntReport) -> Iterator[str]:
-    """The findings under headings."""
+    """Yield the findings under headings."""
     for title, found in by_whose_bug(report):
         yield f"\n### {title}"
         for finding in found:
@@ -56,7 +56,7 @@ def findings(report: HuntReport) -> Iterator[str]:
 
 
 def finding_lines(finding: Finding, report: HuntReport) -> Iterator[str]:
-    """One finding."""
+    """Yield the lines of one finding."""
     yield f"\n#### {finding.code}: {plain(finding.title)}\n"
     facts = [
         KINDS[finding.kind],
@@ -86,7 +86,7 @@ def finding_lines(finding: Finding, report: HuntReport) -> Iterator[str]:
 
 
 def table_of_ranks(report: HuntReport) -> Iterator[str]:
-    """A row for each worker or rank, or for those that agree."""
+    """Return a row for each worker or rank, or for those that agree."""
     if report.workers:
         yield "\n### Workers\n"
         yield from table(WORKER_HEADS, ([plain(cell) for cell in worker_cells(row)] for row in report.workers))
@@ -103,7 +103,7 @@ def table_of_ranks(report: HuntReport) -> Iterator[str]:
 
 
 def table_of_rounds(report: HuntReport) -> Iterator[str]:
-    """A row a round."""
+    """Return a row per round."""
     fields = [(field, head) for field, _, head in MEASURES if any(getattr(one.added, field) for one in report.rounds)]
     if not fields:
         return
@@ -116,7 +116,7 @@ def table_of_rounds(report: HuntReport) -> Iterator[str]:
 
 
 def small_print(report: HuntReport) -> Iterator[str]:
-    """Growth that is meant, controls, limits."""
+    """Yield intended growth, controls and limits."""
     if report.explained:
         yield "\n### Growth that is meant\n"
         yield from (f"- {plain(one.kind)}: {plain(one.what)}" for one in report.explained)
@@ -129,7 +129,7 @@ def small_print(report: HuntReport) -> Iterator[str]:
 
 
 def next_part(report: HuntReport) -> Iterator[str]:
-    """Commands that lead on."""
+    """Yield the next commands."""
     commands = next_commands(report)
     if commands:
         yield "\n### Next"

@@ -22,12 +22,12 @@ from gradlife.reports.values import size
 
 
 def peak_markdown(report: PeakReport) -> str:
-    """The whole report; text of the program stands in code or is escaped."""
+    """Return the whole report; text of the program is in code or escaped."""
     return "\n".join(lines(report)).rstrip() + "\n"
 
 
 def lines(report: PeakReport) -> Iterator[str]:
-    """The lines of the report."""
+    """Yield the lines of the report."""
     yield f"## gradlife peak: {verdict(report)} in {code_span(report.target)}"
     if not report.peak_bytes:
         yield f"\n{plain(report.trouble)}"
@@ -48,7 +48,7 @@ def lines(report: PeakReport) -> Iterator[str]:
 
 
 def saving_lines(number: int, saving: Saving, report: PeakReport) -> Iterator[str]:
-    """One saving with its edits."""
+    """Yield one saving with its edits."""
     yield f"\n### {number}. {plain(saving_title(saving))}\n"
     yield f"{plain(life(saving, report.target))}. **{plain(gain(saving, report))}**"
     for edit in saving.edits:
@@ -58,7 +58,7 @@ def saving_lines(number: int, saving: Saving, report: PeakReport) -> Iterator[st
 
 
 def owner_rows(report: PeakReport) -> Iterator[str]:
-    """The peak by owner."""
+    """Yield the peak by owner."""
     rows = (
         (
             share.owner.value,
@@ -72,7 +72,7 @@ def owner_rows(report: PeakReport) -> Iterator[str]:
 
 
 def checkpoint_rows(report: PeakReport) -> Iterator[str]:
-    """What checkpointing buys, and what it costs."""
+    """Yield what checkpointing saves, and what it costs."""
     rows = (
         (code_span(row.module), size(row.saved_bytes), size(row.peak_lower), f"{row.recompute_percent:.1f} %")
         for row in report.checkpoints

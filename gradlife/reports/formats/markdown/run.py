@@ -19,12 +19,12 @@ WORDS = {EXIT_CLEAN: "clean", EXIT_COULD_NOT_TELL: "could not tell"}
 
 
 def run_markdown(report: RunReport) -> str:
-    """The verdict and the sums, what went wrong, and the matrix folded away."""
+    """Return the verdict and the sums, the problems, and the matrix folded away."""
     return "\n".join(lines(report)).rstrip() + "\n"
 
 
 def lines(report: RunReport) -> Iterator[str]:
-    """The lines of the report."""
+    """Yield the lines of the report."""
     view = RunView(report)
     yield f"## gradlife run: {WORDS.get(report.exit_status, 'FOUND')}"
     yield f"\n{plain(totals.verdict(report))}.\n"
@@ -45,7 +45,7 @@ def lines(report: RunReport) -> Iterator[str]:
 
 
 def problem_part(title: str, found: list[problems.Problem]) -> Iterator[str]:
-    """Problems of one sort as a table, if there are any."""
+    """Yield the problems of one kind as a table, if there are any."""
     if not found:
         return
     yield f"\n### {title}\n"
@@ -67,7 +67,7 @@ def unavailable_part(report: RunReport) -> Iterator[str]:
 
 
 def system_table(view: RunView) -> Iterator[str]:
-    """Each system and what it is."""
+    """Return a table of the systems and their descriptions."""
     rows = (
         [code_span(one.name), plain(f"{one.framework} {one.version}"), plain(one.python), plain(one.platform)]
         for one in view.systems
@@ -76,7 +76,7 @@ def system_table(view: RunView) -> Iterator[str]:
 
 
 def matrix_part(view: RunView) -> Iterator[str]:
-    """The matrix and its legend."""
+    """Yield the matrix and its legend."""
     grid = make_matrix(view)
     yield from table(["story", *(plain(" ".join(heading)) for heading in grid.headings)], map(cells, grid.rows))
     yield ""
@@ -88,7 +88,7 @@ def matrix_part(view: RunView) -> Iterator[str]:
 
 
 def cells(row: Row) -> list[str]:
-    """A row of the matrix; a suite's title stands in one whose other cells are empty."""
+    """Return a row of the matrix; a suite's title has a row of its own."""
     if not row.cells:
         return [f"**{plain(row.label)}**"]
     return [plain(row.label + row.note), *(plain(cell.text + cell.mark) for cell in row.cells)]

@@ -1,4 +1,4 @@
-"""The patches of a hunt's findings: as one unified diff, and as edits of lines for formats that have fixes."""
+"""The patches of a hunt's findings: as one unified diff, and as line edits for formats that have fixes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ HUNK = re.compile(r"@@ -(?P<line>[0-9]+)")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Lines of a file that give way to a text."""
+    """Lines of a file, and the text that replaces them."""
 
-    line: int  # the first of them
-    count: int  # 0: the text goes before the line
+    line: int  # the first replaced line
+    count: int  # the number of replaced lines; 0: insert before the line
     text: str  # whole lines, or empty
 
 
 def hunt_patch(report: HuntReport) -> str:
-    """Return the patches as `git apply` takes them, each once; empty where no finding has one."""
+    """Return the patches as one diff for `git apply`, each once; empty if no finding has one."""
     return "".join(dict.fromkeys(one.patch.diff for one in report.findings if one.patch is not None))
 
 
 def edits_of(patch: Patch) -> Iterator[Edit]:
-    """Yield what a patch replaces, line numbers counted before any of it is done."""
+    """Yield the edits of a patch, with line numbers of the unchanged file."""
     line, removed, added = 0, 0, ""
     for row in patch.diff.splitlines(keepends=True)[2:]:
         if row[0] in "+-":

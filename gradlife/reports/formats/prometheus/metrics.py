@@ -1,4 +1,4 @@
-"""What a watched process has alive and what grows in it, as metrics of Prometheus.
+"""Prometheus metrics of a watched process: what is alive in it and what grows.
 
 ``prometheus_client`` is an extra: ``pip install 'gradlife[metrics]'``.
 """
@@ -15,12 +15,12 @@ from gradlife.model.watching.look import Look, growth_of
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Gauge
 
-#: Counts of a look, as values of the label `kind`.
+#: Counts of live objects, as values of the label `kind`.
 KINDS = ("objects", "tensors", "storages", "graph_nodes")
 
 
 class Metrics:
-    """Gauges of one watched process. UsageError where ``prometheus_client`` is not installed."""
+    """Gauges of one watched process. Raises UsageError if ``prometheus_client`` is not installed."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         try:
@@ -39,7 +39,7 @@ class Metrics:
         self.report(None)
 
     def look(self, look: Look) -> None:
-        """Show what is alive now; owners that were shown before are gone."""
+        """Show what is alive now, and remove owners that are gone."""
         self._set(self._live, look.live)
         self._live_bytes.set(look.live.bytes)
         self._resident.set(look.resident_bytes)
@@ -49,7 +49,7 @@ class Metrics:
             self._owners.labels(owner.name).set(owner.bytes)
 
     def report(self, report: HuntReport | None) -> None:
-        """Show what grows by now."""
+        """Show what has grown so far."""
         found = report.findings if report is not None else ()
         growth = growth_of(found)
         self._set(self._growth, growth)
@@ -64,7 +64,7 @@ class Metrics:
 
 
 def listen(port: int, registry: CollectorRegistry | None = None) -> None:
-    """Answer Prometheus at ``http://localhost:PORT/metrics``, from a thread; UsageError where the port is taken."""
+    """Serve ``http://localhost:PORT/metrics`` for Prometheus from a thread. Raises UsageError if the port is taken."""
     from prometheus_client import REGISTRY, start_http_server
 
     try:

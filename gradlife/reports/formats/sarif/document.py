@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, as code scanning reads it: what was found, with the rule that it breaks and the line where it is."""
+"""SARIF 2.1.0 for code scanning: each result with its rule and its line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gradlife.reports.source_places import Place
 VERSION = "2.1.0"
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-#: The base of the paths in a checkout. The reader knows where that is.
+#: The base of the paths in a checkout, which the reader of the file resolves.
 ROOT = "%SRCROOT%"
-#: The name of the fingerprint by which a reader knows a result again, and the version of how it is made.
+#: The name and version of the fingerprint by which a reader recognizes a result.
 FINGERPRINT = "gradlife/v1"
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
-#: Halves of characters, which a name of a file may have and UTF-8 has no bytes for.
+#: Lone surrogates, which a file name may contain and UTF-8 cannot encode.
 HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -47,7 +47,7 @@ class Fix:
 
 @dataclass(frozen=True)
 class Result:
-    """One thing that was found, and where. The first place is its own, the others led to it."""
+    """A finding and its places. The first place is its own; the others led to it."""
 
     rule: Rule
     level: str
@@ -64,9 +64,9 @@ class Log:
 
     command: str  # "gradlife hunt"
     results: tuple[Result, ...]
-    is_successful: bool  # could the command tell anything?
+    is_successful: bool  # whether the command reached a verdict
     exit_status: int
-    notices: tuple[str, ...] = ()  # what is unknown, or has no place
+    notices: tuple[str, ...] = ()  # notices of what is unknown or has no place
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -131,25 +131,25 @@ def result_item(result: Result, index: int) -> dict[str, Any]:
 
 
 def fix_item(fix: Fix) -> dict[str, Any]:
-    """A change of one file."""
+    """Return the change of one file."""
     change = {"artifactLocation": artifact_item(fix.file), "replacements": [*map(replacement_item, fix.edits)]}
     return {"description": {"text": fix.title}, "artifactChanges": [change]}
 
 
 def replacement_item(edit: Edit) -> dict[str, Any]:
-    """Whole lines that give way to others: from the start of the first to the start of the line after them."""
+    """Return the replacement of whole lines, from the start of the first to the start of the line after them."""
     region = {"startLine": edit.line, "startColumn": 1, "endLine": edit.line + edit.count, "endColumn": 1}
     return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
 
 
 def related(places: Iterable[Place]) -> Iterator[dict[str, Any]]:
-    """The lines from which the first one was reached."""
+    """Yield the lines from which the first one was reached."""
     for number, place in enumerate(places, 1):
         yield {"id": number, "message": {"text": "called from here"}, **location_item(place)}
 
 
 def location_item(place: Place) -> dict[str, Any]:
-    """A line of a file."""
+    """Return a line of a file."""
     return {"physicalLocation": {"artifactLocation": artifact_item(place), "region": {"startLine": place.line}}}
 
 

@@ -36,7 +36,7 @@ BROKEN_STORY = Rule(
 
 @functools.cache
 def rule_of(code: str) -> Rule:
-    """The rule of a pattern."""
+    """Return the rule of a pattern."""
     return Rule(code, sentence(code), "\n".join(help_lines(code)).strip(), ("memory-leak", family(code)[0]))
 
 
@@ -57,7 +57,7 @@ def help_lines(code: str) -> Iterator[str]:
 
 
 def finding_result(finding: Finding, places: list[Place], sentences: list[str], is_failure: bool) -> Result:
-    """A finding that has a place."""
+    """Return a finding that has a place as a result."""
     advice = finding.diagnosis.advice.text
     parts = [f"{finding.title}.", *sentences, finding.diagnosis.reason, advice]
     return Result(
@@ -72,14 +72,14 @@ def finding_result(finding: Finding, places: list[Place], sentences: list[str], 
 
 
 def fix_of(finding: Finding, places: list[Place]) -> Fix | None:
-    """The patch, of the file that stores: its line is the first place."""
+    """Return the patch as a fix of the file with the storing line, which is the first place."""
     if finding.patch is None or not places:
         return None
     return Fix(finding.diagnosis.advice.text, places[0], tuple(edits_of(finding.patch)))
 
 
 def hunt_sarif(report: HuntReport, is_strict: bool = False) -> str:
-    """The findings that have a file and a line; the others are notices."""
+    """Format the findings that have a file and a line as results, the others as notices."""
     results = [
         finding_result(
             one,
@@ -113,21 +113,21 @@ def run_sarif(report: RunReport) -> str:
 
 
 def contradiction_result(one: ExpectationResult) -> tuple[str, Result]:
-    """A story, and what contradicts it."""
+    """Describe a story and its contradiction."""
     found = problems.disagreement(one) if one.is_of_graph else problems.contradiction(one)
     key = (one.scenario, one.system, one.stage, one.subject, one.probe, str(one.is_of_graph))
     return one.scenario, of_story(CONTRADICTION, found, one.system, key)
 
 
 def failure_result(run: ScenarioRun) -> tuple[str, Result]:
-    """A story that raised, crashed or hung."""
+    """Describe a story that raised, crashed or hung."""
     return run.scenario, of_story(
         BROKEN_STORY, problems.failure(run), run.system, (run.scenario, run.system, run.outcome)
     )
 
 
 def of_story(rule: Rule, found: problems.Problem, system: str, key: tuple[str, ...]) -> Result:
-    """The result; its place is added where it is known."""
+    """Return the result of a story, with its place if that is known."""
     message = f"{found.headline} on {system}: {'; '.join(found.sentences)}"
     fingerprint = hashlib.sha256("\0".join(key).encode("utf-8", "replace")).hexdigest()[:32]
     return Result(rule, ERROR, message, (), fingerprint, {"system": system})

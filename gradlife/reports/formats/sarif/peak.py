@@ -20,7 +20,7 @@ VOID = Rule("peak-void", "Memory is held at the peak of a step and never read", 
 
 
 def peak_sarif(report: PeakReport) -> str:
-    """The document; savings without a line that exists are notices."""
+    """Return the document; savings without an existing line are notices."""
     placed = [(saving, places_of(saving, report)) for saving in report.savings]
     results = tuple(result_of(saving, places, report) for saving, places in placed if places)
     notices = tuple(saving_title(saving) for saving, places in placed if not places)
@@ -29,7 +29,7 @@ def peak_sarif(report: PeakReport) -> str:
 
 
 def places_of(saving: Saving, report: PeakReport) -> tuple[Place, ...]:
-    """The lines of its edits, then those where it is made and read last; files that exist."""
+    """Return the lines of a saving's edits, then where it is created and last read; only files that exist."""
     read = (saving.last_read.place,) if saving.last_read is not None else ()
     spots = [(edit.file, edit.line) for edit in saving.edits]
     spots += [(place.file, place.line) for place in (saving.born.place, *read)]
@@ -38,7 +38,7 @@ def places_of(saving: Saving, report: PeakReport) -> tuple[Place, ...]:
 
 
 def result_of(saving: Saving, places: tuple[Place, ...], report: PeakReport) -> Result:
-    """One saving."""
+    """Describe one saving."""
     is_failure = bool(report.exit_status) and report.fail_on is not None
     message = f"{saving_title(saving)}; {life(saving, report.target)}; {gain(saving, report)}."
     known = hashlib.sha256(f"{saving.holder.partition(' (')[0]}|{saving.born.operation}".encode()).hexdigest()[:16]
@@ -48,7 +48,7 @@ def result_of(saving: Saving, places: tuple[Place, ...], report: PeakReport) -> 
 
 
 def fix_of(saving: Saving, report: PeakReport) -> Fix | None:
-    """The changes, where each edit has one and all are of one file."""
+    """Return the changes as one fix if each edit has one and all are in the same file."""
     files = {edit.file for edit in saving.edits}
     place = there(*next((edit.file, edit.line) for edit in saving.edits), report.target) if saving.edits else None
     if not saving.is_provable or len(files) != 1 or place is None:
@@ -58,7 +58,7 @@ def fix_of(saving: Saving, report: PeakReport) -> Fix | None:
 
 
 def replaced(changes: dict[LineChange, None]) -> Iterator[TextEdit]:
-    """The lines that give way to others."""
+    """Return the changes as replaced lines."""
     for change in changes:
         count = change.last - change.first + 1
         yield TextEdit(change.first, count, "".join(f"{line}\n" for line in change.lines))
