@@ -30,7 +30,7 @@
 
 namespace gradlife {
 
-// Adds `_build` to a module; -1 with an error set where that fails.
+// Adds `_build` to a module. Returns -1 with an error set on failure.
 inline int add_build_info(PyObject* module) {
   return PyModule_AddStringConstant(
       module, "_build", GRADLIFE_SORT " build for Python " PY_VERSION ", " GRADLIFE_COMPILER GRADLIFE_LIBRARY);

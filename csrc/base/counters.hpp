@@ -1,4 +1,4 @@
-// Exact live counts per kind of engine object. A leak tool must be seen not to leak.
+// Exact live counts per kind of engine object, to check that the tool itself does not leak.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ inline void count_live(Kind kind, int64_t by) {
   live_counters[static_cast<size_t>(kind)].fetch_add(by, std::memory_order_relaxed);
 }
 
-// Member that counts the object it is part of.
+// A member that counts the object it is part of.
 template <Kind kind>
 struct LiveCount {
   LiveCount() { count_live(kind, 1); }

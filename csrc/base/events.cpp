@@ -14,8 +14,8 @@ struct Log {
   bool is_off;
 };
 
-// All zeros at first and nothing to construct or destroy: an object that dies says so wherever it does, without memory
-// being left and while the process exits. Pages that no event was written to take none.
+// Zero-initialized, without constructor or destructor, so that an object can log its death at any time, even without
+// memory and while the process exits. Pages without an event take no memory.
 Log events;
 
 uint64_t nanoseconds_now() {

@@ -1,4 +1,4 @@
-// The event log: what happened to which object, in order, in a ring that forgets the oldest.
+// The event log: what happened to which object, in order. The ring overwrites the oldest events.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Event {
   uint64_t sequence;
   uint64_t object;       // Managed::id
   uint64_t nanoseconds;  // monotonic clock
-  const char* name;      // of the object, e.g. "SinBackward0": static text, or interned
+  const char* name;      // the object's, e.g. "SinBackward0": static text, or interned
   const char* detail;    // static text, or nullptr
   uint32_t strong;
   uint32_t weak;
@@ -40,7 +40,7 @@ struct Event {
 
 constexpr size_t event_capacity = 1 << 16;
 
-void append_event(Event event);        // gives it its sequence number and time
+void append_event(Event event);        // sets its sequence number and time
 std::vector<Event> recorded_events();  // oldest first
 void clear_events();
 uint64_t event_total();

@@ -1,5 +1,5 @@
-// The one small interface through which the engine reaches the language that embeds it (Python): it can keep an object,
-// let it go, take the interpreter's lock, and ask whether the interpreter is still there. csrc/engine never sees
+// The small interface through which the engine reaches the language that embeds it (Python): it can keep an object,
+// release it, take the interpreter's lock, and ask whether the interpreter is still alive. csrc/engine never includes
 // Python.h.
 #pragma once
 
@@ -14,30 +14,30 @@ using Object = void;
 struct Host {
   void (*incref)(Object*);
   void (*decref)(Object*);
-  bool (*is_alive)();  // false from the start of the interpreter's finalisation on
-  int (*lock)();       // takes the interpreter lock; the token goes back to unlock
+  bool (*is_alive)();  // false once the interpreter's finalisation has begun
+  int (*lock)();       // takes the interpreter lock; pass the token to unlock
   void (*unlock)(int token);
-  void* (*suspend)();  // lets go of the lock that this thread holds; the token goes back to resume
+  void* (*suspend)();  // releases the lock that this thread holds; pass the token to resume
   void (*resume)(void* token);
-  bool (*is_sole_reference)(Object*);  // nobody but the asker holds the object
-  void (*empty_wrapper)(Object*);      // the impl behind this wrapper is gone: make it an empty one
-  void (*drop_hooks)(Object*);         // this wrapper's hooks stay with the node that its tensor had until now
+  bool (*is_sole_reference)(Object*);  // whether only the caller holds the object
+  void (*empty_wrapper)(Object*);      // makes the wrapper empty, because its impl is gone
+  void (*drop_hooks)(Object*);         // leaves this wrapper's hooks to the node that its tensor had until now
 };
 
 void install_host(const Host& host);
 const Host& host();
 
-// The fate of references that an object still holds when the interpreter is gone.
+// What happens to references that an object still holds when the interpreter is gone.
 enum class ExitPolicy : uint8_t { leak, release };
 
-// Takes the interpreter lock for a scope. Cheap when this thread holds it; does nothing once the interpreter is gone.
+// Takes the interpreter lock for a scope. Cheap if this thread holds it; does nothing once the interpreter is gone.
 class Locked {
  public:
   explicit Locked(ExitPolicy exit = ExitPolicy::leak);
   ~Locked();
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
-  // False when the interpreter is gone and its objects must be left alone.
+  // False if the interpreter is gone and its objects must be left alone.
   bool may_touch_objects() const { return may_touch_; }
 
  private:
@@ -46,7 +46,7 @@ class Locked {
   int token_ = 0;
 };
 
-// Lets go of the interpreter lock for a scope, so that another thread may work meanwhile.
+// Releases the interpreter lock for a scope, so that another thread may work meanwhile.
 class Unlocked {
  public:
   Unlocked();
@@ -59,7 +59,7 @@ class Unlocked {
 };
 
 // An owned reference to an Object. Dropping it takes the lock (a graph may die in a thread that lacks it), and leaves
-// the object alone when the interpreter is gone, unless its policy is the broken `release`.
+// the object alone if the interpreter is gone, unless its policy is the broken `release`.
 class Handle {
  public:
   Handle() = default;

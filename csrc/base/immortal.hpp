@@ -6,7 +6,7 @@
 
 namespace gradlife {
 
-// Keeps the value where it stays and where leak detectors find it. Under the interpreter lock.
+// Keeps the value at its address, where leak detectors find it. Call it under the interpreter lock.
 template <class T>
 T& immortal(T value) {
   static auto* kept = new std::deque<T>;

@@ -2,7 +2,7 @@
 
 namespace gradlife {
 
-// The dying of this thread: a first-in-first-out list, emptied by the outermost release.
+// The dying objects of this thread: a first-in-first-out list, emptied by the outermost release.
 struct Graveyard {
   RefCounted* head = nullptr;
   RefCounted* tail = nullptr;

@@ -1,7 +1,7 @@
-// Shared ownership: a control block with a strong and a weak count, and the pointers to what it counts.
+// Shared ownership: a control block with a strong and a weak count, and pointers to the counted object.
 //
-// Death is never recursive: an object whose last owner went is put on the dying thread's list, and the outermost
-// release empties it, so a chain of a million nodes dies on a small stack.
+// Death is never recursive: an object without owners is put on the dying thread's list, and the outermost release
+// empties it, so a chain of a million nodes dies on a small stack.
 #pragma once
 
 #include <atomic>
@@ -36,10 +36,10 @@ class RefCounted {
 
  protected:
   virtual ~RefCounted() = default;
-  virtual void dispose() = 0;  // the last owner is gone: let go of everything held
+  virtual void dispose() = 0;  // the last owner is gone: release everything held
   virtual void on_shared() {}  // 1 -> 2 owners, coupled identity only
   virtual void on_unique() {}  // 2 -> 1 owners
-  bool coupled_ = false;       // a wrapper's count is coupled to this one
+  bool coupled_ = false;       // whether a wrapper's count is coupled to this one
 
  private:
   static void bury(RefCounted* dead);
@@ -49,7 +49,7 @@ class RefCounted {
   RefCounted* next_dead_ = nullptr;
 };
 
-// An owner of a T. `steal` takes over a reference, `share` adds one.
+// Owns a T. `steal` takes over a reference, `share` adds one.
 template <class T>
 class Ptr {
  public:

@@ -1,4 +1,4 @@
-// Ownership of Python objects, in types: a Ref owns, a Borrowed does not.
+// Ownership of Python objects as types: a Ref owns, a Borrowed does not.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

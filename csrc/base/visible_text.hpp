@@ -1,5 +1,5 @@
-// Names as they can be shown: characters that move a cursor, end a line or turn the direction of a text are spelt out.
-// Names come from programs and files that nobody has checked; a report goes to terminals, browsers and issue trackers.
+// Names as they can be shown: characters that move a cursor, end a line or change the direction of a text are escaped.
+// Names come from unchecked programs and files; a report goes to terminals, browsers and issue trackers.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ inline bool is_hidden_character(uint32_t code) {
   return is_control || is_line_end || turns;
 }
 
-// The code of the character at the front, of up to three bytes of UTF-8, and how many bytes it has. Longer ones and
-// broken bytes count as one byte that is shown: none of them is hidden.
+// The code of the first character, if it has up to three bytes of UTF-8, and its number of bytes. Longer ones and
+// broken bytes count as one visible byte: none of them is hidden.
 struct Character {
   uint32_t code;
   size_t bytes;
@@ -33,7 +33,7 @@ inline Character first_character(std::string_view utf8) {
   return {0xfffd, 1};
 }
 
-// Spells hidden characters as Python does: \x1b, \u202e. Cost: one pass.
+// Escapes hidden characters as Python does: \x1b, \u202e. Cost: one pass.
 inline std::string visible(std::string_view utf8) {
   std::string shown;
   shown.reserve(utf8.size());

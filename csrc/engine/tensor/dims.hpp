@@ -1,4 +1,4 @@
-// Sizes and strides: up to eight dimensions, held in place.
+// Sizes and strides of up to eight dimensions, stored in place.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ inline Dims contiguous_strides(const Dims& sizes) {
   return strides;
 }
 
-// IndexError: no such dimension. Negative ones count from the last.
+// Maps a negative dimension to one counted from the front. IndexError if there is no such dimension.
 inline int64_t wrap_dim(int64_t dim, size_t dims) {
   const int64_t count = dims == 0 ? 1 : static_cast<int64_t>(dims);
   if (dim < -count || dim >= count)

@@ -8,7 +8,7 @@ namespace {
 thread_local OperationWatcher* watcher_of_thread = nullptr;
 thread_local bool runs_beneath = false;
 
-// Made on first use, and never destroyed behind the interpreter's back: it is empty whenever no view is being made.
+// Created on first use, never destroyed after the interpreter is gone: it is empty unless a view is being made.
 Tensor& next_view() {
   thread_local Tensor view;
   return view;

@@ -1,5 +1,5 @@
-// Beneath differentiation: an operation that has its node ready, and now computes, can be watched. The watcher receives
-// the operation's name (as `aten` has it) with its arguments, and answers in its place.
+// A watcher below autograd: it receives the name (as in `aten`) and the arguments of an operation whose node is ready,
+// and returns the result in its place.
 #pragma once
 
 #include <optional>
@@ -22,13 +22,13 @@ class OperationWatcher {
   ~OperationWatcher() = default;
 };
 
-// Set the watcher of this thread; nullptr: none. Return the previous one.
+// Sets the watcher of this thread (nullptr: none). Returns the previous one.
 OperationWatcher* set_operation_watcher(OperationWatcher* watcher);
 OperationWatcher* operation_watcher();
 
 // True while the watcher itself runs: no recording, no view relations, no version counts.
 bool is_beneath();
-bool set_beneath(bool beneath);  // gives back what it was
+bool set_beneath(bool beneath);  // returns the previous value
 
 template <class T>
 Argument as_argument(const T& value) {
@@ -41,7 +41,7 @@ Argument as_argument(const std::optional<T>& value) {
   return value ? as_argument(*value) : Argument();
 }
 
-// The watcher's answer; nothing without a watcher.
+// Returns the watcher's answer; nothing if there is no watcher.
 template <class... Arguments>
 TensorList answered(const char* name, const Arguments&... arguments) {
   OperationWatcher* watcher = operation_watcher();
@@ -52,17 +52,17 @@ TensorList answered(const char* name, const Arguments&... arguments) {
   return watcher->answer(name, std::move(list));
 }
 
-// Errors: there is not just one.
+// Returns the one tensor. Error if there is not exactly one.
 Tensor only(TensorList&& answer);
 
-// The result of an operation: the watcher's, or what is computed.
+// Returns the result of an operation: the watcher's, or the computed one.
 template <class Compute, class... Arguments>
 Tensor lowered(const char* name, Compute&& compute, const Arguments&... arguments) {
   if (operation_watcher() == nullptr) return compute();
   return only(answered(name, arguments...));
 }
 
-// A change in place, which the watcher makes or computing does.
+// Makes an in-place change: by the watcher, or by computing it.
 template <class Compute, class... Arguments>
 void lowered_change(const char* name, Compute&& compute, const Arguments&... arguments) {
   if (operation_watcher() == nullptr) {
@@ -72,7 +72,7 @@ void lowered_change(const char* name, Compute&& compute, const Arguments&... arg
   }
 }
 
-// The watcher's answer to an operation that makes a view, for the view made next in this scope.
+// The watcher's answer to an operation that makes a view, for the next view made in this scope.
 class AnsweredView {
  public:
   template <class... Arguments>
@@ -84,7 +84,7 @@ class AnsweredView {
   }
   AnsweredView(const AnsweredView&) = delete;
   AnsweredView& operator=(const AnsweredView&) = delete;
-  static Tensor take();  // empty: there is none
+  static Tensor take();  // empty if there is none
 
  private:
   void keep(TensorList&& answer);

@@ -8,7 +8,7 @@ namespace gradlife {
 bool grad_enabled();
 void set_grad_enabled(bool enabled);
 
-// Inside, nothing is recorded whatever grad mode says, and new tensors are inference tensors.
+// In inference mode nothing is recorded whatever grad mode says, and new tensors are inference tensors.
 bool inference_mode();
 void set_inference_mode(bool enabled);
 // True if operations record history now.

@@ -1,4 +1,4 @@
-// A number of the embedding language, with the kind it had there: the kind decides dtypes, and is shown again.
+// A number of the embedding language, with its kind there: the kind decides dtypes, and is shown again.
 #pragma once
 
 #include <complex>

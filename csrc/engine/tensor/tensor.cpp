@@ -107,7 +107,7 @@ void TensorImpl::set_data(const TensorImpl& other) {
   dtype_ = other.dtype_;
   is_contiguous_ = other.is_contiguous_;
   is_conjugate_ = other.is_conjugate_;
-  is_inference_ = other.is_inference_;  // whether it counts its versions stays as it was
+  is_inference_ = other.is_inference_;  // whether it counts versions does not change
 }
 
 void TensorImpl::set_window(const Dims& sizes, const Dims& strides, int64_t offset) {
@@ -144,7 +144,7 @@ void TensorImpl::visit_owned(OwnedVisitor& visitor) const {
 bool is_non_overlapping_and_dense(const TensorImpl& tensor) {
   if (tensor.is_contiguous()) return true;
   const Dims& strides = tensor.strides();
-  size_t order[max_dims];  // of the dimensions that matter, smallest stride first
+  size_t order[max_dims];  // the dimensions that matter, smallest stride first
   size_t count = 0;
   for (size_t dim = 0; dim < tensor.dim(); ++dim) {
     if (tensor.sizes()[dim] == 1) continue;

@@ -1,5 +1,4 @@
-// Storage and tensor impl. A tensor is a typed, strided window on a storage; what differentiation needs hangs on it
-// lazily.
+// Storage and tensor impl. A tensor is a typed, strided view of a storage; its autograd state is attached lazily.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +16,17 @@ constexpr size_t dtype_count = 7;
 
 size_t item_size(DType dtype);
 const char* dtype_name(DType dtype);        // "torch.float32"
-const char* legacy_type_name(DType dtype);  // "torch.FloatTensor", as in torch's error texts
+const char* legacy_type_name(DType dtype);  // "torch.FloatTensor", as in torch's error messages
 inline bool is_floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 inline bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype == DType::complex128; }
-// The dtype of a complex dtype's parts, and the complex dtype of parts.
+// The dtype of a complex dtype's parts, and the complex dtype with these parts.
 inline DType real_dtype(DType dtype) {
   return dtype == DType::complex64 ? DType::float32 : dtype == DType::complex128 ? DType::float64 : dtype;
 }
 inline DType complex_dtype(DType dtype) { return dtype == DType::float64 ? DType::complex128 : DType::complex64; }
 inline bool is_differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
-// Bytes that tensors share. `owner` keeps memory that came from elsewhere (a numpy array) alive.
+// Bytes that tensors share. `owner` keeps foreign memory (a numpy array's) alive.
 class Storage final : public Managed {
  public:
   explicit Storage(size_t bytes);
@@ -35,8 +34,7 @@ class Storage final : public Managed {
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   bool is_foreign() const { return static_cast<bool>(owner_); }
-  // Makes room for so many bytes at least, wherever that is then. Errors: memory from elsewhere, or that others point
-  // to.
+  // Grows to at least `bytes`, possibly at another address. Error for foreign memory, or if others point into it.
   void grow(size_t bytes);
   void forbid_growth() { may_grow_ = false; }
   bool may_grow() const { return may_grow_ && !is_foreign(); }
@@ -54,7 +52,7 @@ class Storage final : public Managed {
 };
 using StoragePtr = Ptr<Storage>;
 
-// Counts in-place changes; shared by a base, its views, its detached copies and what was saved of it.
+// Counts in-place changes. A base, its views, its detached copies and saved tensors share it.
 class VersionCounter final : public RefCounted {
  public:
   uint32_t value = 0;
@@ -92,7 +90,7 @@ class TensorImpl final : public Managed {
   T* data() const {
     return static_cast<T*>(storage_->data()) + offset_;
   }
-  // Takes over another impl's window and storage (`x.data = y`); the version counter stays.
+  // Takes over another impl's view and storage (`x.data = y`); the version counter stays.
   void set_data(const TensorImpl& other);
   void set_storage(StoragePtr storage) { storage_ = std::move(storage); }
   void set_window(const Dims& sizes, const Dims& strides, int64_t offset);
@@ -100,24 +98,24 @@ class TensorImpl final : public Managed {
   const VersionPtr& version_counter() const { return version_; }
   void share_version(const VersionPtr& version) { version_ = version; }
   uint32_t version() const { return version_->value; }
-  // After a change in place. Error: of an inference tensor outside of inference mode. PyTorch, too, finds that out when
-  // it is done. Inside of it nobody counts the versions of inference tensors.
+  // Counts a change in place. Error for an inference tensor outside inference mode; PyTorch, too, raises it after the
+  // change. In inference mode, inference tensors count no versions.
   void bump_version();
 
-  AutogradMeta* meta() const { return meta_.get(); }  // nullptr until something needs it
+  AutogradMeta* meta() const { return meta_.get(); }  // nullptr until needed
   AutogradMeta& need_meta();
 
-  // Made from a Python number for one operation: such a tensor is never shown to saved-tensor hooks.
+  // Whether it was made from a Python number for one operation: saved-tensor hooks never see such a tensor.
   bool is_wrapped_number() const { return is_wrapped_number_; }
   void set_wrapped_number() { is_wrapped_number_ = true; }
 
-  // Made in inference mode, or a window on such a tensor: has no version and no history.
+  // Whether it was made in inference mode, or is a view of such a tensor: it has no version and no history.
   bool is_inference() const { return is_inference_; }
   void set_inference(bool is_inference) {
     is_inference_ = is_inference;
     has_version_ = !is_inference;
   }
-  // A tensor detached from an inference tensor does have a version.
+  // Whether it has a version; a tensor detached from an inference tensor does.
   bool has_version() const { return has_version_; }
   void set_has_version() { has_version_ = true; }
 
@@ -125,7 +123,7 @@ class TensorImpl final : public Managed {
   bool is_conjugate() const { return is_conjugate_; }
   void set_conjugate(bool is_conjugate) { is_conjugate_ = is_conjugate; }
 
-  // Held by a cache that does not count as an owner where a gradient may be taken over.
+  // Whether a cache holds it that is not counted as an owner when a gradient may be reused.
   bool is_cached() const { return is_cached_; }
   void set_cached(bool is_cached) { is_cached_ = is_cached; }
 
@@ -158,8 +156,8 @@ constexpr const char* no_version_text = "Inference tensors do not track version 
 // True if the elements are dense and do not overlap, in any order of dimensions.
 bool is_non_overlapping_and_dense(const TensorImpl& tensor);
 
-// New tensors. `empty` is uninitialised; `alias` is another window on the same storage with a version counter of its
-// own unless the caller shares it. None has history.
+// New tensors without history. `empty` is uninitialised; `alias` is another view of the same storage, with its own
+// version counter unless the caller shares one.
 Tensor empty(const Dims& sizes, DType dtype);
 Tensor alias(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset);
 // The same memory read as elements of another dtype.

@@ -5,8 +5,8 @@
 namespace gradlife::heap {
 namespace {
 
-// Tarjan's algorithm with its stack on the heap. Of a node only its number is kept, or that its part is closed; what
-// else is asked of those on the path stands in the frames, which are read in order.
+// Tarjan's algorithm with its stack on the heap. A node stores only its number, or that its component is closed; the
+// other data of nodes on the path are in the frames, which are read in order.
 class Tarjan {
  public:
   explicit Tarjan(const Edges& references) : references_(references), order_(references.rows(), unseen) {
@@ -26,17 +26,17 @@ class Tarjan {
 
  private:
   static constexpr uint32_t unseen = UINT32_MAX;
-  static constexpr uint32_t most_ahead = 16;          // of a node's references that are fetched when it is entered
-  static constexpr uint32_t closed = UINT32_MAX - 1;  // larger than every number: no way back
+  static constexpr uint32_t most_ahead = 16;          // references of a node to prefetch when it is entered
+  static constexpr uint32_t closed = UINT32_MAX - 1;  // larger than every number: not on the path
   struct Frame {
     NodeId node;
-    uint32_t next, end;  // of its references
+    uint32_t next, end;  // the node's remaining references
     uint32_t low;
   };
 
   void enter(NodeId node) {
     const uint32_t first = references_.first[node], end = references_.first[node + 1];
-    if (first == end) {  // refers to nothing: a part of its own
+    if (first == end) {  // no references: a component of its own
       order_[node] = closed;
       return;
     }

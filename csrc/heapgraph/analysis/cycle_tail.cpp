@@ -6,7 +6,7 @@
 namespace gradlife::heap {
 namespace {
 
-// All that leads to one node and that no root reaches, the nearest first.
+// All unreachable nodes that lead to one node, nearest first.
 class Above {
  public:
   Above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) : graph_(graph) {
@@ -20,9 +20,9 @@ class Above {
     prefer_what_can_be_acted_on();
   }
   const std::vector<NodeId>& order() const { return order_; }
-  // Nodes in a cycle, or between two cycles.
+  // Whether the node is in a cycle, or between two cycles.
   bool is_core(NodeId node) const { return core_.count(node) != 0; }
-  // A shortest path; of several the one that comes first in each object's own order, as a program writes it.
+  // Returns a shortest path; of several, the first in the order of each object's references, as a program writes it.
   std::vector<NodeId> way_from(NodeId node) const {
     std::vector<NodeId> path = {node};
     while (path.back() != order_.front()) {
@@ -37,7 +37,7 @@ class Above {
   }
 
  private:
-  // Among those that are equally near.
+  // Sorts equally near nodes by the cost of a step, cheapest first.
   void prefer_what_can_be_acted_on() {
     const auto cost = [&](NodeId at) { return graph_.type_of(at).step_cost; };
     for (auto first = order_.begin(), last = first; first != order_.end(); first = last) {
@@ -46,7 +46,7 @@ class Above {
       std::stable_sort(first, last, [&](NodeId a, NodeId b) { return cost(a) < cost(b); });
     }
   }
-  // Nodes that nothing here leads to are in no cycle, and so on; nor are those that lead to none that is left.
+  // Removes nodes with no predecessor left, and nodes with no successor left: they are in no cycle.
   void peel() {
     for (NodeId node : order_) core_[node] = 0;
     peel_by([this](NodeId node) { return graph_.referrers.of(node); },
@@ -79,7 +79,7 @@ class Above {
   std::unordered_map<NodeId, size_t> core_;
 };
 
-// A shortest cycle through a node, or through its other half, among those of the core.
+// Returns a shortest cycle in the core through a node or its other half.
 std::vector<NodeId> cycle_in(const Graph& graph, const Above& above, NodeId start) {
   const NodeId half = other_half(graph, start);
   const auto is_start = [&](NodeId at) { return at == start || (half != no_node && at == half); };
@@ -105,8 +105,8 @@ std::vector<NodeId> cycle_in(const Graph& graph, const Above& above, NodeId star
   return {};
 }
 
-// A wrapper and its native object refer to each other, and are one thing to whoever asks. Of such a cycle the wrapper,
-// else no_node.
+// A wrapper and its native object refer to each other, but count as one object. Returns the wrapper of such a cycle;
+// no_node for other cycles.
 NodeId wrapper_of_two_halves(const Graph& graph, const std::vector<NodeId>& cycle) {
   const auto is_python = [&](NodeId node) { return graph.type_of(node).kind == NodeKind::python; };
   if (cycle.size() != 2 || is_python(cycle[0]) == is_python(cycle[1])) return no_node;
@@ -118,7 +118,7 @@ NodeId wrapper_of_two_halves(const Graph& graph, const std::vector<NodeId>& cycl
 CycleTail cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) {
   if (paths.is_reached(node)) return {};
   const Above above(graph, paths, node, most);
-  constexpr size_t most_starts = 4096;  // pairs of halves that are in no cycle
+  constexpr size_t most_starts = 4096;  // pairs of halves that are in no other cycle
   size_t starts = 0;
   for (NodeId at : above.order()) {
     if (!above.is_core(at)) continue;

@@ -6,12 +6,12 @@
 namespace gradlife::heap {
 
 struct CycleTail {
-  std::vector<NodeId> cycle;  // its first node is the one that the path begins at
-  std::vector<NodeId> path;   // from that node to the object itself
+  std::vector<NodeId> cycle;  // begins with the node where the path begins
+  std::vector<NodeId> path;   // from that node to the object
 };
 
-// The nearest cycle that leads to a node which no root reaches; empty where none does. Needs the graph's referrers.
-// `most`: nodes looked at, at most.
+// Returns the nearest cycle that leads to an unreachable node; empty if there is none. Needs the graph's referrers.
+// `most`: limit of visited nodes.
 CycleTail cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most = size_t{1} << 20);
 
 }  // namespace gradlife::heap

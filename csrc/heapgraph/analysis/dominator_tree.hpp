@@ -1,4 +1,4 @@
-// The dominator tree from its root down: the nodes that each node alone keeps, largest first.
+// The dominator tree from the root down: the nodes that only each node keeps, largest first.
 #pragma once
 
 #include "heapgraph/analysis/dominators.hpp"
@@ -11,7 +11,7 @@ class DominatorTree {
   DominatorTree(const Graph& graph, const Dominators& dominators);
   // The node's children in the dominator tree, by retained size.
   Row of(NodeId node) const { return edges_.of(node); }
-  // The unreachable nodes, the largest first.
+  // The unreachable nodes, largest first.
   Row unreached() const { return edges_.of(static_cast<NodeId>(edges_.rows() - 1)); }
   size_t bytes() const { return edges_.bytes(); }
 

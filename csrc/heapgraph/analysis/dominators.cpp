@@ -5,8 +5,8 @@
 namespace gradlife::heap {
 namespace {
 
-// Works on the numbers of a depth-first search, by which all arrays but one are read in order. Whoever is met first by
-// its tree edge needs no list of referrers: only the other edges are turned round.
+// Works on the numbers of a depth-first search, so that all arrays but one are read in order. The tree edge by which a
+// node is first met needs no list of referrers: only the other edges are reversed.
 class SemiNca {
  public:
   explicit SemiNca(const Graph& graph) : graph_(graph), number_(graph.size(), no_node) {}
@@ -24,10 +24,10 @@ class SemiNca {
   }
 
  private:
-  static constexpr uint32_t most_ahead = 16;  // of a node's references that are fetched when it is entered
+  static constexpr uint32_t most_ahead = 16;  // references of a node to prefetch when it is entered
   struct Frame {
     uint32_t number;
-    uint32_t next, end;  // of its references
+    uint32_t next, end;  // the node's remaining references
   };
   struct Edge {
     uint32_t from, to;
@@ -65,7 +65,7 @@ class SemiNca {
     }
     number_ = {};
   }
-  // A counting sort by target.
+  // Reverses the edges: a counting sort by target.
   void turn_edges() {
     first_.assign_zero(reached() + 2);
     for (const Edge& edge : further_) first_[edge.to + 2] += 1;
@@ -92,7 +92,7 @@ class SemiNca {
     }
   }
 
-  // The node of least semidominator between `i` and the part of the tree that is done; shortens the path for the next.
+  // Returns the node with the least semidominator between `i` and the finished part of the tree; compresses the path.
   uint32_t evaluate(uint32_t i, uint32_t last_done) {
     if (parent_[i] < last_done) return label_[i];
     path_.clear();
@@ -132,10 +132,10 @@ class SemiNca {
 
   const Graph& graph_;
   Buffer<uint32_t> number_;  // by node
-  Buffer<NodeId> node_;      // by number, as all that follow
+  Buffer<NodeId> node_;      // by number, like all arrays below
   Buffer<uint32_t> parent_, dominator_, semi_, label_, path_;
-  Buffer<Edge> further_;              // all but those by which nodes were met first
-  Buffer<uint32_t> first_, sources_;  // the same by target
+  Buffer<Edge> further_;              // all edges except those by which nodes were first met
+  Buffer<uint32_t> first_, sources_;  // the same edges by target
   Buffer<Frame> frames_;
 };
 

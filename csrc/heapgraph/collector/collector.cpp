@@ -11,10 +11,9 @@ namespace {
 
 constexpr size_t most_legs = 16;
 
-// The unreachable objects that survive every run of the collector, whatever dies with what it
-// frees. Whoever lives on keeps what it refers to, so a cycle lives as a whole: when a count in it is higher than the
-// graph explains, when it has a reference that the collector does not see even after all that leads to it is gone, or
-// when the collector sees nothing of it.
+// The unreachable objects that survive all runs of the collector. A surviving object keeps its referents, so a cycle
+// survives as a whole: if one of its counts is higher than the graph explains, if a reference stays invisible to the
+// collector after all that leads to the cycle is gone, or if the collector sees none of it.
 class Survivors {
  public:
   explicit Survivors(const Garbage& garbage)
@@ -32,7 +31,7 @@ class Survivors {
   bool is_alive(uint32_t i) const { return alive_[i] != 0; }
   // The nodes that a cycle keeps alive, whatever else holds them.
   Row by_cycle() const { return {found_.begin(), found_.begin() + by_cycle_}; }
-  // References to it that no traverse shows, or will show.
+  // Counts references to a node that no traverse shows now or later.
   int64_t unseen(uint32_t i) const {
     return cycles_.of_node[i] != Components::none ? remainders_.unseen(i) : garbage_.unseen(i);
   }
@@ -51,7 +50,7 @@ class Survivors {
       if (wrapper != no_node) keep(wrapper);
     }
   }
-  // A reference within a cycle to a collectable object that keeps it, though the collector does not see it.
+  // Whether an edge within a cycle keeps a collectable object although the collector does not see the edge.
   bool is_leg(size_t edge) const {
     const uint32_t to = garbage_.references.targets[edge];
     const Garbage::Sort sort = garbage_.sort(edge);
@@ -88,13 +87,13 @@ class Survivors {
   const Remainders remainders_;
   Buffer<uint8_t> alive_;
   Buffer<uint32_t> found_;
-  size_t next_ = 0, by_cycle_ = 0;  // of those found: whose references are next, and how many a cycle keeps
+  size_t next_ = 0, by_cycle_ = 0;  // among those found: the next to expand, and how many a cycle keeps
 };
 
 std::vector<NodeId> unseen_referrers(const Graph& graph, NodeId node) {
   std::vector<NodeId> found;
   for (NodeId referrer : graph.referrers.of(node)) {
-    if (!found.empty() && found.back() == referrer) continue;  // they come sorted: one look at each
+    if (!found.empty() && found.back() == referrer) continue;  // they are sorted: visit each once
     const Row all = graph.references.of(referrer);
     const Row seen = is_collectable(graph, referrer) ? graph.visible_of(referrer) : Row{all.first, all.first};
     if (std::find(seen.last, all.last, node) != all.last) found.push_back(referrer);
@@ -122,7 +121,7 @@ Fates::Fates(const Graph& graph, const PathTree& paths, const RefCount& count) :
   for (uint32_t i : survivors.by_cycle()) lifetimes_[garbage.nodes[i]] |= by_cycle;
 }
 
-// Backwards from the object to what the collector starts from: behind that nothing more is needed to keep it.
+// Searches backwards from the object to nodes from which the collector starts: each of them is enough to keep it.
 Fate Fates::of(NodeId node) const {
   Fate fate{lifetime(node), {}, {}};
   if (fate.lifetime != Lifetime::never) return fate;
@@ -148,7 +147,7 @@ Fate Fates::of(NodeId node) const {
   return fate;
 }
 
-// A shortest path; the object itself where it has such references of its own.
+// Returns a shortest path from an object with unexplained references; only the node if it has some itself.
 std::vector<NodeId> Fates::lead_to(NodeId node) const {
   std::unordered_map<NodeId, NodeId> next = {{node, no_node}};
   std::vector<NodeId> found = {node};

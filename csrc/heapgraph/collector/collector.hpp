@@ -1,4 +1,4 @@
-// A simulation of the cyclic collector on the objects that no root reaches, until further runs change nothing.
+// A simulation of the cyclic collector on the objects that no root reaches, until more runs change nothing.
 #pragma once
 
 #include <functional>
@@ -14,27 +14,28 @@ namespace gradlife::heap {
 enum class Lifetime : uint8_t {
   held,   // a root reaches it
   gc,     // the collector frees it, directly or through an object that it frees
-  never,  // the collector cannot free it: a reference that it does not see keeps it
+  never,  // the collector cannot free it: a reference that the collector does not see keeps it
 };
 const char* lifetime_name(Lifetime lifetime);
 
-// An object that no root reaches and whose count is higher than the references that the collector sees.
+// An unreachable object whose count is higher than the number of references that the collector sees.
 struct Leg {
   NodeId node;
   int64_t unseen;                 // references that no traverse shows
-  std::vector<NodeId> referrers;  // of those, the ones that the graph knows
+  std::vector<NodeId> referrers;  // the known referrers among them
 };
 
 struct Fate {
   Lifetime lifetime = Lifetime::held;
-  std::vector<Leg> legs;  // of `never`: the objects with unseen references that keep it, nearest first, 16 at most
+  std::vector<Leg> legs;  // for `never`: the nearest objects with unseen references that keep it, at most 16
   // For `never` without a cycle: the path from the nearest object with unaccounted references.
   std::vector<NodeId> lead;
 };
 
-using RefCount = std::function<int64_t(NodeId)>;  // the number of known referrers where nothing is counted
+using RefCount = std::function<int64_t(NodeId)>;  // the number of known referrers if the object has no count
 
-// The fate of every object. `paths` must be a whole tree and the graph must have its referrers; both must outlive this.
+// The fate of every object. `paths` must be a complete tree and the graph must have its referrers; both must outlive
+// this.
 class Fates {
  public:
   Fates(const Graph& graph, const PathTree& paths, const RefCount& count);
@@ -48,8 +49,8 @@ class Fates {
 
   const Graph& graph_;
   Buffer<uint8_t> lifetimes_;                   // with `by_cycle` if an uncollectable cycle keeps it
-  std::unordered_map<NodeId, int64_t> unseen_;  // references that no traverse shows, where there are any
-  std::unordered_set<NodeId> unexplained_;      // objects with references that nothing in the graph explains
+  std::unordered_map<NodeId, int64_t> unseen_;  // the number of references that no traverse shows, if any
+  std::unordered_set<NodeId> unexplained_;      // objects with references that the graph does not explain
 };
 
 }  // namespace gradlife::heap

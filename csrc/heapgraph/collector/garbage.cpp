@@ -54,18 +54,18 @@ void Garbage::find_kept_wrappers() {
     kept_by_[index_[*native]] = index_[wrapper];
     const Row owners = graph_.referrers.of(*native);
     const bool is_owned = std::any_of(owners.begin(), owners.end(), [&](NodeId owner) { return owner != wrapper; });
-    if (hidden != 0 && !is_owned) ++count_[index_[wrapper]];  // by an owner that the graph does not know
+    if (hidden != 0 && !is_owned) ++count_[index_[wrapper]];  // an owner that the graph does not know
   }
 }
 
-// The collector takes them at the latest in the run that frees what holds them.
+// Leaves out references that the collector clears, at the latest in the run that frees their holders.
 void Garbage::leave_out_taken() {
   if (graph_.taken.begin() == graph_.taken.end()) return;
   for (const uint32_t wrapper : EarlyRuns(graph_, nodes, index_, count_, kept_by_).run()) {
     const size_t edge = graph_.references.first[nodes[wrapper]] + *graph_.taken.find(nodes[wrapper]);
     taken_.insert(edge);
     const uint32_t target = index_[graph_.references.targets[edge]];
-    if (target != no_node) --count_[target];  // else a root holds it, and it lives on
+    if (target != no_node) --count_[target];  // otherwise a root holds it and it survives
   }
 }
 
@@ -91,7 +91,7 @@ void Garbage::add_row(uint32_t from) {
   }
 }
 
-// An owner of a native object owns its wrapper, too, or keeps it alive.
+// An owner of a native object also owns its wrapper, or keeps it alive.
 void Garbage::add_owner(uint32_t from, uint32_t native) {
   const auto coupled = wrapper_of_.find(native);
   if (coupled != wrapper_of_.end() && coupled->second != from) {

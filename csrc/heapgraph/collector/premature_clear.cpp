@@ -33,13 +33,13 @@ bool EarlyRuns::is_collectable(uint32_t i) const {
   return states_[i] != State::dead && heap::is_collectable(graph_, nodes_[i]);
 }
 
-// Its native object would keep it, so it shows the collector nothing.
+// Whether the wrapper shows the collector nothing, because its native object would keep it.
 bool EarlyRuns::is_silent(uint32_t i) const {
   const auto native = native_of_.find(i);
   return native != native_of_.end() && states_[i] == State::alive && count_[native->second] > 1;
 }
 
-// The number of its references that the collector sees; they come first.
+// Counts the references that the collector sees, which come first.
 size_t EarlyRuns::shown(uint32_t i) const {
   const uint32_t* kept = graph_.kept_wrappers.find(nodes_[i]);
   return graph_.visible_of(nodes_[i]).size() + (kept != nullptr && !is_silent(i) ? *kept : 0);
@@ -73,7 +73,7 @@ Buffer<uint8_t> EarlyRuns::find_used() const {
   return is_used;
 }
 
-// As the collector does it: who has more references than it saw is in use, with all that it shows.
+// As the collector does it: an object with more references than the collector saw is in use, with all that it shows.
 void EarlyRuns::find_garbage() {
   const Buffer<uint8_t> is_used = find_used();
   garbage_.clear();
@@ -110,7 +110,7 @@ void EarlyRuns::let_die() {
   }
 }
 
-// A wrapper that its native object keeps is owned by it from then on.
+// A dead wrapper that its native object keeps is owned by the native object from then on.
 void EarlyRuns::die(uint32_t i) {
   const bool is_kept = is_silent(i);
   const size_t first = graph_.references.first[nodes_[i]], last = graph_.references.first[nodes_[i] + 1];

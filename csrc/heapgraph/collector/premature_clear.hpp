@@ -7,21 +7,22 @@
 
 namespace gradlife::heap {
 
-// Up to PyTorch 1.13 a wrapper whose native object has other owners shows the collector nothing, so it may lie in what
-// is found to be garbage; then its attributes are taken before its death is called off (issue 75932), and what they led
-// to may go with them. This follows the collector's runs among objects that no root reaches, death by death: a wrapper
-// that died meanwhile is owned by its native object, and the collector looks at it as at any other.
+// Up to PyTorch 1.13 a wrapper whose native object has other owners shows the collector nothing, so it can be part of
+// garbage. Then its attributes are cleared before it is resurrected (issue 75932), and their referents may be freed
+// with them. This class simulates the collector's runs on unreachable objects, death by death. A wrapper that died and
+// was resurrected is owned by its native object, and the collector treats it like any other object.
 class EarlyRuns {
  public:
-  // `count`: the references that each object has; `kept_by`: the wrapper that a native object keeps. By their places in
-  // `nodes`, which `index` tells of a node, or no_node.
+  // `count`: references of each object; `kept_by`: the wrapper that a native object keeps. Both by index in `nodes`;
+  // `index` maps a node to that, or to no_node.
   EarlyRuns(const Graph& graph, const Buffer<NodeId>& nodes, const Buffer<uint32_t>& index,
             const Buffer<int64_t>& count, const std::unordered_map<uint32_t, uint32_t>& kept_by);
-  // The wrappers that lost what `Graph::taken` says of them. Linear in the references, times the runs: 16 at most.
+  // Returns the wrappers that lost the attributes in `Graph::taken`. Linear in the references for each of at most 16
+  // runs.
   Buffer<uint32_t> run();
 
  private:
-  enum class State : uint8_t { alive, owned, dead };  // owned: of a wrapper, by its native object
+  enum class State : uint8_t { alive, owned, dead };  // owned: a wrapper held by its native object
   bool is_collectable(uint32_t i) const;
   bool is_silent(uint32_t i) const;
   size_t shown(uint32_t i) const;
@@ -39,14 +40,14 @@ class EarlyRuns {
   const Buffer<NodeId>& nodes_;
   const Buffer<uint32_t>& index_;
   Buffer<int64_t> count_;
-  std::unordered_map<uint32_t, uint32_t> native_of_;  // of kept wrappers
-  std::unordered_map<uint32_t, uint32_t> owned_by_;   // by native objects: the wrappers that died
+  std::unordered_map<uint32_t, uint32_t> native_of_;  // by kept wrapper
+  std::unordered_map<uint32_t, uint32_t> owned_by_;   // by native object: the wrappers that died
   Buffer<State> states_;
-  Buffer<uint8_t> is_gone_;   // of each of the graph's references
-  Buffer<uint32_t> garbage_;  // of this run
-  Buffer<uint32_t> unowned_;  // yet to die
+  Buffer<uint8_t> is_gone_;   // by reference of the graph
+  Buffer<uint32_t> garbage_;  // of the current run
+  Buffer<uint32_t> unowned_;  // still to die
   Buffer<uint32_t> taken_from_;
-  size_t dropped_ = 0;  // references, since the first run
+  size_t dropped_ = 0;  // number of references dropped since the first run
 };
 
 }  // namespace gradlife::heap

@@ -37,7 +37,7 @@ bool Remainders::is_shown(const LatentReference& latent, uint32_t cycle) const {
   return is_alone(latent, 0, cycle) && (latent.between[1] == no_node || is_alone(latent, 1, cycle));
 }
 
-// Are the other owners of a native object on the path all outside of the cycle, and known?
+// Whether the other owners of a native object on the path are all known and outside the cycle.
 bool Remainders::is_alone(const LatentReference& latent, size_t nth, uint32_t cycle) const {
   const NodeId native = latent.between[nth];
   if (garbage_.index_of(native) == no_node) return latent.owners[nth] == 0;

@@ -1,4 +1,4 @@
-// References of a cycle that the collector still does not see after everything that leads to the cycle is gone.
+// References of a cycle that the collector still does not see once everything that leads to the cycle is gone.
 #pragma once
 
 #include "heapgraph/analysis/components.hpp"
@@ -6,14 +6,14 @@
 
 namespace gradlife::heap {
 
-// The collector frees a cycle that it sees as a whole, and what was freed owns nothing any more: in its next run
-// another cycle may be seen as a whole. For then a wrapper shows what only it owns now. So each cycle is judged by
-// itself, by the references within it: should one that leads to it live on, it lives on for that.
+// The collector frees a cycle that it sees as a whole. Freed objects own nothing, so in its next run it may see another
+// cycle as a whole, because a wrapper then shows what it alone owns. So each cycle is judged by the references within
+// it: if another cycle that leads to it survives, it survives for that reason.
 class Remainders {
  public:
   Remainders(const Garbage& garbage, const Components& cycles);
 
-  // References to an object within a cycle that no traverse shows, once all outside of the cycle is gone.
+  // Counts references to an object of a cycle that no traverse shows once everything outside the cycle is gone.
   int64_t unseen(uint32_t i) const { return unseen_[i]; }
   bool is_within(uint32_t from, uint32_t to) const {
     return cycles_.of_node[from] != Components::none && cycles_.of_node[from] == cycles_.of_node[to];

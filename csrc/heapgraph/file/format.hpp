@@ -1,7 +1,6 @@
-// A snapshot file: a header, a table of sections, and the sections, each an array of plain little-endian values.
+// A snapshot file: a header, a table of sections, and the sections, each an array of little-endian values.
 //
-// Nothing in it is an instruction, and nothing refers to anything outside it. Every number is checked before it is
-// used.
+// Nothing in it is executed, and nothing refers to anything outside it. Every number is checked before use.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +9,12 @@
 
 namespace gradlife::heap {
 
-// The reason why a file is no readable snapshot, in words that follow the file's name.
+// The reason why a file is not a readable snapshot, worded to follow the file's name.
 struct FileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-constexpr char file_magic[8] = {'G', 'L', 'H', 'E', 'A', 'P', '\r', '\n'};  // the line end shows what a text mode broke
+constexpr char file_magic[8] = {'G', 'L', 'H', 'E', 'A', 'P', '\r', '\n'};  // the line end detects text mode
 constexpr uint32_t file_version = 2;
 constexpr uint32_t file_byte_order = 0x01020304;
 
@@ -45,14 +44,14 @@ enum class Section : uint32_t {
   type_info,
   type_name_ends,
   type_names,
-  descriptions,  // this and what follows: of snapshots with labels
+  descriptions,  // this and the following: only in snapshots with labels
   arrivals,
   other_labels,
   text_ends,
   texts,
   notes,
-  type_bases,  // of each type its bases, ended by a zero
-  long_rows,   // nodes of so many references that their number does not fit where the others' stand
+  type_bases,  // the bases of each type, ended by a zero
+  long_rows,   // nodes with more references than the regular array can count
   coupled,
   kept_wrappers,
   latent,  // LatentReference
@@ -62,15 +61,14 @@ enum class Section : uint32_t {
 };
 constexpr uint32_t most_sections = 25;
 
-// Some arrays come in two widths, which their elements' size tells: types of 2 or 4 bytes; sizes of 2 or 4, where the
-// largest number refers to big_sizes; first_references of 4, or numbers of references of 1, where 255 refers to
+// Some arrays come in two widths, given by the size of their elements: types of 2 or 4 bytes; sizes of 2 or 4, where
+// the largest number refers to big_sizes; first_references of 4, or numbers of references of 1, where 255 refers to
 // long_rows.
 constexpr uint16_t big_short_size = UINT16_MAX;
 constexpr uint8_t long_row = UINT8_MAX;
 
-// other_labels are of 4 bytes, and label_gaps say how many references lie between the one that a label belongs to and
-// the last that had one, where 255 refers to the next of long_gaps; or, in format 1, of 8 bytes with the reference
-// itself.
+// other_labels have 4 bytes, and label_gaps count the references between a label's own and the previous one with a
+// label, where 255 refers to the next of long_gaps; in format 1 they have 8 bytes, including the reference.
 constexpr uint8_t long_gap = UINT8_MAX;
 
 struct SectionEntry {
@@ -92,7 +90,7 @@ struct BigSize {
   uint64_t bytes;
 };
 
-// Against damage, not against malice: four streams of multiplied words.
+// Detects damage, not malice: four streams of multiplied words.
 inline uint64_t checksum_of(const void* data, size_t bytes) {
   constexpr uint64_t prime = 0x9E3779B97F4A7C15ull;
   const auto* at = static_cast<const unsigned char*>(data);

@@ -100,7 +100,7 @@ class Reader {
     return *entry;
   }
 
-  // At most so many elements.
+  // Reads a section of at most `most` elements.
   template <class T>
   Buffer<T> read(Section section, uint64_t most) {
     const SectionEntry& entry = need(section);

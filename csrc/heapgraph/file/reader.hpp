@@ -1,4 +1,4 @@
-// Reads a snapshot file that may be damaged, of another kind, or made to do harm.
+// Reads a snapshot file that may be damaged, of another kind, or malicious.
 #pragma once
 
 #include "heapgraph/file/format.hpp"
@@ -6,9 +6,8 @@
 
 namespace gradlife::heap {
 
-// The file is read into memory, not mapped: what was checked stays as it was checked, whoever cuts or changes the file
-// later, and takes no more memory than the file has bytes, and its tables once more. Errors: FileError;
-// std::system_error.
+// The file is read into memory, not mapped, so that checked data cannot change if the file is truncated or modified.
+// Memory: at most the size of the file, and its tables once more. Errors: FileError; std::system_error.
 std::unique_ptr<FrozenGraph> read_graph(int descriptor);
 
 }  // namespace gradlife::heap

@@ -13,7 +13,7 @@ struct Placed {
   NodeId node;
 };
 
-// A radix sort: addresses come in no order, and from files also from people who mean harm to a hash table.
+// A radix sort: addresses come unordered, and files may be crafted to attack a hash table.
 Buffer<Placed> by_address(const Graph& graph, size_t begin, size_t end) {
   constexpr unsigned digit_bits = 13;
   constexpr size_t digits = size_t{1} << digit_bits;
@@ -31,7 +31,7 @@ Buffer<Placed> by_address(const Graph& graph, size_t begin, size_t end) {
   return sorted;
 }
 
-// Rows of both graphs numbered together: the same number for the same name and kind.
+// Common numbers for the type rows of both graphs: the same number for the same name and kind.
 class CommonTypes {
  public:
   CommonTypes(const Graph& before, const Graph& after) : before_(number(before)), after_(number(after)) {}
@@ -81,7 +81,7 @@ class ObjectComparison {
   }
 
  private:
-  // The collector keeps its objects in their order, so most stand at both ends of both graphs as they stood.
+  // The collector keeps its objects in order, so most match from both ends of both graphs.
   bool is_same(size_t old, size_t fresh) const { return before_.addresses[old] == after_.addresses[fresh]; }
 
   void compare_sorted(const Buffer<Placed>& olds, const Buffer<Placed>& news) {
@@ -131,7 +131,7 @@ uint64_t mixed(uint64_t a, uint64_t b) {
   return hash ^ (hash >> 32);
 }
 
-// A number per node that stands for what its path reads like; 0 where no root reaches it.
+// A hash per node of the text of its path; 0 if no root reaches it.
 class PathHashes {
  public:
   explicit PathHashes(FrozenGraph& frozen) : graph_(frozen.graph), words_(*frozen.words), paths_(frozen.need_paths()) {
@@ -168,7 +168,7 @@ class PathHashes {
   const Words& words_;
   const PathTree& paths_;
   Buffer<uint64_t> types_, texts_, hashes_;
-  Buffer<uint8_t> is_place_;  // of texts: keys that are numbers or tuples
+  Buffer<uint8_t> is_place_;  // by text: keys that are numbers or tuples
   Buffer<NodeId> path_;
 };
 

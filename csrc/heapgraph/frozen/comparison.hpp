@@ -1,4 +1,4 @@
-// The changes of a heap between two graphs: object by object, or place by place.
+// The changes of a heap between two graphs: object by object, or path by path.
 #pragma once
 
 #include "heapgraph/frozen/frozen_graph.hpp"
@@ -10,22 +10,21 @@ struct Tally {
   uint64_t bytes = 0;
 };
 
-// Objects of one type that are in one graph only, or in both with another size. An object is known again by its address
-// and the name of its type: one that was freed and replaced in its place by one of the same type passes for the same.
+// Objects of one type that are in only one graph, or in both with another size. An object is identified by its address
+// and the name of its type: one that was freed and replaced at its address by another of its type counts as the same.
 struct TypeChange {
   std::string type;
   NodeKind kind;
-  Tally appeared, vanished, grown;  // `grown`: bytes gained; those that shrank are no part of it
-  std::vector<NodeId> examples;     // of those that appeared, nodes of the later graph
+  Tally appeared, vanished, grown;  // `grown`: bytes gained; shrunken objects do not count
+  std::vector<NodeId> examples;     // nodes of the later graph that appeared
 };
 std::vector<TypeChange> compare_objects(const Graph& before, const Graph& after, size_t examples);
 
-// Objects whose paths from the roots read the same, places in sequences and keys that are numbers left out:
-// "an element of trainer.losses". Both
-// graphs need words.
+// Objects whose paths from the roots have the same text, without indexes and keys that are numbers: "an element of
+// trainer.losses". Both graphs need words.
 struct PathChange {
   Tally before, after;
-  NodeId example;  // a node of the later graph, or of the earlier one where the later has none
+  NodeId example;  // a node of the later graph, or of the earlier one if the later has none
   bool is_example_after;
 };
 std::vector<PathChange> compare_paths(FrozenGraph& before, FrozenGraph& after);

@@ -13,7 +13,7 @@ std::vector<NodeId> FrozenGraph::path_to(NodeId node) {
   if (paths != nullptr) return paths->path_to(node);
   auto found = std::make_unique<PathTree>(graph, node);
   std::vector<NodeId> path = found->path_to(node);
-  if (!found->is_reached(node)) paths = std::move(found);  // it went everywhere
+  if (!found->is_reached(node)) paths = std::move(found);  // the search visited everything
   return path;
 }
 

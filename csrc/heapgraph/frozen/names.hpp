@@ -8,10 +8,10 @@
 
 namespace gradlife::heap {
 
-// A relation, and either the number of a text or the place in a sequence.
+// A relation, and the number of a text or an index in a sequence.
 struct PackedLabel {
   static constexpr unsigned payload_bits = 27;
-  static constexpr uint32_t most = (uint32_t{1} << payload_bits) - 1;  // as a place: not known
+  static constexpr uint32_t most = (uint32_t{1} << payload_bits) - 1;  // as an index: unknown
 
   static uint32_t pack(uint8_t relation, uint64_t payload) {
     return uint32_t{relation} << payload_bits | static_cast<uint32_t>(std::min<uint64_t>(payload, most));
@@ -21,19 +21,19 @@ struct PackedLabel {
 };
 
 struct EdgeLabel {
-  uint32_t edge;  // its place among all references
+  uint32_t edge;  // its index among all references
   uint32_t label;
 };
 
 struct Words {
   static constexpr uint8_t relation_count = 16;
-  static constexpr uint8_t item_relation = 5;  // its labels have a place, not a text
+  static constexpr uint8_t item_relation = 5;  // its labels have an index instead of a text
   Texts texts;
-  Buffer<uint32_t> descriptions;  // by node, a text
-  Buffer<uint32_t> arrivals;      // by node, the label of the reference by which its path comes to it
-  Buffer<EdgeLabel> others;       // of references on no path that a report can need all the same, in order
+  Buffer<uint32_t> descriptions;  // by node: a text
+  Buffer<uint32_t> arrivals;      // by node: the label of the last reference of its path
+  Buffer<EdgeLabel> others;       // other references that a report may need, in order
 
-  // The label of the nth reference of one node to the other. 0: not kept.
+  // The label of the nth reference from one node to the other. 0: not kept.
   uint32_t label_of(const Graph& graph, const PathTree& paths, NodeId from, NodeId to, size_t nth) const {
     if (nth == 0 && paths.parent(to) == from) return arrivals[to];
     for (uint32_t edge = graph.references.first[from]; edge < graph.references.first[from + 1]; ++edge)

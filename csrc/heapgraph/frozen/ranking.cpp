@@ -11,7 +11,7 @@ namespace {
 
 bool is_native(NodeKind kind) { return kind != NodeKind::python && kind != NodeKind::root; }
 
-// Per node, the most that one node which it dominates directly retains.
+// For each node, the most that one node which it dominates directly retains.
 Buffer<uint64_t> largest_parts(const Dominators& dominators) {
   Buffer<uint64_t> largest;
   largest.assign_zero(dominators.parents.size());
@@ -27,12 +27,12 @@ void sort_by_retained(std::vector<NodeId>& nodes, const Dominators& dominators) 
                    [&](NodeId a, NodeId b) { return dominators.retained[a] > dominators.retained[b]; });
 }
 
-// A type written in C lives as long as the process, though no root refers to it; the collector does not know it.
+// Whether the node is a type written in C: it lives as long as the process without a root, and is not tracked.
 bool is_static_type(const Graph& graph, NodeId node) {
   return !graph.is_tracked(node) && graph.type_of(node).name == "type";
 }
 
-// A Python object that holds a native one: where a cycle through native references is best begun.
+// Whether the node is a Python object that holds a native one: the best start of a cycle with native references.
 bool is_wrapper(const Graph& graph, NodeId node) {
   if (node == no_node || graph.type_of(node).kind != NodeKind::python) return false;
   const Row row = graph.references.of(node);

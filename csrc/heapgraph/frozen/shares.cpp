@@ -5,8 +5,8 @@ namespace {
 
 constexpr uint32_t nobody = UINT32_MAX, unknown = UINT32_MAX - 1;
 
-// For each node the place in `holders` of the nearest one at or above it in a tree. `above`: of the root itself, of a
-// node outside the tree `no_node`.
+// For each node, the index in `holders` of the nearest holder at or above it in a tree. `above`: the parent; of the
+// root the root itself, of a node outside the tree `no_node`.
 template <class Above>
 Buffer<uint32_t> nearest_holders(size_t size, const std::vector<NodeId>& holders, const Above& above) {
   Buffer<uint32_t> nearest(size, unknown);

@@ -1,4 +1,4 @@
-// Nodes by what they are called: their type, their description, or the name of a reference to them.
+// Search for nodes by their type, their description, or the label of a reference to them.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace gradlife::heap {
 
-// Nodes with the text in one of these, ASCII letters in either case; those that retain most first. Linear in the
-// number of nodes and of named references.
+// Returns nodes with the text in one of these, ignoring case in ASCII, largest retained size first. Linear in the
+// number of nodes and of labelled references.
 std::vector<NodeId> search_texts(FrozenGraph& frozen, const std::string& wanted);
 
 }  // namespace gradlife::heap

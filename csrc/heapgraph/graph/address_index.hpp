@@ -1,9 +1,9 @@
 // From an address to its node: open addressing with slots of eight bytes.
 //
 // A slot has the node and the low bits of the address's hash, more of them in a small table, whose nodes need fewer.
-// The hash is a bijection of the address, and a slot lies near its home, so the stored bits and the place together
-// identify the address: a lookup never reads the node itself. The number of slots is any number: a power of two would
-// be half empty on average, and empty slots cost memory, too.
+// The hash is a bijection of the address, and a slot lies near its home, so the stored bits and the slot's index
+// together identify the address: a lookup never reads the node itself. The number of slots need not be a power of two:
+// such a table would be half empty on average, and empty slots cost memory, too.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class AddressIndex {
  public:
   explicit AddressIndex(size_t expected) { allocate(slots_for(expected)); }
 
-  // The node of an address, or no_node. Addresses are multiples of 8 below 2^48.
+  // Returns the node of an address, or no_node. Addresses are multiples of 8 below 2^48.
   NodeId find(Address address) const {
     const uint64_t hash = mix(address);
     const uint64_t tag = tag_of(hash);
@@ -28,11 +28,12 @@ class AddressIndex {
   }
   void prefetch(Address address) const { __builtin_prefetch(&slots_[home(mix(address))]); }
 
-  // The address must not be there yet. `addresses`: of all nodes up to this one, for when the table grows.
+  // Adds an address, which must not be in the table. `addresses`: those of all nodes up to this one, for when the table
+  // grows.
   void insert(Address address, NodeId node, const Buffer<Address>& addresses) {
     if (used_ >= most_used_ || !place(address, node)) grow(addresses, size_t{node} + 1);
   }
-  // Makes room for so many, of which the first `indexed` are there.
+  // Makes room for `expected` addresses, of which the first `indexed` are in the table.
   void reserve(size_t expected, const Buffer<Address>& addresses, size_t indexed) {
     if (slots_for(expected) > homes_ && !fill(slots_for(expected), addresses, indexed)) grow(addresses, indexed);
   }
@@ -41,7 +42,7 @@ class AddressIndex {
  private:
   // A slot: the tag, and below it the node plus one. 0: empty.
   static constexpr unsigned hash_bits = 45;  // of address >> 3
-  static constexpr unsigned home_bits = 30;  // of the hash: its highest, which make the home
+  static constexpr unsigned home_bits = 30;  // the highest bits of the hash, which determine the home
   static constexpr unsigned node_bits = 32;  // of a slot
   static constexpr unsigned small_node_bits = 20;
   static constexpr size_t least_slots = size_t{1} << 12;
@@ -63,8 +64,8 @@ class AddressIndex {
     const bool is_small = homes < size_t{1} << small_node_bits;
     bits_of_node_ = is_small ? small_node_bits : node_bits;
     tag_mask_ = ~uint64_t{0} << bits_of_node_;
-    // Hashes with the same tag differ by as much as a tag has values or more, so their homes by this; slots lie no
-    // farther from their home.
+    // Hashes with the same tag differ by at least the number of tag values, and so do their homes; slots lie no farther
+    // from their home than that.
     const unsigned tag_bits = 64 - bits_of_node_;
     reach_ = std::min(homes >> (hash_bits - tag_bits), is_small ? most_small_reach : homes) - 1;
     most_used_ = homes - homes / 6;

@@ -1,4 +1,4 @@
-// A growing array of plain values. A large one that grows is moved by the kernel and not copied.
+// A growing array of plain values. The kernel moves a large array that grows, instead of copying it.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ class Buffer {
     reserve(size);
     size_ = size;
   }
-  void extend(size_t more) {  // by so many, not initialised
+  void extend(size_t more) {  // by this number of uninitialised elements
     if (size_ + more > capacity_) reserve(std::max(size_ + more, grown_capacity()));
     size_ += more;
   }

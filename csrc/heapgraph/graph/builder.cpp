@@ -6,7 +6,7 @@ namespace gradlife::heap {
 
 namespace {
 
-// Measured on programs: objects per object that the collector knows, beside those that every process has.
+// Measured on programs: objects per tracked object, besides those that every process has.
 size_t expected_nodes(size_t tracked) { return tracked + tracked / 4 * 3 + (size_t{1} << 17); }
 size_t expected_without_atoms(size_t tracked) { return tracked + tracked / 4 + (size_t{1} << 15); }
 

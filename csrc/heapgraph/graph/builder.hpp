@@ -1,5 +1,5 @@
-// Builds a graph in one pass: nodes are expanded in order, what they refer to is collected in chunks, and each chunk is
-// resolved to nodes with its lookups prefetched.
+// Builds a graph in one pass: nodes are expanded in order, their references are collected in chunks, and each chunk is
+// resolved to nodes with prefetched lookups.
 #pragma once
 
 #include "heapgraph/graph/address_index.hpp"
@@ -9,28 +9,28 @@ namespace gradlife::heap {
 
 class Builder {
  public:
-  // True if a Python object that was not added before is left out, with the references to it.
+  // Whether to leave out a Python object that was not added before, with the references to it.
   using LeavesOut = bool (*)(Address object, size_t least_bytes);
-  // `adds_unknown`: references to what was not added before make a node of it; else they are left out.
+  // `adds_unknown`: references to objects that were not added before add a node for them; else they are left out.
   Builder(Graph& graph, size_t expected_nodes, bool adds_unknown = true);
   void leave_out(LeavesOut leaves_out, size_t least_bytes) {
     leaves_out_ = leaves_out;
     least_bytes_ = least_bytes;
   }
 
-  // Adds a node that nothing referred to yet.
+  // Adds a node that nothing has referred to yet.
   NodeId add(Address address, uint32_t type);
-  // The same for many: none is found before `index_appended`, which looks them up ahead. False: no memory.
+  // Adds one of many nodes, which cannot be found before `index_appended`. False: no memory.
   bool append(Address address) noexcept {
     return graph_.addresses.try_push_back(address) && graph_.types.try_push_back(unknown_type);
   }
-  // Makes room for what is to come, too.
+  // Indexes the appended nodes, and makes room for later ones.
   void index_appended();
   uint32_t add_type(TypeRow row);
   Graph& graph() { return graph_; }
 
-  // From here on, what is referred to belongs to the next node: they come in their order. These three never throw, for
-  // they are called from inside C; `resolve` tells what went wrong.
+  // Starts the references of the next node, in the order of nodes. These three never throw, because C code calls them;
+  // `resolve` reports errors.
   void begin_next() noexcept { push(row_mark); }
   // Adds a reference to a Python object; its type is read later.
   void refer(Address address) noexcept { push(address); }
@@ -39,20 +39,20 @@ class Builder {
     push(address | typed_mark);
     push(type);
   }
-  // The following references of this node are unknown to the collector.
+  // The following references of this node are invisible to the collector.
   void begin_hidden() noexcept { push(hidden_mark); }
-  // The node is a wrapper that its native object keeps; so many references are hidden only for that.
+  // The node is a wrapper that its native object keeps; only for that reason this number of references is hidden.
   void keep_wrapper(uint32_t references) noexcept {
     push(wrapper_mark | typed_mark);
     push(references);
   }
-  // The collector clears the next reference of this wrapper although its native object keeps it.
+  // The collector clears the wrapper's next reference although its native object keeps the wrapper.
   void begin_taken() noexcept { push(taken_mark); }
-  // The next reference of this native node is its wrapper, which counts all other owners of the node as one.
+  // The next reference of this native node leads to its wrapper, which counts all other owners of the node as one.
   void begin_coupled() noexcept { push(coupled_mark); }
   // A native object on the path of a latent reference.
   struct Between {
-    Address address;  // 0: there is one only
+    Address address;  // 0: there is only one
     uint32_t type;
     uint32_t owners;
   };
@@ -61,7 +61,7 @@ class Builder {
     for (const Between& native : {first, second})
       for (Address item : {native.address, Address{native.type}, Address{native.owners}}) push(item);
   }
-  // Leave out the targets of these references: the tool's own objects.
+  // Leaves out references to these targets, which are the tool's own objects.
   void hide(Address address) { hidden_.push_back(address); }
   bool is_hidden(Address address) const {
     for (Address hidden : hidden_)
@@ -77,14 +77,14 @@ class Builder {
 
  private:
   static constexpr size_t chunk = 8192;
-  static constexpr Address row_mark = 2;  // no address: those are multiples of 8
+  static constexpr Address row_mark = 2;  // not an address: those are multiples of 8
   static constexpr Address hidden_mark = 4;
   static constexpr Address coupled_mark = 6;
   static constexpr Address wrapper_mark = 10;
   static constexpr Address latent_mark = 12;
   static constexpr Address taken_mark = 14;
   static constexpr Address typed_mark = 1;
-  static constexpr size_t latent_items = 8;  // behind its mark
+  static constexpr size_t latent_items = 8;  // after its mark
   void push(Address item) noexcept {
     if (!pending_.try_push_back(item)) ran_out_ = true;
   }

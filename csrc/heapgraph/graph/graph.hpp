@@ -1,4 +1,4 @@
-// The frozen heap graph: nodes with an address and a type, and their references in compressed rows. No Python here.
+// The frozen heap graph: nodes with an address and a type, and their references in compressed rows. No Python.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct TypeRow {
   std::string name;  // "module.Class", or a C++ class
   NodeKind kind;
   Address address;  // of the Python type object, 0 for others
-  // What a path pays for a step onto such a node. Paths prefer what people can change, such as variables, to internal
+  // The cost of a step of a path onto such a node. Paths prefer what people can change, such as variables, to internal
   // tables.
   uint8_t step_cost;
-  std::string bases = {};  // of a Python type: its method resolution order between itself and object, a name a line
+  std::string bases = {};  // of a Python type: the classes between itself and object in its MRO, one per line
 };
 
 struct Row {
@@ -47,12 +47,12 @@ struct Edges {
   size_t bytes() const { return first.bytes() + targets.bytes(); }
 };
 
-// A reference that the collector does not see yet. The wrapper's traverse will show the target as soon as only the
-// wrapper, and the native objects between the two, own those native objects.
+// A reference that the collector does not see yet. The wrapper's traverse will show the target once only the wrapper,
+// and the native objects between the two, own those native objects.
 struct LatentReference {
   NodeId wrapper, target;
   NodeId between[2];   // between[1] is `no_node` if there is only one
-  uint32_t owners[2];  // how many other owners each of them has now
+  uint32_t owners[2];  // the current number of other owners of each
 };
 static_assert(sizeof(LatentReference) == 24, "as it stands in files");
 
@@ -62,17 +62,17 @@ struct Graph {
   Edges references;
   Edges referrers;  // empty until build_referrers
   std::vector<TypeRow, OwnAllocator<TypeRow>> type_rows;
-  Buffer<uint32_t> sizes;  // shallow bytes; `big_size`: look in `big_sizes`; empty until measured
+  Buffer<uint32_t> sizes;  // shallow bytes, or `big_size` for one in `big_sizes`; empty until measured
   std::unordered_map<NodeId, uint64_t> big_sizes;
-  // For each Python object, where in its row the references begin that its own traverse does not show: the hidden ones.
+  // For each Python object, where the hidden references begin in its row: its own traverse does not show them.
   NodeNumbers first_hidden;
   // Native objects that own one reference to their wrapper, however many other owners they have.
   Buffer<NodeId> coupled;
-  // Wrappers that live as long as their native object has other owners. While it has, their traverse shows nothing; the
-  // number says how many of their hidden references it would show.
+  // Wrappers that live as long as their native object has other owners, and whose traverse shows nothing until then;
+  // the number says how many of their hidden references it would show.
   NodeNumbers kept_wrappers;
-  // The index in such a wrapper's row of the reference to its attributes, which the collector clears even so (PyTorch
-  // 1).
+  // The index in such a wrapper's row of the reference to its attributes, which the collector clears nevertheless
+  // (PyTorch 1).
   NodeNumbers taken;
   Buffer<LatentReference> latent;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
@@ -85,9 +85,9 @@ struct Graph {
   static constexpr uint32_t big_size = UINT32_MAX;
   uint64_t size_of(NodeId node) const { return sizes[node] != big_size ? sizes[node] : big_sizes.at(node); }
   void set_size(NodeId node, uint64_t bytes);
-  // Linear in the number of nodes, some 0.5 ms a million.
+  // Linear in the number of nodes, some 0.5 ms per million.
   NodeId find(Address address) const;
-  // The same for many, some 10 ms a million nodes: fills in the nodes of those that are there.
+  // Fills in the nodes of all addresses that are in the graph, in some 10 ms per million nodes.
   void find_all(std::unordered_map<Address, NodeId>& wanted) const;
   // The references that the collector sees; empty for native objects.
   Row visible_of(NodeId node) const;

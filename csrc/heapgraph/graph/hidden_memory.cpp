@@ -30,7 +30,7 @@ void visit_own(const std::function<void(uint64_t first, uint64_t last)>& visit) 
 void wipe(void* data, size_t bytes) noexcept {
   if (data == nullptr) return;
   std::memset(data, 0, bytes);
-  asm volatile("" : : "r"(data) : "memory");  // or the compiler leaves it out: nobody reads it again
+  asm volatile("" : : "r"(data) : "memory");  // keeps the compiler from removing a write that nobody reads
 }
 
 }  // namespace gradlife::heap

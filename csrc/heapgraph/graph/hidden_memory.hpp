@@ -1,5 +1,5 @@
-// The arrays that gradlife itself has: they hold the addresses of the whole program, and a search of its memory must
-// not take them for holders. What they held is wiped off before the allocator gets it back, for the same reason.
+// gradlife's own arrays: they contain addresses of the whole program, and a search of its memory must not take them for
+// holders. For the same reason their contents are wiped before the allocator gets them back.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace gradlife::heap {
 
 // All three need the interpreter lock.
-void note_own(uint64_t address, size_t bytes) noexcept;  // where memory is out, it is not noted
+void note_own(uint64_t address, size_t bytes) noexcept;  // without memory nothing is noted
 void forget_own(uint64_t address) noexcept;
 void visit_own(const std::function<void(uint64_t first, uint64_t last)>& visit);  // in order of address
 
@@ -18,7 +18,7 @@ void wipe(void* data, size_t bytes) noexcept;
 
 inline uint64_t own_address(const void* data) { return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(data)); }
 
-// For the standard's containers.
+// An allocator for standard containers.
 template <class T>
 struct OwnAllocator {
   using value_type = T;

@@ -1,5 +1,4 @@
-// A number for some of the nodes, few or many: pairs in the order of the nodes, as they come and as they stand in
-// files.
+// A number for some of the nodes, few or many: pairs sorted by node, in memory as in files.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +16,12 @@ static_assert(sizeof(NodeNumber) == 8, "as it stands in files");
 
 class NodeNumbers {
  public:
-  // The node must not come before one that is there; of the last one the number is replaced.
+  // Adds a number. The node must not precede an existing one; the number of the last node is replaced.
   void add(uint32_t node, uint32_t number) {
     if (!pairs_.empty() && pairs_.back().node == node) pairs_.pop_back();
     pairs_.push_back({node, number});
   }
-  // Null where it has none.
+  // Returns nullptr if the node has no number.
   const uint32_t* find(uint32_t node) const {
     const auto is_before = [](const NodeNumber& pair, uint32_t wanted) { return pair.node < wanted; };
     const NodeNumber* found = std::lower_bound(pairs_.begin(), pairs_.end(), node, is_before);

@@ -1,5 +1,5 @@
-// Memory for large arrays: mapped for each of them, so that it goes back to the system at once and the allocator of the
-// program keeps its habits; in huge pages, for what is looked up in no order misses the translation buffer otherwise.
+// Memory for large arrays: each is mapped separately, so that it is returned to the system at once and the program's
+// allocator is not affected. They use huge pages, because lookups in random order would miss the TLB otherwise.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace gradlife::heap {
 
 #ifdef GRADLIFE_MAPS_ARRAYS
 
-constexpr size_t least_mapped_bytes = size_t{128} << 10;  // from here on malloc maps, too, as long as it is new to it
+constexpr size_t least_mapped_bytes = size_t{128} << 10;  // malloc maps such blocks, too, at least at first
 constexpr size_t huge_page_bytes = size_t{2} << 20;
 constexpr size_t least_huge_bytes = huge_page_bytes;
 constexpr size_t small_page_bytes = size_t{64} << 10;  // or less: Linux has pages of 4, 16 or 64 KiB
@@ -26,7 +26,7 @@ constexpr size_t small_page_bytes = size_t{64} << 10;  // or less: Linux has pag
 inline bool is_mapped_array(size_t bytes) { return bytes >= least_mapped_bytes; }
 inline size_t whole_pages(size_t bytes) { return (bytes + small_page_bytes - 1) / small_page_bytes * small_page_bytes; }
 
-// Zeros; nullptr: no memory.
+// Returns zeroed memory; nullptr: no memory.
 inline void* map_array(size_t bytes) {
   const size_t length = whole_pages(bytes);
   const size_t spare = bytes >= least_huge_bytes ? huge_page_bytes : 0;  // to begin at a huge page
@@ -37,12 +37,12 @@ inline void* map_array(size_t bytes) {
   const size_t skipped = (huge_page_bytes - reinterpret_cast<uintptr_t>(first) % huge_page_bytes) % huge_page_bytes;
   if (skipped != 0) munmap(first, skipped);
   if (skipped != spare) munmap(first + skipped + length, spare - skipped);
-  madvise(first + skipped, length, MADV_HUGEPAGE);  // a wish: without it the array is as good
+  madvise(first + skipped, length, MADV_HUGEPAGE);  // only a hint: the array also works without it
   return first + skipped;
 }
 
-// The capacity that an array grows to, by half or more: large ones by whole huge pages, or their ends would be in
-// small ones for good.
+// The capacity to which an array grows, by half or more: large ones by whole huge pages, because otherwise their ends
+// would stay in small ones.
 inline size_t grown_bytes(size_t bytes) {
   const size_t wanted = bytes + bytes / 2 + 256;
   return wanted < least_huge_bytes ? wanted : (wanted + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
@@ -50,7 +50,7 @@ inline size_t grown_bytes(size_t bytes) {
 
 inline void unmap_array(void* data, size_t bytes) { munmap(data, whole_pages(bytes)); }
 
-// nullptr: no memory. What grows large goes where huge pages begin, and stays whole ones as it is moved.
+// nullptr: no memory. A large array begins at a huge page, and keeps whole ones when it is moved.
 inline void* remap_array(void* data, size_t old_bytes, size_t bytes) {
   const size_t old_length = whole_pages(old_bytes), length = whole_pages(bytes);
   if (length <= old_length || bytes < least_huge_bytes) {
@@ -93,7 +93,7 @@ inline void* allocate_zeros(size_t bytes) {
   return data;
 }
 
-// Works like realloc. `old_bytes` is the size that was asked for. The old block is wiped.
+// Works like realloc. `old_bytes` is the size that was requested. The old block is wiped.
 inline void* resize_array(void* data, size_t old_bytes, size_t bytes) {
   void* fresh = nullptr;
   if (data != nullptr && is_mapped_array(old_bytes) && is_mapped_array(bytes)) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t most_cost = 15;
 
-// Nodes waiting at each distance modulo the dearest step (Dial's queue).
+// The waiting nodes at each distance modulo the highest step cost (Dial's queue).
 class Frontier {
  public:
   void push(size_t distance, NodeId node) {
@@ -36,7 +36,7 @@ Buffer<uint8_t> step_costs(const Graph& graph) {
 
 }  // namespace
 
-// The cost of a step depends only on its target: the first to reach a node is on its cheapest path.
+// The cost of a step depends only on its target, so the first path to reach a node is its cheapest.
 PathTree::PathTree(const Graph& graph, NodeId target) : parents_(graph.size(), no_node) {
   if (graph.size() == 0) return;
   const Buffer<uint8_t> costs = step_costs(graph);
@@ -66,7 +66,7 @@ PathTree::PathTree(const Graph& graph, NodeId target) : parents_(graph.size(), n
   }
 }
 
-// Three reads in a row miss the cache: where a node's references begin, what they are, and whether that is reached.
+// Three dependent reads miss the cache: where a node's references begin, their targets, and whether those are reached.
 void PathTree::look_ahead(const Graph& graph, const Buffer<NodeId>& waiting, size_t at) const {
   constexpr size_t far = 16, near = 8, next = 3, most = 16;
   const Edges& references = graph.references;

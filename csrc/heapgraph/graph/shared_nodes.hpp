@@ -7,7 +7,7 @@ namespace gradlife::heap {
 
 class SharedNodes {
  public:
-  // Linear in the number of references, some 3 ms a million.
+  // Linear in the number of references, some 3 ms per million.
   explicit SharedNodes(const Graph& graph) {
     Buffer<uint64_t> once;
     once.assign_zero(graph.size() / bits + 1);

@@ -1,4 +1,4 @@
-// Texts by number, each kept once.
+// Texts by number, each stored once.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace gradlife::heap {
 class Texts {
  public:
   static constexpr uint32_t none = 0;      // the empty text
-  static constexpr size_t most = 1 << 26;  // bytes of all texts together, and as many texts: more are shown as "..."
+  static constexpr size_t most = 1 << 26;  // the limit of bytes and of texts: more are shown as "..."
 
   Texts() {
     first_.push_back(0);
@@ -25,7 +25,7 @@ class Texts {
   std::string_view operator[](uint32_t number) const {
     return {letters_.data() + first_[number], first_[number + 1] - first_[number]};
   }
-  void close() { places_.release(); }  // no more will be added
+  void close() { places_.release(); }  // no more texts will be added
   const Buffer<uint32_t>& first() const { return first_; }
   const Buffer<char>& letters() const { return letters_; }
   size_t bytes() const { return first_.bytes() + letters_.bytes(); }
