@@ -37,6 +37,14 @@ class LargeObject:
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """An object that retains much of the live memory."""
+
+    name: str  # "global variable 'answers': dict"
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class HeldVariable:
     """A variable of the program, or the part of it that retains most, with its retained size."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
-from gradlife.model.heap import TypeCount, device_of
+from gradlife.model.heap import Owner, TypeCount, device_of
 from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, Skew, SnapshotCost, WorkerRow
 from gradlife.model.trace import Lifetime, Trace
 
@@ -288,6 +288,7 @@ class HuntReport:
     skew: tuple[Skew, ...] = ()  # ranks that grow faster or peak higher than the others
     look_cost: SnapshotCost | None = None  # None if no rank reported when it took snapshots
     workers: tuple[WorkerRow, ...] = ()  # hunted worker processes; their findings are in `findings`
+    owners: tuple[Owner, ...] = ()  # of one rank: what retains most at its last snapshot, to compare with other ranks
 
     @property
     def verdict(self) -> HuntVerdict:
@@ -368,7 +369,8 @@ class HuntReport:
         """0 if clean, 1 if a leak was found, 3 if inconclusive. The caller keeps the status of a script that failed."""
         if self.verdict is HuntVerdict.INCONCLUSIVE:
             return EXIT_COULD_NOT_TELL
-        return EXIT_FOUND if any(map(self.is_failure, self.findings)) else EXIT_CLEAN
+        is_skewed = bool(self.skew) and self.fail_on is Severity.NOTE
+        return EXIT_FOUND if is_skewed or any(map(self.is_failure, self.findings)) else EXIT_CLEAN
 
     def _repr_html_(self) -> str:
         """Return the report as a notebook shows it: the verdict, the charts, the first findings."""

@@ -65,6 +65,7 @@ def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dic
         "fail_on": report.fail_on.value,
         **(encode_ranks(report) if report.ranks else {}),
         **({"workers": [asdict(row) for row in report.workers]} if report.workers else {}),
+        **({"owners": [asdict(one) for one in report.owners]} if report.owners else {}),
     }
 
 

@@ -70,7 +70,11 @@ class Skew:
     count: int
     value: float  # bytes of the highest rank
     usual: float  # bytes, the median of all ranks
-    reason: str  # "GL402 leaks on this rank only"
+    reason: str  # "GL402 ...: not on the other ranks"
+    code: str = ""  # of the finding that explains it
+    owner: str = ""  # the object that explains it: "module __main__: global variable 'cache': dict"
+    owner_bytes: float = 0.0  # what it retains on the highest rank
+    owner_usual: float = 0.0  # the same, the median of all ranks
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ It is a fold that keeps some numbers of each rank, and one rank's report of each
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from gradlife.model.ranks import (
     packed,
 )
 from gradlife.ranks.rank_report import RankReport
-from gradlife.ranks.skew import skew_of
+from gradlife.ranks.skew import RankFacts, skew_of
 from gradlife.ranks.snapshot_times import SnapshotTimes
 
 #: Most ranks that each have a row of their own.
@@ -69,6 +69,7 @@ class Kept:
     growth: float
     steps: int
     trouble: str  # from its own report
+    owners: Mapping[str, int] = field(default_factory=dict)  # retained bytes at its last snapshot, by name
 
 
 @dataclass
@@ -101,12 +102,13 @@ class Fold:
             sum(map(rate_of, findings.values())),
             document.get("warmup_steps", 0) + sum(each["steps"] for each in document.get("rounds", ())),
             doubt_of(document),
+            {each["name"]: each["bytes"] for each in document.get("owners", ())},
         )
         self.snapshots.add(one.snapshots)
         self._add_texts(document)
         place = (order_of(document), one.rank)
         if document and (self.whole is None or place < self.whole[0]):
-            self.whole = (place, {**document, "findings": []})
+            self.whole = (place, {**document, "findings": [], "owners": []})
 
     def _share(self, key: Key, item: dict[str, Any], rank: int) -> None:
         shared = self.shared.get(key)
@@ -149,7 +151,7 @@ class Fold:
             trouble=self._trouble(),
             world_size=world,
             ranks=tuple(self._rows(world)),
-            skew=tuple(skew_of(self._rates(), self._peaks(), self._steps())),
+            skew=tuple(skew_of(self._facts())),
             look_cost=self.snapshots.cost,
         )
 
@@ -214,24 +216,20 @@ class Fold:
             first.report.trouble or first.trouble,
         )
 
-    def _heard(self) -> dict[int, Kept]:
-        """Return the ranks that left a report: only these are compared."""
-        return {rank: one for rank, one in sorted(self.kept.items()) if one.verdict != NO_VERDICT}
+    def _facts(self) -> dict[int, RankFacts]:
+        """Return the figures of the ranks that left a report: only these are compared."""
+        heard = {rank: one for rank, one in sorted(self.kept.items()) if one.verdict != NO_VERDICT}
+        return {
+            rank: RankFacts(self._rates(rank, one), float(one.report.peak), one.steps, one.owners)
+            for rank, one in heard.items()
+        }
 
-    def _rates(self) -> dict[int, dict[str, float]]:
-        found: dict[int, dict[str, float]] = {}
-        for rank, one in self._heard().items():
-            rates = found.setdefault(rank, {})
-            for shared in (self.shared[key] for key in sorted(one.keys)):
-                title = titled(shared.finding)
-                rates[title] = rates.get(title, 0.0) + shared.rates[rank]
-        return found
-
-    def _peaks(self) -> dict[int, float]:
-        return {rank: float(one.report.peak) for rank, one in self._heard().items()}
-
-    def _steps(self) -> dict[int, int]:
-        return {rank: one.steps for rank, one in self._heard().items()}
+    def _rates(self, rank: int, one: Kept) -> dict[str, float]:
+        rates: dict[str, float] = {}
+        for shared in (self.shared[key] for key in sorted(one.keys)):
+            title = titled(shared.finding)
+            rates[title] = rates.get(title, 0.0) + shared.rates[rank]
+        return rates
 
 
 def key_of(item: dict[str, Any]) -> Key:

@@ -1,9 +1,10 @@
-"""Ranks that grow faster or have a higher peak than the others, and why."""
+"""Ranks that grow faster or have a higher peak than the others, and why: the finding or the owner that differs."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from gradlife.model.ranks import Skew, packed
 
@@ -11,24 +12,48 @@ from gradlife.model.ranks import Skew, packed
 GROWTH_SHARE, LEAST_GROWTH = 1.5, 4096
 PEAK_SHARE, LEAST_PEAK = 1.25, 64 << 20
 
-#: Bytes that each rank adds per step, by finding.
-Rates = Mapping[int, Mapping[str, float]]
+#: An owner explains a higher peak if it retains at least this share of the difference more than on the usual rank.
+LEAST_SHARE = 0.1
+
+#: The reason's end if nothing that is alive at a snapshot explains a peak.
+TRANSIENT = "nothing that it holds after a step explains it: `gradlife peak --nproc-per-node N` looks within the step"
 
 
-def skew_of(rates: Rates, peaks: Mapping[int, float], steps: Mapping[int, int]) -> Iterator[Skew]:
-    """Find skew in growth and in peak memory. ``rates``: by rank and title of a finding."""
-    growth = {rank: sum(found.values()) for rank, found in rates.items()}
-    yield from apart("growth per step", growth, GROWTH_SHARE, LEAST_GROWTH, lambda rank: why_growth(rank, rates))
-    known = {rank: peak for rank, peak in peaks.items() if peak}
+@dataclass(frozen=True)
+class RankFacts:
+    """The figures by which one rank is compared with the others."""
 
-    def why_peak(rank: int) -> str:
-        return why_high(rank, growth, steps)
+    rates: Mapping[str, float] = field(default_factory=dict)  # bytes added per step, by code and title of the finding
+    peak: float = 0.0  # resident bytes; 0: unknown
+    steps: int = 0
+    owners: Mapping[str, int] = field(default_factory=dict)  # retained bytes, by owner
 
-    yield from apart("peak memory", known, PEAK_SHARE, LEAST_PEAK, why_peak)
+    @property
+    def growth(self) -> float:
+        """The bytes added per step by all findings."""
+        return sum(self.rates.values())
+
+
+#: The figures of all ranks that left a report.
+Ranks = Mapping[int, RankFacts]
+
+
+def skew_of(ranks: Ranks) -> Iterator[Skew]:
+    """Find skew in growth and in peak memory."""
+    growth = {rank: one.growth for rank, one in ranks.items()}
+    yield from apart(
+        "growth per step", growth, GROWTH_SHARE, LEAST_GROWTH, lambda skew, rank: by_growth(skew, rank, ranks)
+    )
+    peaks = {rank: one.peak for rank, one in ranks.items() if one.peak}
+    yield from apart("peak memory", peaks, PEAK_SHARE, LEAST_PEAK, lambda skew, rank: by_peak(skew, rank, ranks))
 
 
 def apart(
-    measure: str, values: Mapping[int, float], share: float, least: float, why: Callable[[int], str]
+    measure: str,
+    values: Mapping[int, float],
+    share: float,
+    least: float,
+    explain: Callable[[Skew, int], Skew],
 ) -> Iterator[Skew]:
     """Report the ranks far above the median rank together."""
     if len(values) < 2:
@@ -37,23 +62,41 @@ def apart(
     high = [rank for rank, value in values.items() if value >= share * usual and value - usual >= least]
     if high:
         worst = max(high, key=lambda rank: (values[rank], -rank))
-        yield Skew(measure, packed(high), len(high), values[worst], usual, why(worst))
+        yield explain(Skew(measure, packed(high), len(high), values[worst], usual, ""), worst)
 
 
-def why_growth(rank: int, rates: Rates) -> str:
+def by_growth(skew: Skew, rank: int, ranks: Ranks) -> Skew:
     """Name the finding that grows most above its median over all ranks."""
-    usual = {title: statistics.median_low([found.get(title, 0.0) for found in rates.values()]) for title in rates[rank]}
-    title = max(rates[rank], key=lambda one: rates[rank][one] - usual[one])
-    if usual[title]:
-        return f"{title}: faster than on the other ranks"
-    return f"{title}: not on the other ranks"
+    title, _, usual = most_above(rank, {number: one.rates for number, one in ranks.items()})
+    how = "faster than on the other ranks" if usual else "not on the other ranks"
+    return replace(skew, reason=f"{title}: {how}", code=title.partition(" ")[0])
 
 
-def why_high(rank: int, growth: Mapping[int, float], steps: Mapping[int, int]) -> str:
-    """Explain a high peak: by growth, by more steps, or by neither."""
-    usual_growth, usual_steps = statistics.median_low(growth.values()), statistics.median_low(steps.values())
-    if growth.get(rank, 0.0) > usual_growth:
-        return "it grows faster than the other ranks"
-    if steps.get(rank, 0) > usual_steps:
-        return f"it took {steps[rank] - usual_steps:,} more counted steps"
-    return "nothing that grows explains it: compare `gradlife snapshot` of this rank and another"
+def by_peak(skew: Skew, rank: int, ranks: Ranks) -> Skew:
+    """Explain a high peak by what the rank holds, else by growth, by more steps, or by neither."""
+    with_owner = by_owner(skew, rank, ranks)
+    if with_owner is not None:
+        return with_owner
+    own = ranks[rank]
+    if own.growth > statistics.median_low([one.growth for one in ranks.values()]):
+        return by_growth(skew, rank, ranks)
+    more = own.steps - statistics.median_low([one.steps for one in ranks.values()])
+    return replace(skew, reason=f"it took {more:,} more counted steps" if more > 0 else TRANSIENT)
+
+
+def by_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
+    """Name the owner that retains most above its median over all ranks; None if that explains too little."""
+    if not ranks[rank].owners:
+        return None
+    name, value, usual = most_above(rank, {number: one.owners for number, one in ranks.items()})
+    if value - usual < LEAST_SHARE * (skew.value - skew.usual):
+        return None
+    how = "more than on the other ranks" if usual else "not on the other ranks"
+    return replace(skew, reason=f"{name}: {how}", owner=name, owner_bytes=value, owner_usual=usual)
+
+
+def most_above(rank: int, tables: Mapping[int, Mapping[str, float]]) -> tuple[str, float, float]:
+    """Return the name whose value on this rank is highest above its median, with both."""
+    usual = {name: statistics.median_low([one.get(name, 0.0) for one in tables.values()]) for name in tables[rank]}
+    name = max(tables[rank], key=lambda one: tables[rank][one] - usual[one])
+    return name, tables[rank][name], usual[name]

@@ -93,3 +93,17 @@ def test_a_rank_that_works_on_is_not_ended_when_another_has_left(tmp_path: Path)
     status, _, report = run(tmp_path, *hunt, "--step-on", "__main__:step", "train.py")
     assert (status, report["trouble"]) == (0, "")
     assert {row["end"] for row in report["ranks"]} == {"finished"}
+
+
+def test_a_rank_that_holds_more_than_the_other_is_named_with_the_variable(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import os, torch\n"
+        "cache = {'table': torch.ones(60_000_000)} if os.environ['RANK'] == '1' else {}\n"
+        "def step():\n    pass\n"
+        "for _ in range(60):\n    step()\n"
+    )
+    hunt = ("-m", "gradlife", "hunt", "--json", "report.json", "--nproc-per-node=2", "--step-on", "__main__:step")
+    status, errors, report = run(tmp_path, *hunt, "train.py")
+    [skew] = report["skew"]
+    assert (status, report["verdict"], skew["measure"], skew["ranks"]) == (0, "clean", "peak memory", "1")
+    assert "cache['table'] (Tensor) holds 240 MB there, 0 B on the usual rank" in " ".join(errors.split())

@@ -10,7 +10,8 @@ import pytest
 from fabricated_hunts import CLEAN, CYCLE, LEAKING, LOSSES, WAITING, hunt
 from gradlife.errors import UsageError
 from gradlife.model import hunt_codec
-from gradlife.model.hunt import Control, Finding, HuntReport, HuntVerdict, Severity
+from gradlife.model.heap import Owner
+from gradlife.model.hunt import Control, Finding, HuntReport, HuntVerdict, PerStep, Round, Severity
 from gradlife.model.ranks import RankEnd, Skew, SnapshotCost, Spread, packed, unpacked
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import RankReport, SnapshotTime
@@ -146,7 +147,8 @@ def test_nothing_cannot_be_merged() -> None:
 def test_a_rank_that_grows_faster_than_the_others_is_skew_with_its_reason() -> None:
     report = merge([left(rank, hunt(losses(90_000 if rank == 2 else 10_000))) for rank in range(4)])
     title = f"GL402 {LOSSES.title}"
-    assert report.skew == (Skew("growth per step", "2", 1, 90_000, 10_000, f"{title}: faster than on the other ranks"),)
+    reason = f"{title}: faster than on the other ranks"
+    assert report.skew == (Skew("growth per step", "2", 1, 90_000, 10_000, reason, code="GL402"),)
 
 
 def test_a_leak_on_one_rank_only_is_skew_too() -> None:
@@ -159,7 +161,63 @@ def test_a_rank_that_peaks_higher_is_skew_and_says_what_explains_it() -> None:
     peaks = {0: 8 << 30, 1: 4 << 30, 2: 4 << 30}
     [skew] = merge([left(rank, CLEAN, peak=peak) for rank, peak in peaks.items()]).skew
     assert (skew.measure, skew.ranks, skew.value, skew.usual) == ("peak memory", "0", 8 << 30, 4 << 30)
-    assert skew.reason.startswith("nothing that grows explains it")
+    assert skew.reason.startswith("nothing that it holds after a step explains it")
+
+
+def holding(**owners: int) -> HuntReport:
+    """A clean hunt whose global variables hold this many MiB."""
+    names = {name: f"module __main__: global variable '{name}': dict" for name in owners}
+    return replace(CLEAN, owners=tuple(Owner(names[name], size << 20) for name, size in owners.items()))
+
+
+def test_the_owner_that_only_one_rank_has_explains_its_peak() -> None:
+    ranks = [
+        left(0, holding(model=100), peak=400 << 20),
+        left(1, holding(cache=500, model=100), peak=900 << 20),
+        left(2, holding(model=100), peak=400 << 20),
+    ]
+    [skew] = merge(ranks).skew
+    assert (skew.owner, skew.code) == ("module __main__: global variable 'cache': dict", "")
+    assert (skew.owner_bytes, skew.owner_usual) == (500 << 20, 0)
+    assert skew.reason.endswith("not on the other ranks")
+
+
+def test_an_owner_that_is_larger_on_one_rank_explains_its_peak() -> None:
+    ranks = [
+        left(rank, holding(cache=500 if rank == 3 else 100), peak=(900 if rank == 3 else 500) << 20)
+        for rank in range(4)
+    ]
+    [skew] = merge(ranks).skew
+    assert (skew.owner_bytes, skew.owner_usual) == (500 << 20, 100 << 20)
+    assert skew.reason.endswith("more than on the other ranks")
+
+
+def test_an_owner_of_a_few_bytes_explains_no_peak() -> None:
+    report = merge([left(0, holding(cache=1), peak=800 << 20), left(1, CLEAN, peak=400 << 20)])
+    assert [(one.owner, one.reason[:7]) for one in report.skew] == [("", "nothing")]
+
+
+def test_a_peak_of_a_rank_that_leaks_names_the_finding() -> None:
+    grown = left(1, LEAKING, peak=900 << 20)
+    [_, skew] = merge([left(0, CLEAN, peak=400 << 20), grown]).skew
+    assert (skew.measure, skew.code) == ("peak memory", "GL402")
+
+
+def test_a_rank_that_took_more_steps_peaks_higher() -> None:
+    longer = hunt(rounds=(Round(70, PerStep()),) * 3)
+    [skew] = merge([left(0, hunt(), peak=400 << 20), left(1, longer, peak=900 << 20)]).skew
+    assert skew.reason == "it took 189 more counted steps"
+
+
+def test_skew_fails_a_run_only_if_notes_do() -> None:
+    report = merge([left(0, holding(cache=300), peak=800 << 20), left(1, CLEAN, peak=400 << 20)])
+    assert (report.verdict, report.exit_status) == (HuntVerdict.CLEAN, 0)
+    assert replace(report, fail_on=Severity.NOTE).exit_status == 1
+
+
+def test_the_owners_of_single_ranks_are_not_in_the_merged_report() -> None:
+    report = merge([left(0, holding(cache=300)), left(1, holding(cache=300))])
+    assert (report.owners, report.skew) == ((), ())
 
 
 def test_small_differences_are_no_skew() -> None:

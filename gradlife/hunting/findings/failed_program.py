@@ -14,8 +14,8 @@ from gradlife.hunting.findings.leak_trace import held_trace
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.retained import Kept, dominators, is_of_a_step, storages_of
 from gradlife.hunting.snapshots.step_snapshots import Collect, storage_content, take_snapshot
+from gradlife.model.heap import Owner
 from gradlife.model.hunt import Explained
-from gradlife.model.watching.look import Owner
 
 #: Most holders to show, the largest first.
 MOST = 8

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from gradlife.errors import GradlifeError, OutputError
 from gradlife.hunting.findings.main_source import program_of
+from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.launcher import claim, follow_children, is_claimed_by
 from gradlife.hunting.process.memory_limits import Memory, peak_of, system_limit
@@ -36,7 +37,7 @@ from gradlife.hunting.session.clean_report import About
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.last_snapshot import Returns
 from gradlife.hunting.session.method import Hunt
-from gradlife.hunting.session.report import report_of, with_late_growth
+from gradlife.hunting.session.report import report_of, snapshots_at_return, with_late_growth
 from gradlife.hunting.session.step_counter import Counter, EnoughSteps
 from gradlife.hunting.steps.function_calls import MAIN, CallSteps
 from gradlife.hunting.steps.intervals import INTERVAL
@@ -56,6 +57,7 @@ from gradlife.hunting.steps.targets import (
 )
 from gradlife.hunting.workers.install import hunt_in_workers
 from gradlife.model import hunt_codec
+from gradlife.model.heap import Owner
 from gradlife.model.hunt import HuntReport, HuntVerdict
 
 #: File names of reports, by the moment at which they are written.
@@ -379,6 +381,7 @@ class Child:
         with self._lock:
             if self._answered is None:
                 report = safely(self._hunt, about)
+                report = compared_with_ranks(self._hunt, report) if self._settings.in_step else report
             else:  # the hunt has its answer
                 report = replace(self._answered, script_status=status, trouble=trouble)
                 is_open = report.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC) and not self._is_final
@@ -444,6 +447,24 @@ def with_owners(report: HuntReport) -> HuntReport:
 
         return replace(report, explained=(*owners_now(), *report.explained))
     except Exception:  # memory may be short: report the rest
+        return report
+
+
+def compared_with_ranks(hunt: Hunt, report: HuntReport) -> HuntReport:
+    """Add the largest owners at the last snapshot with names, by which a rank is compared with the others."""
+    named = next((one for one in reversed(snapshots_at_return(hunt) or hunt.snapshots) if one.has_labels), None)
+    if named is None:
+        return report
+    snapshot = named
+
+    def work() -> tuple[Owner, ...]:
+        from gradlife.hunting.findings.failed_program import largest_owners
+
+        return tuple(largest_owners(snapshot.graph))
+
+    try:
+        return replace(report, owners=in_fork(work))
+    except Exception:  # memory may be short
         return report
 
 

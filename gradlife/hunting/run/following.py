@@ -17,8 +17,9 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.memory_limits import usage
 from gradlife.hunting.run.running import Progress, RunningHunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
+from gradlife.model.heap import Owner
 from gradlife.model.hunt import HuntReport, PerStep
-from gradlife.model.watching.look import Look, Owner
+from gradlife.model.watching.look import Look
 
 #: The name of the watching thread.
 THREAD = "gradlife"

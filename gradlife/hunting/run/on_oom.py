@@ -23,8 +23,8 @@ from gradlife.hunting.process.memory_limits import address_limit, system_limit, 
 from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.rank import rank_of, write_whole
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
+from gradlife.model.heap import Owner
 from gradlife.model.hunt import Explained
-from gradlife.model.watching.look import Owner
 from gradlife.model.watching.out_of_memory import Growth, OutOfMemory
 
 #: Seconds between two readings of the process's memory.

@@ -6,15 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gradlife.model.heap import Owner
 from gradlife.model.hunt import Finding, FindingKind, PerStep
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """An object that retains much of the live memory."""
-
-    name: str  # "global variable 'answers': dict"
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)

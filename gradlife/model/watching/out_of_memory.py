@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gradlife._version import __version__
+from gradlife.model.heap import Owner
 from gradlife.model.hunt import Explained
-from gradlife.model.watching.look import Owner
 
 FORMAT = "gradlife.oom/1"
 

@@ -38,8 +38,8 @@ LINES = 15
 MOST_FINDINGS = 5
 #: Most lines of code in a piece of advice.
 MOST_CODE = 5
-#: Most lines of a note on worker processes.
-MOST_NOTE = 4
+#: Most lines of a note on worker processes, and of skew below findings.
+MOST_NOTE, MOST_SKEW = 4, 2
 INDENT = "   "
 #: The sign between a limit and the command that lifts it.
 ARROW = " → "
@@ -73,7 +73,8 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     """Return the lines of the whole screen."""
     head = folded_lines(head_text(report), width, 2)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
-        notes = [line for note in worker_notes(report) for line in folded_lines(Text(sentence(note)), width, MOST_NOTE)]
+        texts = [*first_screen_lines(report), *(Text(sentence(note)) for note in worker_notes(report))]
+        notes = [line for text in texts for line in folded_lines(text, width, MOST_NOTE)]
         return [*head, *notes, clipped(lead_on(report), width)]
     foot = list(foot_lines(report, width))
     shown = report.findings[:MOST_FINDINGS]
@@ -308,7 +309,7 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
         severities = listed(dict.fromkeys(one.severity.value for one in rest))
         yield clipped(Text(f"{len(rest):,} more, {severities}", QUIET), width)
     yield Text("")
-    yield from (clipped(line, width) for line in first_screen_lines(report))
+    yield from (part for line in first_screen_lines(report) for part in folded_lines(line, width, MOST_SKEW))
     yield from (clipped(Text(sentence(note)), width) for note in worker_notes(report))
     if report.trouble:
         yield clipped(Text(f"Note: {report.trouble}", NOTE), width)

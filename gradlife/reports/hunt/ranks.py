@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rich.console import RenderableType
@@ -20,6 +21,9 @@ STYLES = {"leak": BAD, "clean": GOOD}
 
 #: The end of a skew's reason if only these ranks have the finding.
 ALONE = "not on the other ranks"
+
+#: The end of an owner's name if it is the storage of a tensor.
+OF_A_TENSOR = " → storage: torch::StorageImpl"
 
 #: Most characters of a list of ranks.
 MOST_RANKS = 40
@@ -100,9 +104,18 @@ def skew_words(one: Skew) -> str:
     """Describe a rank that has more than the others, and why."""
     who = f"rank {one.ranks}" if one.count == 1 else f"{one.count:,} ranks ({shown_ranks(one.ranks)})"
     more = " up to" if one.count > 1 else ""
-    return (
-        f"{one.measure} of {who}:{more} {size(round(one.value))}, the usual rank {size(round(one.usual))}; {one.reason}"
-    )
+    value = f"{one.measure} of {who}:{more} {size(round(one.value))}, the usual rank {size(round(one.usual))}"
+    if one.owner:
+        there = f"holds {size(round(one.owner_bytes))} there, {size(round(one.owner_usual))} on the usual rank"
+        return f"{value}; {plain_owner(one.owner)} {there}"
+    return f"{value}; {one.reason}"
+
+
+def plain_owner(name: str) -> str:
+    """An owner as the program names it: ``cache (dict)`` for ``module __main__: global variable 'cache': dict``."""
+    name = name.replace(OF_A_TENSOR, ": Tensor")
+    found = re.fullmatch(r"module __main__: global variable '([^']+)'(.*): ([^:]+)", name)
+    return f"{found[1]}{found[2]} ({found[3]})" if found is not None else name
 
 
 def cost_words(cost: SnapshotCost) -> str:
@@ -127,7 +140,7 @@ def rounds_title(report: HuntReport) -> str:
 
 def first_screen_lines(report: HuntReport) -> Iterator[Text]:
     """Yield the first skew that the ranks of no finding show already."""
-    unexplained = [one for one in report.skew if not one.reason.endswith(ALONE)]
+    unexplained = [one for one in report.skew if not (one.code and one.reason.endswith(ALONE))]
     if unexplained:
         yield Text(f"Skew: {skew_words(unexplained[0])}", NOTE)
 

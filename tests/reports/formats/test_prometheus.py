@@ -10,8 +10,9 @@ import pytest
 
 from fabricated_hunts import LOSSES, WAITING, hunt
 from gradlife.errors import UsageError
+from gradlife.model.heap import Owner
 from gradlife.model.hunt import PerStep
-from gradlife.model.watching.look import Look, Owner
+from gradlife.model.watching.look import Look
 from gradlife.reports.formats.prometheus.metrics import Metrics
 from sources import ROOT
 

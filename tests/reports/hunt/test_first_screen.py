@@ -9,6 +9,7 @@ import pytest
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import SECOND, Confidence, Control, HuntReport, Patch, PerStep, Proof, Severity, StoredAt
+from gradlife.model.ranks import RankEnd, RankRow, Skew, Spread
 from gradlife.reports.hunt.first_screen import LINES, path_lines, plain_name, print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
 from printing import printed, widest
@@ -209,3 +210,14 @@ def test_a_program_that_fails_before_its_first_step_is_to_be_fixed_not_stepped_o
     trouble = "the program ended with ModuleNotFoundError after 0 counted steps"
     report = hunt(rounds=(), trouble=trouble, limits=(limit,))
     assert screen(report).splitlines()[-1] == "Try: fix the error, then gradlife hunt train.py"
+
+
+def test_a_clean_run_whose_ranks_differ_names_the_variable_that_one_rank_holds() -> None:
+    owner = "module __main__: global variable 'cache'['table'] → storage: torch::StorageImpl"
+    skew = Skew("peak memory", "1", 1, 520e6, 329e6, f"{owner}: not on the other ranks", "", owner, 192e6, 0.0)
+    row = RankRow("0-1", 2, "clean", RankEnd.FINISHED, 0, 0, Spread(), Spread(), Spread())
+    lines = screen(replace(CLEAN, world_size=2, ranks=(row,), skew=(skew,))).splitlines()
+    assert lines[1:3] == [
+        "Skew: peak memory of rank 1: 520 MB, the usual rank 329 MB; cache['table']",
+        "(Tensor) holds 192 MB there, 0 B on the usual rank",
+    ]
