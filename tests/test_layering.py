@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "devices": {"heap", "hunting", "peaks", "model", "errors", "_heap"},
     "peaks": {"heap", "hunting", "model", "output", "errors", "_heap"},
     "attach": {"heap", "hunting", "peaks", "model", "output", "errors"},
-    "ranks": {"hunting", "model", "output", "errors"},
+    "ranks": {"hunting", "peaks", "model", "output", "errors"},
     "probes": {"model", "errors"},
     "backends": {"engine", "environments", "model", "errors", "scenario"},
     "runner": {"backends", "environments", "probes", "scenario", "heap", "model", "errors"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import tempfile
@@ -12,11 +13,15 @@ from gradlife.cli.formats import Outputs, Writer
 from gradlife.cli.hunt import is_command, is_script, number
 from gradlife.cli.options.late_options import take_late_options
 from gradlife.errors import GradlifeError
+from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.run.parent import Result, run_program
 from gradlife.peaks.run.proof import proven
+from gradlife.ranks.hunt import add_rank_options
+from gradlife.ranks.peak import peak_as_rank, peak_in_new_ranks
+from gradlife.ranks.run_folder import VARIABLE
 
 EPILOG = """\
 TARGET is a script with its own arguments, -m module, file.py::function or
@@ -67,6 +72,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="run it again with the edits that have a diff, and compare peaks and losses",
     )
     parser.add_argument("--full", action="store_true", help="print all savings and owners")
+    add_rank_options(parser, "record the peak of each")
 
 
 def percentage(text: str) -> float:
@@ -85,18 +91,31 @@ def run(args: argparse.Namespace) -> int:
         args = take_late_options(args, add_options, args.target if is_script(args.target) else None)
     target = parse(args.target, tuple(args.arguments))
     settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on)
+    rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
     with Outputs(args, WRITERS) as outputs:
         to_stderr = not isinstance(target, FunctionTarget) or outputs.is_stdout_taken
         show = Show(args.full, args.fail_on, to_stderr)
-        result = run_proof(settings) if args.prove else run_program(settings, show.show)
-        if result.report is None:
-            if result.status:
-                return result.status
-            raise GradlifeError("the program left no report", "gradlife peak --help")
-        report = replace(result.report, fail_on=args.fail_on)
-        show.show(report)
-        outputs.write(report)
-        return result.status or report.exit_status
+
+        def end(result: Result) -> int:
+            return finish(result, show, outputs)
+
+        if rank is not None:
+            return peak_as_rank(args, settings, rank, end)
+        if args.nproc_per_node is not None:
+            return peak_in_new_ranks(args, end)
+        return end(run_proof(settings) if args.prove else run_program(settings, show.show))
+
+
+def finish(result: Result, show: Show, outputs: Outputs) -> int:
+    """Show the report, write the files, and return the exit status."""
+    if result.report is None:
+        if result.status:
+            return result.status
+        raise GradlifeError("the program left no report", "gradlife peak --help")
+    report = replace(result.report, fail_on=show.fail_on)
+    show.show(report)
+    outputs.write(report)
+    return result.status or report.exit_status
 
 
 def run_proof(settings: Settings) -> Result:
@@ -116,7 +135,7 @@ class Show:
 
     def __init__(self, in_full: bool, fail_on: float | None, to_stderr: bool) -> None:
         self._in_full = in_full
-        self._fail_on = fail_on
+        self.fail_on = fail_on
         self._stream = sys.stderr if to_stderr else sys.stdout
         self._is_shown = False
 
@@ -128,5 +147,5 @@ class Show:
         from gradlife.reports.peak.terminal import print_peak
         from gradlife.reports.theme import make_console
 
-        print_peak(make_console(self._stream), replace(report, fail_on=self._fail_on), self._in_full)
+        print_peak(make_console(self._stream), replace(report, fail_on=self.fail_on), self._in_full)
         self._stream.flush()

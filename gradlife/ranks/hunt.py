@@ -13,8 +13,8 @@ from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Guard, Result
 from gradlife.hunting.steps.targets import MODULE_MARK
 from gradlife.model.hunt import HuntReport
-from gradlife.ranks.launch import launch
-from gradlife.ranks.meeting import Meeting, hurrying, leave_result
+from gradlife.ranks.launch import launch, with_ranks
+from gradlife.ranks.meeting import hurrying, leave_result, meet
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import reports_in
 from gradlife.ranks.run_folder import folder_for
@@ -26,10 +26,10 @@ HANDED_ON = ("steps", "step_on", "memory_limit")
 Finish = Callable[[Result], int]
 
 
-def add_rank_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for runs with several processes."""
+def add_rank_options(parser: argparse.ArgumentParser, task: str = "hunt in each") -> None:
+    """Add the options for runs with several processes. ``task``: what is done in each rank."""
     parser.add_argument(
-        "--nproc-per-node", type=int, metavar="N", help="start N ranks with torch.distributed.run, and hunt in each"
+        "--nproc-per-node", type=int, metavar="N", help=f"start N ranks with torch.distributed.run, and {task}"
     )
     parser.add_argument("--run-folder", metavar="FOLDER", help="keep the reports of the ranks in this folder")
     parser.add_argument(
@@ -49,16 +49,21 @@ def refuse_prompts(args: argparse.Namespace) -> None:
 
 
 def words_for_ranks(args: argparse.Namespace) -> list[str]:
-    """Return the command line of one rank's hunt, after `gradlife hunt`."""
-    words = [f"--at-rss={round(100 * args.at_rss)}"]
+    """Return the command line of one rank's hunt, after `gradlife`."""
+    words = ["hunt", f"--at-rss={round(100 * args.at_rss)}"]
     for name in HANDED_ON:
         if getattr(args, name):
             words.append(f"--{name.replace('_', '-')}={getattr(args, name)}")
     if args.lines:
         words.append("--lines")
+    return [*words, *target_words(args)]
+
+
+def target_words(args: argparse.Namespace) -> list[str]:
+    """Return the words for the program and its own arguments."""
     is_module = args.target.startswith(MODULE_MARK)
     target = ["-m", args.target.removeprefix(MODULE_MARK)] if is_module else [args.target]
-    return [*words, *target, *args.arguments]
+    return [*target, *args.arguments]
 
 
 def hunt_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finish: Finish) -> int:
@@ -70,20 +75,13 @@ def hunt_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finis
         settings = settings.for_rank(own, system_limit() // rank.local_world_size)
         memory = Memory(settings.memory_limit, args.at_rss)
         result = Guard(settings, memory, hear_nothing, folder=own).run()
-        leave_result(own, result, memory.peak)
-        if folder.is_launchers:
-            return result.status
-        patience = args.rank_timeout if result.status == 0 else 0.0
+        leave_result(own, result.status, result.was_killed, memory.peak)
 
         def merge_and_show() -> int:
             report = merge(reports_in(folder.path), rank.world_size)
             return finish(Result(report.script_status or 0, report, was_killed=False))
 
-        status = Meeting(folder, rank, patience, hurry).settle(merge_and_show)
-        if status is None:
-            return result.status
-        folder.leave(rank)
-        return status
+        return meet(folder, rank, result.status, args.rank_timeout, hurry, merge_and_show)
 
 
 def hear_nothing(report: HuntReport) -> None:
@@ -93,6 +91,9 @@ def hear_nothing(report: HuntReport) -> None:
 def hunt_in_new_ranks(args: argparse.Namespace, finish: Finish) -> int:
     """Start the ranks, wait for them, and merge; return the exit status of the run."""
     refuse_prompts(args)
-    if args.nproc_per_node < 1:
-        raise UsageError(f"--nproc-per-node {args.nproc_per_node}: there is no run without ranks", "a number of ranks")
-    return finish(launch(args.nproc_per_node, words_for_ranks(args), args.run_folder, args.rank_timeout))
+    count = args.nproc_per_node
+
+    def collect(status: int, folder: str) -> Result:
+        return with_ranks(Result(status, None, was_killed=False), folder, count)
+
+    return finish(launch(count, words_for_ranks(args), args.run_folder, args.rank_timeout, collect))

@@ -1,4 +1,4 @@
-"""`gradlife hunt --nproc-per-node N`: PyTorch's launcher starts the ranks, each with a hunt; this process merges."""
+"""`--nproc-per-node N`: PyTorch's launcher starts the ranks, each under gradlife; this process merges."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from gradlife.errors import UsageError
 from gradlife.hunting.run.parent import Result, passing_on
@@ -16,19 +17,26 @@ from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import folders_of_ranks, has_ended, member_at, reports_in
 from gradlife.ranks.run_folder import VARIABLE
 
+T = TypeVar("T")
+
+#: Makes the result of a run: the status of the launcher, and the folder that the ranks left.
+Collect = Callable[[int, str], T]
+
 #: Seconds between two checks of the run's folder: at first, and once a rank has ended.
 INTERVAL, LATE_INTERVAL = 0.2, 1.0
 
 
-def launch(count: int, words: Sequence[str], folder: str | None, patience: float) -> Result:
-    """Run `gradlife hunt` with these arguments in ``count`` ranks; return the report of all."""
+def launch(count: int, words: Sequence[str], folder: str | None, patience: float, collect: Collect[T]) -> T:
+    """Run a command of gradlife in ``count`` ranks; return what ``collect`` makes of the folder that they leave."""
+    if count < 1:
+        raise UsageError(f"--nproc-per-node {count}: there is no run without ranks", "a number of ranks")
     if importlib.util.find_spec("torch") is None:
         raise UsageError("--nproc-per-node starts ranks with torch.distributed.run, and there is no torch here")
     if folder is not None:
         refuse_used(folder)
-        return run_in(folder, count, words, patience)
+        return collect(run_in(folder, count, words, patience), folder)
     with tempfile.TemporaryDirectory(prefix="gradlife-run-") as private:
-        return run_in(private, count, words, patience)
+        return collect(run_in(private, count, words, patience), private)
 
 
 def refuse_used(folder: str) -> None:
@@ -38,16 +46,16 @@ def refuse_used(folder: str) -> None:
         raise UsageError(f"{folder} has reports of an earlier run", "an empty folder for each run")
 
 
-def run_in(folder: str, count: int, words: Sequence[str], patience: float) -> Result:
-    """Start the launcher, wait for it, and merge what the ranks left."""
+def run_in(folder: str, count: int, words: Sequence[str], patience: float) -> int:
+    """Start the launcher and wait for it; return its status."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
     with passing_on() as forward:
         process = subprocess.Popen(
-            [*command, "-m", "gradlife", "hunt", *words], env={**os.environ, VARIABLE: os.path.abspath(folder)}
+            [*command, "-m", "gradlife", *words], env={**os.environ, VARIABLE: os.path.abspath(folder)}
         )
         forward(process)
         wait(process, folder, patience)
-    return with_ranks(Result(process.returncode % 256, None, was_killed=False), folder, count)
+    return process.returncode % 256
 
 
 def wait(process: subprocess.Popen[bytes], folder: str, patience: float) -> None:

@@ -18,7 +18,6 @@ from types import FrameType
 
 from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.process.rank import RESULT, Rank, write_whole
-from gradlife.hunting.run.parent import Result
 from gradlife.model.ranks import RankEnd
 from gradlife.ranks.rank_report import has_ended, member_at
 from gradlife.ranks.run_folder import CLAIM, MERGED, RunFolder
@@ -38,11 +37,11 @@ ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 Merge = Callable[[], int]
 
 
-def leave_result(path: str, result: Result, peak: int) -> None:
+def leave_result(path: str, status: int, was_killed: bool, peak: int) -> None:
     """Record in a rank's folder how the rank ended. ``peak``: resident bytes."""
-    killed = f"killed by signal {result.status - 128}" if result.was_killed else ""
-    end = RankEnd.KILLED if result.was_killed else RankEnd.FAILED if result.status else RankEnd.FINISHED
-    found = {"end": end.value, "status": result.status, "trouble": killed, "peak_bytes": peak}
+    killed = f"killed by signal {status - 128}" if was_killed else ""
+    end = RankEnd.KILLED if was_killed else RankEnd.FAILED if status else RankEnd.FINISHED
+    found = {"end": end.value, "status": status, "trouble": killed, "peak_bytes": peak}
     with suppress(OSError):
         write_whole(os.path.join(path, RESULT), json.dumps(found))
 
@@ -78,6 +77,20 @@ def hurrying() -> Iterator[Hurry]:
     finally:
         for number in ENDING:
             signal.signal(number, signal.SIG_IGN)
+
+
+def meet(folder: RunFolder, rank: Rank, status: int, patience: float, hurry: Hurry, merge: Merge) -> int:
+    """Wait for the other ranks, and merge if this rank has to; return the exit status of the run.
+
+    A launcher that is gradlife's own merges itself.
+    """
+    if folder.is_launchers:
+        return status
+    found = Meeting(folder, rank, patience if status == 0 else 0.0, hurry).settle(merge)
+    if found is None:
+        return status
+    folder.leave(rank)
+    return found
 
 
 class Meeting:

@@ -271,9 +271,20 @@ def end_words(one: Kept) -> str:
     """Describe how a rank failed, or why it was inconclusive; empty if all is well."""
     report = one.report
     last = "" if one.verdict == NO_VERDICT else f", its last report: {one.verdict}"
-    match report.end:
+    is_failed = report.end is RankEnd.FAILED
+    words = end_text(report.end, report.status, one.trouble if is_failed else report.trouble, last)
+    if words:
+        return words
+    if one.verdict == NO_VERDICT:
+        return "left no report"
+    return f"could not tell: {one.trouble}" if one.verdict == HuntVerdict.INCONCLUSIVE.value and one.trouble else ""
+
+
+def end_text(end: RankEnd, status: int | None, trouble: str, last: str) -> str:
+    """Describe how a rank failed; empty if it finished. ``last``: what its last report says."""
+    match end:
         case RankEnd.KILLED:
-            return f"was {report.trouble or 'killed'}{last or ', before its first report'}"
+            return f"was {trouble or 'killed'}{last or ', before its first report'}"
         case RankEnd.LOST:
             return f"died without a word{last or ', before its first report'}"
         case RankEnd.RUNNING:
@@ -281,10 +292,8 @@ def end_words(one: Kept) -> str:
         case RankEnd.MISSING:
             return "never joined"
         case RankEnd.FAILED:
-            return f"ended with status {report.status}" + (f": {one.trouble}" if one.trouble else "")
-    if one.verdict == NO_VERDICT:
-        return "left no report"
-    return f"could not tell: {one.trouble}" if one.verdict == HuntVerdict.INCONCLUSIVE.value and one.trouble else ""
+            return f"ended with status {status}" + (f": {trouble}" if trouble else "")
+    return ""
 
 
 def spread(values: Sequence[float]) -> Spread:

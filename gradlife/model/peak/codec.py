@@ -12,6 +12,10 @@ from gradlife.model.from_json import built
 from gradlife.model.peak.report import PeakReport
 
 FORMAT = "gradlife.peak/1"
+
+#: The fields of a run of several processes.
+RANKS = frozenset({"world_size", "worst_rank", "ranks", "skew"})
+
 REMEDY = "gradlife peak TARGET --json FILE makes one"
 
 
@@ -38,7 +42,7 @@ def encode(report: PeakReport) -> dict[str, Any]:
         "unused_bytes": report.unused_bytes,
         "unused_percent": round(report.unused_percent, 2),
         "saved_bytes": report.saved_bytes,
-        **asdict(report),
+        **{name: value for name, value in asdict(report).items() if report.ranks or name not in RANKS},
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
+from gradlife.model.ranks import RankEnd, Skew, Spread
 
 
 class Owner(StrEnum):
@@ -179,8 +180,24 @@ class ProcessMemory:
 
 
 @dataclass(frozen=True)
+class PeakRank:
+    """The peak of one rank, or of ranks that agree."""
+
+    ranks: str  # "3", "0-7,9"
+    count: int
+    end: RankEnd
+    status: int | None  # of the program; None if unknown
+    peak: Spread  # bytes; 0: none was recorded
+    unused: Spread  # bytes of the peak that are not read again
+    unused_percent: Spread
+    owner: str = ""  # the largest one, of the lowest rank
+    host: str = ""  # of the lowest rank
+    trouble: str = ""  # of the lowest rank
+
+
+@dataclass(frozen=True)
 class PeakReport:
-    """The peak of one recorded step."""
+    """The peak of one recorded step. In a run of several processes, that of the rank with the highest peak."""
 
     target: str
     stepped_by: str
@@ -204,6 +221,10 @@ class PeakReport:
     trouble: str = ""
     script_status: int | None = None
     fail_on: float | None = None  # per cent of the peak
+    world_size: int = 1  # expected number of ranks
+    worst_rank: int | None = None  # in a run of several processes: whose peak this is
+    ranks: tuple[PeakRank, ...] = ()  # in a run of several processes
+    skew: tuple[Skew, ...] = ()  # ranks that peak higher than the others
 
     @property
     def unused_bytes(self) -> int:
@@ -228,7 +249,9 @@ class PeakReport:
 
     @property
     def exit_status(self) -> int:
-        """3 if nothing was recorded, 1 if more is unused than allowed, else 0."""
-        if not self.peak_bytes:
-            return EXIT_COULD_NOT_TELL
-        return EXIT_FOUND if self.fail_on is not None and self.unused_percent > self.fail_on else EXIT_CLEAN
+        """1 if more is unused than allowed on any rank, 3 if one recorded nothing, else 0."""
+        unused = max((one.unused_percent.most for one in self.ranks), default=self.unused_percent)
+        if self.fail_on is not None and unused > self.fail_on:
+            return EXIT_FOUND
+        is_whole = self.peak_bytes and all(one.peak.least for one in self.ranks)
+        return EXIT_CLEAN if is_whole else EXIT_COULD_NOT_TELL

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from gradlife.hunting.process.settings import Settings
@@ -25,24 +26,33 @@ class Result:
 
     status: int
     report: PeakReport | None
+    was_killed: bool = False
 
 
-def run_program(settings: Settings, on_report: Callable[[PeakReport], object], is_quiet: bool = False) -> Result:
-    """Run a program to its end. ``on_report`` is called once, as soon as its peak is known."""
+def run_program(
+    settings: Settings,
+    on_report: Callable[[PeakReport], object],
+    is_quiet: bool = False,
+    folder: str | None = None,
+) -> Result:
+    """Run a program to its end. ``on_report`` is called once, as soon as its peak is known.
+
+    The report stays in ``folder``, if one is given.
+    """
     silence = subprocess.DEVNULL if is_quiet else None
-    with tempfile.TemporaryDirectory(prefix="gradlife-peak-") as folder:
+    with nullcontext(folder) if folder else tempfile.TemporaryDirectory(prefix="gradlife-peak-") as own:
         channel, child_channel = os.pipe()
-        settings = replace(settings, folder=folder, channel=child_channel)
+        settings = replace(settings, folder=own, channel=child_channel)
         with passing_on() as forward, os.fdopen(channel, "rb") as heard:
             child = subprocess.Popen(command(settings), pass_fds=(child_channel,), stdout=silence, stderr=silence)
             forward(child)
             os.close(child_channel)
             if heard.readline():
-                report = read_report(folder)
+                report = read_report(own)
                 if report is not None and not report.trouble:
                     on_report(report)
             status = child.wait()
-        return Result(status if status >= 0 else 128 - status, read_report(folder))
+        return Result(status if status >= 0 else 128 - status, read_report(own), status < 0)
 
 
 def command(settings: Settings) -> list[str]:

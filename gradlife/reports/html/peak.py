@@ -16,6 +16,7 @@ from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.traces import NARROW, WIDE, Drawn
 from gradlife.reports.html.words import short
+from gradlife.reports.peak.ranks import HEADS, NUMBERS, cells, skew_words
 from gradlife.reports.peak.words import (
     gain,
     headline,
@@ -74,6 +75,8 @@ class PeakView:
     legend: Sequence[tuple[str, str]]  # tone and owner
     owners: Table
     checkpoints: Table | None
+    ranks: Table | None
+    rank_notes: Sequence[str]
 
 
 def peak_page(report: PeakReport) -> str:
@@ -99,6 +102,8 @@ def peak_view(report: PeakReport) -> PeakView:
         [(tone(owner), owner.value) for owner in Owner if any(band.owner is owner for band in bands(report))],
         owner_table(report),
         checkpoint_table(report),
+        rank_table(report),
+        rank_notes(report),
     )
 
 
@@ -234,3 +239,17 @@ def checkpoint_table(report: PeakReport) -> Table | None:
         for row in report.checkpoints
     ]
     return Table("Activation checkpointing", [Column("Module"), *(Column(name, True) for name in names)], rows)
+
+
+def rank_table(report: PeakReport) -> Table | None:
+    """A row for each rank, or for ranks that agree."""
+    if not report.ranks:
+        return None
+    rows = [[*map(short, cells(one))] for one in report.ranks]
+    return Table("The peak of each rank", [Column(head, is_number=head in NUMBERS) for head in HEADS], rows)
+
+
+def rank_notes(report: PeakReport) -> list[str]:
+    """What differs between ranks, and ranks without a peak."""
+    trouble = [report.trouble] if report.ranks and report.trouble else []
+    return [short(words) for words in (*map(skew_words, report.skew), *trouble)]

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gradlife.model.peak.report import PeakReport, Proof, Saving, Use
+from gradlife.reports.peak.ranks import HEADS, NUMBERS, cells, rank_lines
 from gradlife.reports.peak.words import (
     bound,
     checkpoint_words,
@@ -39,10 +40,13 @@ MOST_OWNERS = 4
 
 def print_peak(console: Console, report: PeakReport, in_full: bool = False) -> None:
     """Print the first screen, or everything."""
+    is_folded = in_full or not report.peak_bytes
     for line in first_screen(report) if not in_full else full_lines(report):
-        console.print(line, no_wrap=not in_full, overflow="fold" if in_full else "ellipsis")
+        console.print(line, no_wrap=not is_folded, overflow="fold" if is_folded else "ellipsis")
     if in_full and report.peak_bytes:
         console.print(owner_table(report))
+    if in_full and report.ranks:
+        console.print(rank_table(report))
 
 
 def first_screen(report: PeakReport) -> Iterator[Text]:
@@ -51,6 +55,7 @@ def first_screen(report: PeakReport) -> Iterator[Text]:
     if not report.peak_bytes:
         return
     yield Text("   " + owner_words(report), QUIET)
+    yield from (Text(f"   {line}", NOTE) for line in rank_lines(report))
     for number, saving in enumerate(report.savings[:MOST_SAVINGS], 1):
         yield from saving_lines(saving, number, report)
     if report.proof is not None:
@@ -63,6 +68,8 @@ def head_lines(report: PeakReport) -> Iterator[Text]:
     if not report.peak_bytes:
         yield Text.assemble(("could not tell", NOTE), "  ", (report.target, TITLE), f": {report.trouble}")
         return
+    if report.ranks and report.trouble:
+        yield Text(f"   Note: {report.trouble}", NOTE)
     word = verdict(report)
     yield Text.assemble((word, STYLES[word]), "  ", (report.target, TITLE), f": {headline(report)}")
     if report.peak_at is not None:
@@ -107,6 +114,7 @@ def full_lines(report: PeakReport) -> Iterator[Text]:
     yield from head_lines(report)
     if not report.peak_bytes:
         return
+    yield from (Text(f"   {line}", NOTE) for line in rank_lines(report))
     for number, saving in enumerate(report.savings, 1):
         yield from saving_lines(saving, number, report)
         yield from edit_lines(saving)
@@ -142,4 +150,14 @@ def owner_table(report: PeakReport) -> Table:
     for share in report.owners:
         cells = size(share.bytes), percent(share.bytes, report.peak_bytes), f"{share.storages:,}"
         table.add_row(share.owner.value, *cells, size(share.unused_bytes) if share.unused_bytes else "")
+    return table
+
+
+def rank_table(report: PeakReport) -> Table:
+    """A row for each rank, or for ranks that agree."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
+    for head in HEADS:
+        table.add_column(head, justify="right" if head in NUMBERS else "left", overflow="fold")
+    for row in report.ranks:
+        table.add_row(*cells(row))
     return table

@@ -27,6 +27,8 @@ def verdict(report: PeakReport) -> str:
 def headline(report: PeakReport) -> str:
     """Return the share of the peak that is never read again."""
     on = f"peak of {size(report.peak_bytes)} on {report.device}"
+    if report.ranks:
+        on = f"rank {report.worst_rank} of {report.world_size:,}, {on}"
     if not report.savings:
         return f"{on}: nothing to save"
     return f"{on}: {percent(report.unused_bytes, report.peak_bytes)} of it is never read again"

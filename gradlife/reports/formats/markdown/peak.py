@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradlife.model.peak.report import PeakReport, Saving
 from gradlife.reports.formats.markdown.document import code_span, fenced, folded, plain, table
+from gradlife.reports.peak.ranks import HEADS, cells, skew_words
 from gradlife.reports.peak.words import (
     bound,
     gain,
@@ -35,6 +36,7 @@ def lines(report: PeakReport) -> Iterator[str]:
     yield f"\n{plain(headline(report))}."
     if report.peak_at is not None:
         yield f"\nThe peak is in {plain(moment_words(report.peak_at))}."
+    yield from rank_rows(report)
     for number, saving in enumerate(report.savings, 1):
         yield from saving_lines(number, saving, report)
     if report.proof is not None:
@@ -55,6 +57,17 @@ def saving_lines(number: int, saving: Saving, report: PeakReport) -> Iterator[st
         yield f"\n{plain(edit.text)}" + (f" of {code_span(edit.file)}" if edit.file else "")
         if edit.patch:
             yield from fenced(edit.patch, "diff")
+
+
+def rank_rows(report: PeakReport) -> Iterator[str]:
+    """A row for each rank, or for ranks that agree, and what differs between them."""
+    if not report.ranks:
+        return
+    yield "\n### Ranks\n"
+    yield from table(HEADS, ([plain(cell) for cell in cells(row)] for row in report.ranks))
+    yield ""
+    yield from (f"- {plain(skew_words(one))}" for one in report.skew)
+    yield from ([f"- {plain(report.trouble)}"] if report.trouble else [])
 
 
 def owner_rows(report: PeakReport) -> Iterator[str]:
