@@ -1,4 +1,4 @@
-// as_strided: a window on a storage. Its gradient is laid out in a virtual storage and read through the input's window.
+// as_strided: a view of a storage. Its gradient is laid out in a virtual storage and read through the input's strides.
 #include <algorithm>
 
 #include "engine/backward/op_node.hpp"
@@ -12,7 +12,7 @@ struct Geometry {
   Dims sizes;
   Dims strides;
   int64_t offset;
-  // One past the last element of the storage that the window reaches.
+  // Returns one past the last storage element that the view reaches.
   int64_t end() const {
     int64_t last = offset;
     for (size_t i = 0; i < sizes.size(); ++i) last += (sizes[i] - 1) * strides[i];
@@ -20,7 +20,7 @@ struct Geometry {
   }
 };
 
-// True if elements may overlap in memory: walking from the smallest stride, a stride lies within the spanned range.
+// Whether elements may overlap in memory: from the smallest stride on, a stride lies within the spanned range.
 bool may_overlap(const Geometry& geometry) {
   std::array<bool, max_dims> is_seen{};
   int64_t reach = 0;
@@ -36,7 +36,7 @@ bool may_overlap(const Geometry& geometry) {
   return false;
 }
 
-// `values` added up in a storage of `size` elements, each where the window has it.
+// Adds `values` up in a storage of `size` elements, each at its place in the window.
 Tensor add_through(const Tensor& values, int64_t size, const Geometry& window);
 
 struct AddedThrough {
@@ -67,7 +67,7 @@ Tensor add_through(const Tensor& values, int64_t size, const Geometry& window) {
   return recorded(std::move(storage), values, AddedThrough{window});
 }
 
-// The gradient without its repeated dimensions, and the window that it then fills.
+// Returns the gradient without its repeated dimensions, and the window that it then fills.
 Tensor without_repeats(Tensor gradient, Geometry* window) {
   for (size_t i = window->sizes.size(); i-- > 0;) {
     const bool is_one = window->sizes[i] == 1;
@@ -80,7 +80,7 @@ Tensor without_repeats(Tensor gradient, Geometry* window) {
   return gradient;
 }
 
-// If several elements of the input share one place, each gets its share of that place's gradient.
+// If several elements of the input share one place, divides that place's gradient among them.
 Tensor shared_out(const Tensor& storage, const Geometry& input) {
   const GradMode no_grad(false);
   const Tensor once = full({}, 1, storage->dtype());
@@ -109,7 +109,7 @@ Tensor gradient_through(Tensor gradient, Geometry input, Geometry window) {
 struct Strided {
   Geometry input;
   Geometry window;
-  std::optional<int64_t> offset;  // as it was asked for; else the window begins where the input does
+  std::optional<int64_t> offset;  // as requested; otherwise the input's
   static constexpr const char* in_place_name = "AsStridedBackward1";
   static const NodeSpec& spec() {
     static const NodeSpec& spec =

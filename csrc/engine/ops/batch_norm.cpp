@@ -1,4 +1,4 @@
-// Normalisation of each channel, over the batch or by what was found in training.
+// Normalisation of each channel, over the batch or by the running statistics.
 #include "engine/backward/op_node.hpp"
 #include "engine/ops/kernels/strided_loops.hpp"
 #include "engine/ops/layers.hpp"
@@ -15,7 +15,7 @@ const NodeSpec& batch_norm_spec = node_spec(
     {saved_number("eps"), saved_tensor("input"), saved_tensor("result1"), saved_tensor("result2"),
      saved_tensor("running_mean"), saved_tensor("running_var"), saved_number("training"), saved_tensor("weight")});
 
-// Every dimension but that of the channels.
+// Returns all dimensions except that of the channels.
 Dims dims_of_one(const TensorImpl& a) {
   Dims dims;
   for (size_t i = 0; i < a.dim(); ++i)
@@ -23,7 +23,7 @@ Dims dims_of_one(const TensorImpl& a) {
   return dims;
 }
 
-// One number for each channel, as it takes part in operations on the whole.
+// Returns one number per channel, shaped for operations on the whole tensor.
 Tensor spread(G per_channel, const TensorImpl& a) {
   Dims sizes(a.dim(), 1);
   sizes[1] = -1;
@@ -43,7 +43,7 @@ Moments moments_of(G a) {
 
 Tensor inverse_deviation(G variance, double epsilon) { return apply(rsqrt_rule, add_scalar(variance, epsilon)); }
 
-// Slots: input, mean and inverse deviation found in training, running mean and variance, weight.
+// Slots: input, mean and inverse deviation computed in training, running mean and variance, weight.
 class BatchNormNode final : public OpNode<6> {
  public:
   BatchNormNode(bool training, double epsilon) : OpNode<6>(batch_norm_spec), training_(training), epsilon_(epsilon) {}
@@ -59,7 +59,7 @@ class BatchNormNode final : public OpNode<6> {
     if (!training_) {
       middle = running_mean;
       inverse = inverse_deviation(running_var, epsilon_);
-    } else if (grad_enabled()) {  // they depend on the input
+    } else if (grad_enabled()) {  // both depend on the input
       const Moments moments = moments_of(input);
       middle = moments.mean;
       inverse = inverse_deviation(moments.variance, epsilon_);
@@ -99,7 +99,7 @@ void check(G a, const BatchNormTensors& given, bool training) {
   check_channels(given.bias, "bias", channels);
 }
 
-// PyTorch writes what runs along without counting a version: slots that saved it before stay valid.
+// PyTorch updates running statistics without counting a version: slots that saved them before stay valid.
 void move_towards(G running, G found, double momentum) {
   if (!running) return;
   const Tensor old = mul_number(detach(running), 1 - momentum);

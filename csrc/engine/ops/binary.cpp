@@ -54,7 +54,7 @@ struct MinusScaled {
   }
 };
 
-// The other way round, with what is taken away scaled.
+// Reversed: number minus the scaled tensor.
 struct FromNumber {
   using TakesComplex = void;
   Scalar alpha;
@@ -107,7 +107,7 @@ class MulNode final : public OpNode<2> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor other = unpack(0);
     const Tensor self = unpack(1);
-    if (needs(1)) results[1] = mul(gradient, conj(self));  // first, which tells in which order these are differentiated
+    if (needs(1)) results[1] = mul(gradient, conj(self));  // first: sets the order of second derivatives
     if (needs(0)) results[0] = mul(gradient, conj(other));
   }
 };

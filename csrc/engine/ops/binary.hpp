@@ -18,7 +18,7 @@ inline Tensor allocate_for(const Tensor& a, const Scalar&, DType dtype) {
   return allocate_result(a->sizes(), dtype, {a.get()}, true);
 }
 
-// f(a, b) in the dtype that they have in common.
+// f(a, b) in the common dtype.
 template <class Other, class F>
 Tensor compute(const Tensor& a, const Other& b, F f) {
   const DType dtype = dtype_of(a, b);
@@ -30,7 +30,7 @@ Tensor compute(const Tensor& a, const Other& b, F f) {
   return out;
 }
 
-// out = f(a, b) for an f that only makes sense on floats.
+// out = f(a, b) for an f that is defined only for floats.
 template <class Other, class F>
 Tensor compute_floats_into(Tensor out, const Tensor& a, const Other& b, F f, const char* name) {
   const auto body = [&](auto zero) {

@@ -1,4 +1,4 @@
-// Putting tensors together.
+// Joining tensors.
 #include <algorithm>
 
 #include "engine/backward/op_node.hpp"
@@ -18,8 +18,8 @@ class CatNode final : public OpNode<0> {
     for (const Tensor& tensor : tensors) lengths_.push_back(is_skipped(*tensor) ? skipped : size_of(*tensor));
   }
   SavedValue saved_value(size_t) const override { return saved(given_dim_); }
-  // Releases before dimensions were counted let `torch.empty(0)` be joined with anything.
   bool computes_outputs_together() const override { return true; }
+  // Before PyTorch checked dimensions, `torch.empty(0)` could be joined with anything.
   static bool is_skipped(const TensorImpl& tensor) { return tensor.dim() == 1 && tensor.numel() == 0; }
 
  protected:
@@ -67,7 +67,7 @@ const Tensor& first_that_counts(const TensorList& tensors) {
   return tensors[0];
 }
 
-// The shape of the joined tensor. Errors: no dimensions; another number of them; other sizes than along `dim`.
+// Returns the shape of the joined tensor. Errors: no dimensions; different numbers of them; sizes that differ.
 Dims joined_sizes(const TensorList& tensors, const Tensor& like, size_t dim) {
   Dims sizes = like->sizes();
   sizes[dim] = 0;
@@ -89,8 +89,7 @@ void place(const Tensor& target, const TensorImpl& part, size_t dim, int64_t sta
   kernels::copy(*alias(target, part.sizes(), target->strides(), start * target->strides()[dim]), part);
 }
 
-// Nothing differentiates an operation on inference tensors alone, so that outside of inference mode what PyTorch makes
-// it of shows.
+// Operations on inference tensors alone are not differentiated: outside inference mode, PyTorch's decomposition shows.
 bool shows_parts(const TensorList& tensors) {
   const bool all_inference =
       std::all_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) { return tensor->is_inference(); });

@@ -1,4 +1,4 @@
-// The loss of log-probabilities by class: minus the one of the class that it should have been.
+// The loss of log-probabilities by class: minus that of the target class.
 #include "engine/backward/op_node.hpp"
 #include "engine/ops/kernels/strided_loops.hpp"
 #include "engine/ops/layers.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using G = const Tensor&;
 
-// The reduction of a loss by class, and the class that does not count.
+// The reduction of a loss by class, and the class that is ignored.
 struct Rule {
   Averaging averaging;
   int64_t ignored;
@@ -129,7 +129,7 @@ void check_shapes(G self, G target, G weight) {
             classes, " classes or no classes but got weight tensor of shape: ", weight->sizes());
 }
 
-// The loss of each row.
+// Returns the loss of each row.
 Tensor each_row(G self, const Rows& rows) {
   Tensor result = empty(self->dim() == 1 ? Dims() : Dims{rows.count()}, self->dtype());
   const Tensor plain = contiguous(self);

@@ -1,4 +1,4 @@
-// Comparisons, logic on bool tensors, and choosing by a condition.
+// Comparisons, logic on bool tensors, and selection by a condition.
 #include <cmath>
 #include <functional>
 
@@ -110,7 +110,7 @@ bool holds_everywhere(const Tensor& a, const Tensor& b, Predicate predicate) {
   return item(all(test(a, b, predicate))).integer != 0;
 }
 
-// True once `wanted` is met among the elements.
+// Whether any element is `wanted`.
 Tensor found(const Tensor& a, bool wanted) {
   bool is_found = false;
   const kernels::Loops loops = kernels::plan(a->sizes(), {&a->strides()});

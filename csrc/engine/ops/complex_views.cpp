@@ -1,4 +1,4 @@
-// Complex numbers seen as pairs of real ones, pairs put together, and conjugates that only say so.
+// Complex numbers viewed as pairs of real ones, pairs viewed as complex numbers, and lazy conjugates.
 #include "engine/backward/op_node.hpp"
 #include "engine/ops/kernels/strided_loops.hpp"
 #include "engine/ops/ops.hpp"

@@ -1,4 +1,4 @@
-// Copies, conversions, filling, and the way out to plain numbers.
+// Copies, conversions, filling, and conversion to plain numbers.
 #include "engine/backward/op_node.hpp"
 #include "engine/ops/kernels/overlap.hpp"
 #include "engine/ops/kernels/strided_loops.hpp"
@@ -26,7 +26,7 @@ struct Converted {
   Tensor gradient(const Tensor& gradient) const { return to_dtype(gradient, from); }
 };
 
-// Nodes of what overwrites its target: nothing of the old value's gradient is left.
+// Nodes of operations that overwrite their target: nothing remains of the old value's gradient.
 class OverwriteNode final : public OpNode<0> {
  public:
   explicit OverwriteNode(const NodeSpec& spec) : OpNode<0>(spec) {}
@@ -53,7 +53,7 @@ Tensor copied(const Tensor& source, Tensor target) {
   return written(std::move(target), source);
 }
 
-// Then there is nothing to copy, and nothing to refuse.
+// Whether both are the same window: then there is nothing to copy, and nothing to refuse.
 bool is_same_window(const TensorImpl& a, const TensorImpl& b) {
   return a.storage() == b.storage() && a.offset() == b.offset() && a.dtype() == b.dtype() && a.sizes() == b.sizes() &&
          a.strides() == b.strides();

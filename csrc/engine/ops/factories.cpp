@@ -1,4 +1,4 @@
-// Tensors out of nothing.
+// Factories of tensors.
 #include <cmath>
 
 #include "engine/ops/kernels/strided_loops.hpp"

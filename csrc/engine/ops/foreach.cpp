@@ -1,4 +1,4 @@
-// The larger of each tensor of a list and a number, with one node behind all results.
+// The larger of each tensor of a list and a number, with one node for all results.
 #include "engine/backward/op_node.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/ops.hpp"
@@ -15,7 +15,7 @@ const NodeSpec& spec_of(bool one_number) {
   return one_number ? one : many;
 }
 
-// Slots: all inputs. Where one equals its number, each of both takes half of the gradient.
+// Slots: all inputs. If an element equals its number, each of the two gets half of the gradient.
 class MaximumOfListNode final : public Node {
  public:
   MaximumOfListNode(const TensorList& inputs, std::vector<Scalar> numbers, bool one_number)

@@ -15,7 +15,7 @@ const NodeSpec& index_spec = node_spec("IndexBackward0", {saved_list("indices"),
 const NodeSpec& put_spec = node_spec("IndexPutBackward0", {saved_list("indices"), saved_number("accumulate")});
 const NodeSpec& put_impl_spec = node_spec("IndexPutImplBackward0", {saved_list("indices"), saved_number("accumulate")});
 
-// A node that saved a list of indices, its only tensors.
+// A node whose only saved tensors are a list of indices.
 class IndicesNode : public Node {
  public:
   IndicesNode(const NodeSpec& spec, const TensorList& indices) : spec_(spec) {
@@ -46,7 +46,7 @@ class IndexNode final : public IndicesNode {
   SavedValue saved_value(size_t) const override { return saved(sizes_); }
   TensorList apply(TensorList&& gradients) override {
     const Tensor gradient = std::move(gradients[0]);
-    const TensorList indices = unpack_indices();  // what was freed is refused without a gradient, too
+    const TensorList indices = unpack_indices();  // freed slots are refused even without a gradient
     return {gradient ? put_back(gradient, indices, sizes_) : Tensor()};
   }
 
@@ -54,7 +54,7 @@ class IndexNode final : public IndicesNode {
   Dims sizes_;
 };
 
-// Inputs: the tensor written to, and the values.
+// Inputs: the changed tensor, and the values.
 class PutNode final : public IndicesNode {
  public:
   PutNode(const NodeSpec& spec, const TensorList& indices, bool accumulate)
@@ -83,7 +83,7 @@ NodePtr put_node(const NodeSpec& spec, const Tensor& a, const TensorList& indice
   return node;
 }
 
-// Nothing but masks: one value for all of what a mask names may have any dtype.
+// Whether all indices are masks: a single value for a masked part may have any dtype.
 bool is_masked_fill(const TensorList& indices, const Tensor& values) {
   size_t masks = 0;
   for (const Tensor& index : indices) {
@@ -105,7 +105,7 @@ Dims strides_of_values(const TensorImpl& values, const Dims& sizes) {
   return kernels::broadcast_strides(values.sizes(), values.strides(), sizes);
 }
 
-// Assign values to the elements that the plan selects, or add them with `accumulate`.
+// Assigns values to the elements that the plan selects, or adds them with `accumulate`.
 void write(const TensorImpl& target, const kernels::IndexPlan& plan, const TensorImpl& values, bool accumulate) {
   const Dims value_strides = strides_of_values(values, plan.sizes);
   const kernels::Loops loops = kernels::plan(plan.sizes, {&plan.strides, &plan.offset_strides, &value_strides});
@@ -209,14 +209,14 @@ namespace {
 
 const NodeSpec& fill_spec = node_spec("MaskedFillBackward0", {saved_tensor("mask")});
 const NodeSpec& fill_tensor_spec = node_spec("MaskedFillBackward1", {saved_tensor("mask")});
-// Broadcast the tensor to a mask of more dimensions.
+// Broadcasts the tensor to a mask with more dimensions.
 Tensor broadcast_to_mask(const Tensor& a, const TensorImpl& mask) {
   const Dims sizes = kernels::broadcast_sizes(mask.sizes(), a->sizes());
   if (sizes == a->sizes()) return a;
   return alias(a, sizes, kernels::broadcast_strides(a->sizes(), a->strides(), sizes), a->offset());
 }
 
-// Inputs: the tensor filled, and the value where that is a tensor.
+// Inputs: the filled tensor, and the value if that is a tensor.
 class FillNode final : public OpNode<1> {
  public:
   explicit FillNode(const NodeSpec& spec) : OpNode<1>(spec) {}

@@ -1,4 +1,4 @@
-// Operations that name elements by tensors: of positions, or of truth values.
+// Operations that select elements by tensors: of positions, or of bools.
 #pragma once
 
 #include "engine/ops/ops.hpp"
@@ -6,14 +6,14 @@
 
 namespace gradlife::ops {
 
-// `a[indices]`: an undefined index takes all of its dimension. Errors: see kernels::plan_index.
+// `a[indices]`: an undefined index takes the whole dimension. Errors: see kernels::plan_index.
 Tensor index(const Tensor& a, const TensorList& indices);
-// Errors: besides those, values of another dtype, or that can't be broadcast to what is named.
+// Other errors: values of another dtype, or that cannot be broadcast to the selection.
 Tensor index_put(const Tensor& a, const TensorList& indices, const Tensor& values, bool accumulate = false);
 Tensor index_put_in_place(const Tensor& target, const TensorList& indices, const Tensor& values,
                           bool accumulate = false);
 
-// Elements by truth values (masks.cpp).
+// Selection by bools (masks.cpp).
 Tensor masked_fill(const Tensor& a, const Tensor& mask, const Scalar& value, Form form = Form::plain_copy);
 Tensor masked_fill(const Tensor& a, const Tensor& mask, const Tensor& value, Form form = Form::plain_copy);
 

@@ -13,8 +13,8 @@ Tensor linear(const Tensor& a, const Tensor& weight, const Tensor& bias);
 struct BatchNormTensors {
   Tensor running_mean, running_var, weight, bias;
 };
-// Each channel (dimension 1) gets mean 0 and variance 1, then times `weight` plus `bias`: in training by its own
-// moments, towards which the running ones move by `momentum`, else by the running ones.
+// Normalises each channel (dimension 1) to mean 0 and variance 1, then applies `weight` and `bias`. In training it uses
+// the batch's moments and moves the running ones towards them by `momentum`; otherwise it uses the running ones.
 Tensor batch_norm(const Tensor& a, const BatchNormTensors& given, bool training, double momentum, double epsilon);
 
 // Elements above `threshold`, `value` elsewhere.
@@ -22,7 +22,7 @@ Tensor threshold(const Tensor& a, const Scalar& threshold, const Scalar& value);
 
 enum class Averaging : uint8_t { none, mean, sum };  // numbered as in PyTorch's `_saved_reduction`
 
-// The negative log-likelihood of one row of log-probabilities, or of a batch. IndexError: a target that is no class.
+// The negative log-likelihood of a row of log-probabilities, or of a batch. IndexError if a target is not a class.
 Tensor nll_loss(const Tensor& a, const Tensor& target, const Tensor& weight, Averaging averaging, int64_t ignored);
 
 }  // namespace gradlife::ops

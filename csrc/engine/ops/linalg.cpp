@@ -1,4 +1,4 @@
-// Products of vectors, matrices and batches, and what matmul makes of each pair of shapes.
+// Products of vectors, matrices and batches, and the product that matmul uses for each pair of shapes.
 #include <algorithm>
 
 #include "engine/backward/op_node.hpp"
@@ -19,7 +19,7 @@ const NodeSpec& bmm_spec = node_spec("BmmBackward0", {saved_tensor("mat2"), save
 
 bool is_column_major(const Dims& sizes, const Dims& strides) { return strides[0] == 1 && strides[1] == sizes[0]; }
 
-// Slots: mat2, self. The strides that an input had decide how its gradient is laid out.
+// Slots: mat2, self. The strides of an input determine its gradient's layout.
 class MmNode final : public OpNode<2> {
  public:
   MmNode(const TensorImpl& a, const TensorImpl& b) : OpNode<2>(mm_spec), a_(layout_of(a)), b_(layout_of(b)) {}

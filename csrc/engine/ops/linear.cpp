@@ -1,4 +1,4 @@
-// A product with the weights of a layer, and the bias added to it.
+// The product with a layer's weights, plus the bias.
 #include "engine/backward/op_node.hpp"
 #include "engine/ops/kernels/matrix_products.hpp"
 #include "engine/ops/kernels/overlap.hpp"
@@ -16,8 +16,8 @@ const NodeSpec& addmm_spec =
                                  saved_number("mat1_sym_sizes"), saved_number("mat1_sym_strides"), saved_tensor("mat2"),
                                  saved_number("mat2_sym_sizes"), saved_number("mat2_sym_strides")});
 
-// Inputs: bias, mat1, mat2. Slots: the factors, each where the other one needs it. The strides that a matrix had decide
-// how its gradient is laid out.
+// Inputs: bias, mat1, mat2. Slots: the factors, each if the other one needs it. The strides of a matrix determine its
+// gradient's layout.
 class AddmmNode final : public OpNode<2> {
  public:
   AddmmNode(const Tensor& first, const Tensor& second)
@@ -71,7 +71,7 @@ void check_addmm(const TensorImpl& input, const TensorImpl& a, const TensorImpl&
           kernels::scalar_type_name(a.dtype()), " and ", b_type);
 }
 
-// bias + a b, of matrices.
+// bias + a b for matrices.
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b) {
   check_addmm(*bias, *a, *b);
   const auto node = start_recording<AddmmNode>({&bias, &a, &b}, a, b);
@@ -81,14 +81,14 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b) {
   {
     const GradMode off(false);
     const Tensor product = kernels::matrix_product(*a, *b);
-    expand(bias, product->sizes());  // refused where it does not fit
+    expand(bias, product->sizes());  // error if it does not fit
     result = add(product, bias);
   }
   if (node) set_history(result, node.owner);
   return result;
 }
 
-// One matrix product for inputs of any number of dimensions.
+// Computes one matrix product for inputs with any number of dimensions.
 Tensor flat_linear(const Tensor& a, const Tensor& transposed, const Tensor& bias) {
   Dims sizes = a->sizes();
   const Tensor flat = view(a, {-1, sizes[sizes.size() - 1]});

@@ -1,4 +1,4 @@
-// matmul: which product it is for each pair of shapes. The choices, and so the nodes, are PyTorch's.
+// matmul: the product for each pair of shapes. The choices, and so the nodes, are PyTorch's.
 #include <algorithm>
 
 #include "engine/backward/op_node.hpp"
@@ -8,7 +8,7 @@
 namespace gradlife::ops {
 namespace {
 
-// A result that nobody else has seen, in another shape: no view.
+// A fresh result in another shape, which is not a view.
 struct ReshapedResult {
   Dims sizes;
   static const NodeSpec& spec() {
@@ -52,8 +52,8 @@ bool leading_dims_merge(const TensorImpl& tensor) {
   return true;
 }
 
-// True if the larger tensor is folded into one matrix: no copy is needed, or the smaller one needs a gradient, which
-// would otherwise be made once for each batch.
+// Whether to fold the larger tensor into one matrix: no copy is needed, or the smaller one needs a gradient, which
+// would otherwise be computed once per batch.
 bool should_fold(const Tensor& a, const Tensor& b) {
   const bool a_is_larger = a->dim() >= b->dim();
   const Tensor& small = a_is_larger ? b : a;

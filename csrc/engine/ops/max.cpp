@@ -1,4 +1,4 @@
-// Largest elements, and where they are.
+// Largest elements, and their positions.
 #include <cmath>
 
 #include "engine/ops/binary.hpp"
@@ -16,7 +16,7 @@ bool is_nan(T value) {
   return false;
 }
 
-// True if `a` wins over `b`: a nan wins over every number.
+// Whether `a` wins over `b`: a nan wins over every number.
 template <class T>
 bool beats(T a, T b) {
   if (is_nan(a) || is_nan(b)) return is_nan(a) && !is_nan(b);
@@ -31,7 +31,7 @@ int64_t best_of(const T* row, int64_t length) {
   return best;
 }
 
-// The last of equal values wins, as PyTorch's vector instructions have it for zeros of both signs.
+// The last of equal values wins, as in PyTorch's vector instructions for zeros of both signs.
 template <class T>
 int64_t last_best_of(const T* row, int64_t length) {
   int64_t best = 0;
@@ -98,7 +98,7 @@ Tensor shared_of_all(const Tensor& gradient, const Tensor& self, const Tensor& r
   return masked_fill(full(self->sizes(), 0, gradient->dtype()), mask, div(gradient, sum(mask)), Form::in_place);
 }
 
-// The gradient at the indices along `dim`, 0 elsewhere.
+// Returns the gradient at the indices along `dim`, 0 elsewhere.
 Tensor placed(const Tensor& gradient, const Tensor& indices, const Dims& sizes, int64_t dim) {
   if (sizes.empty()) return gradient;
   const size_t along = static_cast<size_t>(wrap_dim(dim, sizes.size()));

@@ -1,5 +1,5 @@
-// Operations. Each computes, and records its node when grad mode is on and an input needs it. All differentiable any
-// number of times, since the nodes compute their gradients with these same operations.
+// Operations. Each computes, and records its node if grad mode is on and an input needs it. All are differentiable any
+// number of times, because the nodes compute their gradients with these operations.
 #pragma once
 
 #include <optional>
@@ -21,30 +21,27 @@ Tensor empty_like(const Tensor& tensor, DType dtype);
 Tensor zeros_like(const Tensor& tensor);
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype);
 void require_sizes(const Dims& sizes);
-// A Python number that takes part in one operation, as a tensor without dimensions. It does not widen the other's
-// dtype.
+// A Python number in one operation, as a tensor without dimensions. It does not widen the other operand's dtype.
 Tensor wrapped_number(const Scalar& value);
 
-// Random numbers, from one generator of the process (callers hold the interpreter lock).
+// Random numbers, from one generator per process (callers hold the interpreter lock).
 void seed_generator(uint64_t seed);
 uint64_t generator_seed();
 using GeneratorState = std::array<int64_t, 7>;  // the seed, four words, whether a normal number is spare, its bits
 GeneratorState generator_state();
 void set_generator_state(const GeneratorState& state);
 Tensor rand(const Dims& sizes, DType dtype);
-Tensor randint(int64_t low, int64_t high, const Dims& sizes, DType dtype);  // of [low, high)
+Tensor randint(int64_t low, int64_t high, const Dims& sizes, DType dtype);  // in [low, high)
 Tensor randn(const Dims& sizes, DType dtype);
 
-// Copies and conversions. `contiguous` gives the tensor itself where it is contiguous, `to_dtype` where it has that
-// dtype.
+// Copies and conversions. `contiguous` returns a contiguous tensor itself, `to_dtype` one that has the dtype.
 Tensor clone_contiguous(const Tensor& tensor);
 Tensor contiguous(const Tensor& tensor);
 Scalar item(const Tensor& tensor);
 Scalar element(const TensorImpl& tensor, int64_t storage_index);
 
-// Element-wise with broadcasting and promotion. The forms with a Scalar record the node that PyTorch's own formulas
-// leave behind (`MulBackward1`); a number in a Python expression goes through add_number, or is wrapped first
-// (`MulBackward0`).
+// Element-wise with broadcasting and promotion. The forms with a Scalar record the node of PyTorch's own formulas
+// (`MulBackward1`); a number in a Python expression goes through add_number, or is wrapped first (`MulBackward0`).
 Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
 Tensor mul(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, const Tensor& b);
@@ -74,14 +71,14 @@ Tensor abs(const Tensor& a);
 Tensor sgn(const Tensor& a);
 Tensor reciprocal(const Tensor& a);
 
-// Comparisons give bool tensors and are not differentiable.
+// Comparisons return bool tensors and are not differentiable.
 Tensor compare_number(Comparison comparison, const Tensor& a, const Scalar& b);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor all(const Tensor& a);
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan);
 
-// Reductions. No dimensions means all of them. `dtype`, where given, is that of the sums; sums of integers are int64.
+// Reductions. No dimensions means all of them. `dtype`, if given, is that of the sums; sums of integers are int64.
 Tensor sum(const Tensor& a, const DType* dtype = nullptr);
 Tensor sum(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype = nullptr);
 Tensor mean(const Tensor& a, const DType* dtype = nullptr);
@@ -102,7 +99,7 @@ Tensor stack(const TensorList& tensors, int64_t dim);
 Tensor view(const Tensor& a, const Dims& sizes);
 Tensor view_as_itself(const Tensor& a);  // AliasBackward0
 Tensor reshape(const Tensor& a, const Dims& sizes);
-Tensor unsafe_view(const Tensor& a, const Dims& sizes);  // of a contiguous result that nobody else has seen: no view
+Tensor unsafe_view(const Tensor& a, const Dims& sizes);  // of a fresh contiguous result, which is not a view
 Tensor expand(const Tensor& a, const Dims& sizes);
 Tensor transpose(const Tensor& a, int64_t dim0, int64_t dim1);
 Tensor permute(const Tensor& a, const Dims& dims);
@@ -114,8 +111,8 @@ Tensor squeeze(const Tensor& a, const Dims& dims);
 Tensor select(const Tensor& a, int64_t dim, int64_t index);
 Tensor slice(const Tensor& a, int64_t dim, int64_t start, int64_t end, int64_t step);
 Tensor narrow(const Tensor& a, int64_t dim, int64_t start, int64_t length);
-// Complex tensors as real ones with one more dimension, and back; one part; the conjugate, as a view of
-// what is there or as a copy. Real numbers are their own real parts and conjugates.
+// Complex tensors as real ones with one more dimension, and back; one part; the conjugate as a view or as a copy. Real
+// numbers are their own real parts and conjugates.
 Tensor real(const Tensor& a);
 Tensor imag(const Tensor& a);
 Tensor resolve_conj(const Tensor& a);
@@ -132,7 +129,7 @@ TensorList split_sizes(const Tensor& a, const Dims& sizes, int64_t dim);
 TensorList chunk(const Tensor& a, int64_t chunks, int64_t dim);
 
 // In place. Each returns its target. Errors: the target may not be changed now, has another shape than the result,
-// overlaps itself or its source, or can't hold the result's dtype.
+// overlaps itself or its source, or cannot hold the result's dtype.
 Tensor sub_in_place(const Tensor& target, const Tensor& other, const Scalar& alpha = 1);
 Tensor mul_in_place(const Tensor& target, const Tensor& other);
 Tensor div_in_place(const Tensor& target, const Tensor& other);
@@ -150,8 +147,8 @@ Tensor sigmoid_in_place(const Tensor& target);
 void uniform_in_place(const Tensor& target, double low, double high);
 
 Tensor repeat(const Tensor& a, const Dims& repeats);
-// A window on other memory from now on, which grows where the window reaches beyond it. `strides`: nullptr for those
-// without gaps. `source`: whose memory it is, if a tensor's.
+// Makes the target a window on other memory, which grows if the window reaches beyond it. `strides`: nullptr for those
+// without gaps. `source`: the tensor with that memory, if any.
 Tensor set_in_place(const Tensor& target, const StoragePtr& storage, int64_t offset, const Dims& sizes,
                     const Dims* strides, const Tensor& source);
 

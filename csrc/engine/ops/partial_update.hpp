@@ -1,4 +1,4 @@
-// Operations that change some elements of a tensor and leave the others: in place, or those of a copy.
+// Operations that change some elements of a tensor or of its copy.
 #pragma once
 
 #include "engine/backward/op_node.hpp"
@@ -8,7 +8,7 @@
 
 namespace gradlife::ops {
 
-// A copy is laid out in memory like the tensor, or plainly: PyTorch does the one here, the other there.
+// A copy has the tensor's memory layout or is contiguous: PyTorch uses both.
 enum class Form : uint8_t { in_place, like_copy, plain_copy };
 
 inline void check_form(Form form, std::initializer_list<const Tensor*> inputs) {

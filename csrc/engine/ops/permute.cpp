@@ -1,4 +1,4 @@
-// Views with their dimensions in another order, and with dimensions of size 1 added or dropped.
+// Views with permuted dimensions, and with dimensions of size 1 added or removed.
 #include <algorithm>
 
 #include "engine/ops/kernels/strided_loops.hpp"

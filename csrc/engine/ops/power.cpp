@@ -18,7 +18,7 @@ struct Power {
       return static_cast<T>(integer_power(base, exponent));
     }
   }
-  // Wraps around like a product does; unsigned, so that it may.
+  // Wraps around like a product; unsigned, where that is defined.
   static int64_t integer_power(int64_t base, int64_t exponent) {
     uint64_t factor = static_cast<uint64_t>(base);
     uint64_t result = 1;
@@ -35,7 +35,7 @@ void numbers_or_complex(DType dtype, Body&& body) {
   is_complex(dtype) ? kernels::dispatch_complex(dtype, body) : kernels::dispatch_numbers(dtype, "pow", body);
 }
 
-// Small exponents are worth a loop of their own.
+// Small exponents have their own loop.
 void raise(const TensorImpl& out, const TensorImpl& base, const Scalar& exponent) {
   numbers_or_complex(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -78,12 +78,12 @@ class ScalarExponentNode final : public OpNode<1> {
 
 Tensor zero_of(const Tensor& tensor) { return full({}, 0.0, tensor->dtype()); }
 
-// If 0 is raised to a power, the derivative by the exponent is taken to be 0.
+// If 0 is raised to a power, the derivative by the exponent is defined as 0.
 Tensor by_exponent(const Tensor& gradient, const Tensor& is_flat, const Tensor& slope) {
   return mul(gradient, where(is_flat, zero_of(slope), slope));
 }
 
-// A complex number counts if it has no imaginary part.
+// Whether the exponent is not negative; a complex one must have no imaginary part.
 Tensor is_not_negative(const Tensor& exponent) {
   if (!is_complex(exponent->dtype())) return compare_number(Comparison::ge, exponent, 0);
   return logical_and(compare_number(Comparison::eq, imag(exponent), 0),

@@ -38,7 +38,7 @@ Tensor multiplied(const Tensor& a, const Dims& dims, bool keepdim, const DType* 
   return result;
 }
 
-// For each element, the product of all others along the dimension; without history.
+// Returns, for each element, the product of all others along the dimension; without history.
 Tensor products_of_others(const Tensor& a, size_t dim) {
   const Tensor input = kernels::packed(a);
   const Tensor result = empty(a->sizes(), a->dtype());
@@ -67,7 +67,7 @@ Tensor recorded_products_of_others(const Tensor& a, int64_t dim) {
 
 bool has_several_zeros(const Tensor& a) { return a->numel() - item(count_nonzero(a, {})).to<int64_t>() > 1; }
 
-// A quotient where no element is 0; an only factor has no others to be multiplied with.
+// Divides if no element is 0; a single factor has no others to multiply.
 Tensor gradient_along(const Tensor& gradient, const Tensor& self, const Tensor& result, int64_t dim) {
   if (item(all(self)).to<bool>()) return mul(gradient, div(result, self));
   if (self->sizes()[static_cast<size_t>(dim)] == 1) return gradient;

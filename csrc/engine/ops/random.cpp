@@ -112,7 +112,7 @@ void set_generator_state(const GeneratorState& state) { generator().set_state(st
 
 namespace {
 
-// Both parts of complex numbers, drawn by `fill`.
+// Draws both parts of complex numbers with `fill`.
 template <class Fill>
 Tensor drawn_apart(const Dims& sizes, DType dtype, Fill fill) {
   Tensor result = empty(sizes, dtype);
@@ -135,7 +135,7 @@ Tensor rand(const Dims& sizes, DType dtype) {
 
 Tensor randn(const Dims& sizes, DType dtype) {
   require_sizes(sizes);
-  if (is_complex(dtype))  // so that the variance of the whole is one
+  if (is_complex(dtype))  // gives the whole number variance 1
     return drawn_apart(sizes, dtype, [](const TensorImpl& parts) {
       generate(parts, "normal_kernel_cpu", [] { return generator().normal() * std::sqrt(0.5); });
     });

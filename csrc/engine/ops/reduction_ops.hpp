@@ -1,5 +1,5 @@
-// Operations that go along dimensions: what removes some (products, extrema, moments), and what normalises along one.
-// All but those that give numbers of elements, indices or bools are differentiable any number of times.
+// Operations along dimensions: reductions (products, extrema, moments), and normalisation along one. All are
+// differentiable any number of times, except those that return counts, indices or bools.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,24 @@
 
 namespace gradlife::ops {
 
-using OptionalDims = std::optional<Dims>;  // without: all of them
+using OptionalDims = std::optional<Dims>;  // none: all of them
 using TwoTensors = std::pair<Tensor, Tensor>;
 
-// Products. `dtype`, where given, is the result's; products of integers are int64.
+// Products. `dtype`, if given, is that of the result; products of integers are int64.
 Tensor prod(const Tensor& a, const DType* dtype = nullptr);
 Tensor prod(const Tensor& a, int64_t dim, bool keepdim, const DType* dtype = nullptr);
 
-// The largest element. A nan is larger than everything; of equal elements the first one counts. Errors: no elements.
+// The largest element. A nan counts as largest; of equal elements the first is taken. Error: no elements.
 Tensor max(const Tensor& a);
 TwoTensors max(const Tensor& a, int64_t dim, bool keepdim);  // values and indices
 // The larger of each tensor of a list and a number: one for all, or one for each. Errors: no tensors; other counts.
 TensorList maximum_of_list(const TensorList& inputs, const std::vector<Scalar>& numbers, bool one_number);
 
-// Moments: the sum of squared distances over the number of elements less `correction` (1 where none is given).
+// Moments: the sum of squared distances over the number of elements minus `correction` (1 by default).
 using Correction = std::optional<Scalar>;
 TwoTensors var_mean(const Tensor& a, const OptionalDims& dims, const Correction& correction, bool keepdim);
 
-// Along one dimension, in the dtype that is asked for.
+// Along one dimension, in the requested dtype.
 Tensor softmax(const Tensor& a, int64_t dim, const DType* dtype = nullptr);
 Tensor logsumexp(const Tensor& a, const Dims& dims, bool keepdim);
 

@@ -1,4 +1,4 @@
-// Sums and means. Floats are added up in doubles: exact enough whatever the order.
+// Sums and means. Floats are added in doubles: exact enough in any order.
 #include "engine/backward/op_node.hpp"
 #include "engine/ops/ops.hpp"
 #include "engine/ops/rows.hpp"
@@ -36,7 +36,7 @@ Wide<T> row_sum(int64_t length, const T* from, int64_t step) {
   return total;
 }
 
-// Adds `from` up into `sums`, which has stride 0 along every dimension that goes.
+// Adds `from` to `sums`, which has stride 0 along every reduced dimension.
 template <class T>
 void add_up(const TensorImpl& from, const Dims& sum_strides, Wide<T>* sums) {
   const kernels::Loops loops = kernels::plan(from.sizes(), {&from.strides(), &sum_strides});
@@ -56,7 +56,7 @@ void add_up(const TensorImpl& from, const Dims& sum_strides, Wide<T>* sums) {
   });
 }
 
-// The input in the dtype that is asked for; without history, as PyTorch converts inside the reduction.
+// Returns the input in the requested dtype; without history, as PyTorch converts within the reduction.
 Tensor as_asked(const Tensor& input, const DType* dtype) {
   if (dtype == nullptr || *dtype == input->dtype()) return input;
   Tensor converted = empty(input->sizes(), *dtype);
@@ -64,7 +64,7 @@ Tensor as_asked(const Tensor& input, const DType* dtype) {
   return converted;
 }
 
-// The sums, divided by `divisor` where it is not 1.
+// Returns the sums, divided by `divisor` if it is not 1.
 Tensor reduced(const Tensor& given, const DType* dtype, const kernels::Reduction& plan, double divisor) {
   const Tensor converted = kernels::resolved(as_asked(given, dtype));
   const TensorImpl& input = *converted;

@@ -73,8 +73,8 @@ Dims infer_sizes(const Dims& wanted, int64_t numel) {
   return sizes;
 }
 
-// Strides under which the elements in memory have `sizes`; false: they would have to be copied. Works on stretches of
-// the old dimensions that lie in memory as one, and hands each to as many new dimensions as it fills.
+// Finds strides with which the elements in memory have `sizes`; false: they must be copied. Works on groups of old
+// dimensions that are contiguous in memory, and splits each into the new dimensions that it fills.
 bool view_strides(const TensorImpl& tensor, const Dims& sizes, Dims* strides) {
   *strides = contiguous_strides(sizes);
   if (tensor.numel() == 0) {
@@ -160,7 +160,7 @@ Tensor expand(const Tensor& a, const Dims& wanted) {
 
 namespace {
 
-// Each repeated dimension as (repeats, size), and the repeats added up.
+// Views each repeated dimension as (repeats, size), and adds up the repeats.
 Tensor gradient_of_repeat(Tensor gradient, const Dims& sizes, const Dims& repeats) {
   const size_t leading = repeats.size() - sizes.size();
   for (size_t i = 0; i < leading; ++i) gradient = sum(gradient, {0}, false);
@@ -193,7 +193,7 @@ struct Repeated {
   }
 };
 
-// Each dimension as (repeats, size): a copy with stride 0 along the first.
+// Views each dimension as (repeats, size): copies with stride 0 along the first.
 void copy_repeated(const TensorImpl& to, const TensorImpl& from, const Dims& repeats) {
   const size_t leading = repeats.size() - from.dim();
   Dims read(to.dim());

@@ -67,7 +67,7 @@ Tensor set_in_place(const Tensor& target, const StoragePtr& storage, int64_t off
   target->set_window(sizes, strides, offset);
   finish_in_place(target, node);
   if (target->meta() != nullptr)
-    target->meta()->grad_accumulator = WeakNodePtr();  // a leaf of other graphs from now on
+    target->meta()->grad_accumulator = WeakNodePtr();  // from now on a leaf of other graphs
   return target;
 }
 

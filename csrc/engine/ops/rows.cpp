@@ -5,7 +5,7 @@
 namespace gradlife::kernels {
 namespace {
 
-// True if the elements are contiguous in the order of these sizes. Strides of dimensions of one element say nothing.
+// Whether the elements are contiguous in the order of these sizes. Strides of dimensions of size 1 are ignored.
 bool is_packed(const Dims& sizes, const Dims& strides) {
   int64_t expected = 1;
   for (size_t i = sizes.size(); i-- > 0;) {

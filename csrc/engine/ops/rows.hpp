@@ -13,13 +13,13 @@ struct Reduction {
   Dims kept_strides;  // of the result, seen as the input: 0 along reduced dimensions
 };
 
-// No dimensions means all of them. Errors: no such dimension; one named twice.
+// No dimensions means all of them. Errors: no such dimension; a dimension given twice.
 Reduction plan_reduction(const TensorImpl& input, const Dims& dims, bool keepdim);
-// Error: no such dimension. Some operations look for it before they look for one named twice.
+// Error: no such dimension. Some operations check this before duplicates.
 void require_dims(const TensorImpl& input, const Dims& dims);
 int64_t reduced_count(const TensorImpl& input, const Reduction& plan);
 
-// The elements to reduce, next to each other; a copy is made where they do not lie so already.
+// The elements to reduce, adjacent in memory; copied if they are not.
 struct Rows {
   Tensor source;
   int64_t count = 0;
@@ -38,7 +38,7 @@ void reduce_rows(const Rows& rows, const TensorImpl& out, F f) {
   for (int64_t i = 0; i < rows.count; ++i) to[i] = f(rows.row<T>(i), rows.length);
 }
 
-// The lines of a contiguous tensor along one dimension: line i starts at start(i), its elements are `inner` apart.
+// The lines of a contiguous tensor along one dimension: line i begins at start(i), its elements are `inner` apart.
 struct Lines {
   Lines(const TensorImpl& tensor, size_t dim) {
     for (size_t i = 0; i < tensor.dim(); ++i) {
@@ -69,7 +69,7 @@ Tensor packed(const Tensor& tensor);
 
 namespace gradlife::ops {
 
-// Puts the reduced dimensions back as ones. Where all went, the gradient broadcasts as it is.
+// Restores the reduced dimensions with size 1. If all were reduced, the gradient broadcasts as it is.
 Tensor restored(const Tensor& gradient, const Dims& sizes, const Dims& dims);
 inline Tensor restored_unless(bool keepdim, const Tensor& gradient, const Dims& sizes, const Dims& dims) {
   return keepdim || sizes.empty() || dims.empty() ? gradient : restored(gradient, sizes, dims);

@@ -1,4 +1,4 @@
-// Nodes of one input that save it, their result, or both, besides plain values.
+// Nodes with one input that save it, their result, or both, besides plain values.
 #pragma once
 
 #include "engine/backward/op_node.hpp"
@@ -33,7 +33,7 @@ class SavingNode final : public OpNode<Rule::saves_result + Rule::saves_self> {
   Rule rule_;
 };
 
-// compute(), recorded as a node of `input`.
+// Runs compute(), recorded as a node of `input`.
 template <class Rule, class Compute>
 Tensor record_saving(const Tensor& input, Rule rule, Compute compute) {
   const auto node = start_recording<SavingNode<Rule>>({&input}, std::move(rule));

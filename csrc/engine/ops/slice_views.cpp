@@ -48,7 +48,7 @@ struct PutBackSlice : Slicing {
   Tensor gradient(const Tensor& gradient) const { return part_of(gradient, *this); }
 };
 
-// A tensor of zeros with the gradient where the part was.
+// Returns zeros with the gradient in place of the part.
 template <class Part>
 Tensor put_back(const Tensor& gradient, const Dims& sizes, const Part& part) {
   Tensor whole = full(sizes, 0, gradient->dtype());

@@ -19,10 +19,10 @@ const NodeSpec& unsafe_split_sizes_spec =
     node_spec("UnsafeSplitWithSizesBackward0",
               {saved_number("dim"), saved_number("self_sym_sizes"), saved_number("split_sizes")});
 
-// Views, or tensors on the same memory that know nothing of each other and may be changed each by itself.
+// Views, or tensors on the same memory that are independent and may each be changed.
 enum class Kind : uint8_t { views, unsafe };
 
-// Joins the gradients of the parts again, with zeros for those that nothing used.
+// Joins the gradients of the parts, with zeros for unused parts.
 class PartsNode final : public Node {
  public:
   PartsNode(const NodeSpec& spec, int64_t dim, const Dims& sizes, SavedValue how)
@@ -47,7 +47,7 @@ class PartsNode final : public Node {
   SavedValue how_;
 };
 
-// The views from a loop that gives each one's sizes, strides and offset.
+// Creates the views from a loop that gives each one's sizes, strides and offset.
 template <class Window>
 TensorList take_apart(size_t count, const NodePtr& node, Window window) {
   TensorList parts;
@@ -117,7 +117,7 @@ TensorList chunk_of(const Tensor& a, int64_t chunks, int64_t dim, Kind kind) {
   require(a->dim() > 0, "chunk expects at least a 1-dimensional tensor");
   require(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t length = a->sizes()[static_cast<size_t>(wrap_dim(dim, a->dim()))];
-  if (length == 0) return split_by(a, Dims(static_cast<size_t>(chunks), 0), dim, kind);  // as many as asked for
+  if (length == 0) return split_by(a, Dims(static_cast<size_t>(chunks), 0), dim, kind);  // as many as requested
   return split_evenly(a, (length + chunks - 1) / chunks, dim, kind);
 }
 

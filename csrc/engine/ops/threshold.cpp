@@ -12,7 +12,7 @@ const std::vector<SavedField> fields{saved_number("threshold"), saved_tensor("se
 const NodeSpec& threshold_spec = node_spec("ThresholdBackward0", fields);
 const NodeSpec& gradient_spec = node_spec("ThresholdBackwardBackward0", fields);
 
-// `passed` where x is above the bound, `instead` elsewhere.
+// Returns `passed` where x is above the bound, `instead` elsewhere.
 Tensor chosen(const Tensor& passed, const Tensor& x, const Scalar& bound, const Scalar& instead) {
   Tensor result = kernels::allocate_result(x->sizes(), x->dtype(), {passed.get(), x.get()});
   kernels::dispatch_numbers(x->dtype(), "threshold_cpu", [&](auto zero) {

@@ -1,4 +1,4 @@
-// Element-wise functions of one tensor: how a rule is applied, and the elementary ones.
+// Element-wise functions of one tensor: the application of a rule, and the elementary functions.
 #include "engine/ops/unary.hpp"
 
 #include <cctype>
@@ -28,7 +28,7 @@ DType output_dtype(const UnaryRule& rule, const TensorImpl& input) {
   return is_differentiable(input.dtype()) || rule.keeps_integers ? input.dtype() : DType::float32;
 }
 
-// As `aten` has it: "sin.default" for SinBackward0.
+// Returns the name in `aten`: "sin.default" for SinBackward0.
 std::string name_of(const UnaryRule& rule, const char* ending) {
   std::string name = rule.spec.name;
   name.resize(name.rfind("Backward"));
@@ -86,7 +86,7 @@ GRADLIFE_COMPLEX_FUNCTION(Log, "log_cpu", std::log(x))
 GRADLIFE_COMPLEX_FUNCTION(Sin, "sin_cpu", std::sin(x))
 GRADLIFE_COMPLEX_FUNCTION(Cos, "cos_cpu", std::cos(x))
 GRADLIFE_COMPLEX_FUNCTION(Tanh, "tanh_cpu", std::tanh(x))
-GRADLIFE_FUNCTION(Relu, "relu_cpu", x < T(0) ? T(0) : x)  // this way round a nan stays one
+GRADLIFE_FUNCTION(Relu, "relu_cpu", x < T(0) ? T(0) : x)  // in this order a nan stays one
 GRADLIFE_COMPLEX_FUNCTION(Sqrt, "sqrt_cpu", std::sqrt(x))
 GRADLIFE_COMPLEX_FUNCTION(Sigmoid, "sigmoid_cpu", T(1) / (T(1) + std::exp(-x)))
 GRADLIFE_FUNCTION(Abs, "abs_cpu", std::is_integral_v<T> ? (x < T(0) ? -x : x) : T(std::fabs(x)))
@@ -103,7 +103,7 @@ void combine(const TensorImpl& out, const Tensor& gradient, const Tensor& output
   kernels::dispatch_floats(out.dtype(), "backward_cpu", body);
 }
 
-// Gradients that are one function of the gradient and the saved result, and have nodes of their own for the next order.
+// Gradients that are a function of the gradient and the saved result, and have nodes of their own for the next order.
 struct BackwardRule {
   const NodeSpec& spec;
   void (*kernel)(const TensorImpl& out, const Tensor& gradient, const Tensor& output);
@@ -193,7 +193,7 @@ class ThresholdBackward final : public OpNode<1> {
   void differentiate(const Tensor& gradient, TensorList& results) override;
 };
 
-// The gradient where the result is positive, 0 elsewhere.
+// Returns the gradient where the result is positive, 0 elsewhere.
 Tensor threshold_backward(const Tensor& gradient, const Tensor& result) {
   const auto node = start_recording<ThresholdBackward>({&gradient, &result});
   if (node) node->save_input(0, result);

@@ -14,7 +14,7 @@ struct UnaryRule {
   Saves saves;
   void (*kernel)(const TensorImpl& out, const Tensor& in);
   Tensor (*gradient)(const Tensor& gradient, const Tensor& saved);
-  bool keeps_integers = false;  // neg, abs, relu: others make floats of them
+  bool keeps_integers = false;  // neg, abs, relu; others convert integers to floats
 };
 
 Tensor apply(const UnaryRule& rule, const Tensor& input);
@@ -72,7 +72,7 @@ void number_kernel(const TensorImpl& out, const Tensor& in) {
     }                                                     \
   };
 
-// The node of a function that saves what the name says.
+// The spec of a node that saves what `saves` says.
 inline const NodeSpec& unary_spec(const char* name, Saves saves) {
   if (saves == Saves::nothing) return node_spec(name);
   return node_spec(name, {saved_tensor(saves == Saves::self ? "self" : "result")});

@@ -26,7 +26,7 @@ struct Spread {
   }
 };
 
-// In doubles, as the distances are small against the elements.
+// In doubles, because the distances are small compared with the elements.
 template <class T>
 double row_variance(const T* row, int64_t length, double freedom, double* mean) {
   double sum = 0;

@@ -19,7 +19,7 @@ void record_in_metadata(Node& made, Node* running) {
   const Ref stack = checked(PyObject_CallMethod(module.get(), "format_stack", nullptr));
   const Ref metadata = node_metadata(made);
   checked_status(PyDict_SetItemString(metadata.get(), traceback_key, stack.get()));
-  if (running == nullptr || !has(made.policy(), traits::has_anomaly_parents)) return;  // 1.1 and 1.2 noted no parent
+  if (running == nullptr || !has(made.policy(), traits::has_anomaly_parents)) return;  // 1.1 and 1.2 recorded no parent
   const Ref parent = wrap_node(NodePtr::share(running));
   checked_status(PyDict_SetItemString(metadata.get(), parent_key, parent.get()));
 }
@@ -48,7 +48,7 @@ void warn_about_parent(const Ref& name, PyObject* stack) {
                                    name.get(), stack)));
 }
 
-// The stack in a metadata dict as one text, or empty.
+// Returns the stack in a metadata dict as one text, or empty.
 Ref joined_stack(Borrowed metadata) {
   const Ref lines = dict_item(metadata, traceback_key);
   if (!lines) return {};
@@ -56,7 +56,7 @@ Ref joined_stack(Borrowed metadata) {
   return checked(PyUnicode_Join(nothing.get(), lines.get()));
 }
 
-// Up the chain of nodes, each made while the next ran.
+// Warns about each node up the chain, made while the next one ran.
 void warn_about_chain(const Node& failed) {
   Ref metadata = node_metadata(const_cast<Node&>(failed));
   warn_about_failed(failed.name(), joined_stack(metadata.get()).get());
@@ -70,7 +70,7 @@ void warn_about_chain(const Node& failed) {
   }
 }
 
-// The failure itself is on its way; an error while it is described must not replace it.
+// The failure itself propagates; an error while it is described must not replace it.
 void report_in_warnings(const Node& failed) {
   try {
     warn_about_chain(failed);

@@ -1,4 +1,4 @@
-// Functions of the module that are no operations: differentiation, policies, and looking at the engine.
+// Functions of the module that are not operations: autograd, policies, and observing the engine.
 #pragma once
 
 #include "base/pyref.hpp"

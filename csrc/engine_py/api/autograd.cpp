@@ -1,4 +1,4 @@
-// Running the graph backwards, grad mode and default hooks, from Python.
+// Backward, grad mode and default hooks for Python.
 #include <memory>
 
 #include "engine/backward/backward.hpp"
@@ -17,7 +17,7 @@
 namespace gradlife {
 namespace {
 
-// An edge from a tensor, or from a (node, output number) pair.
+// Returns the edge of a tensor, or of a (node, output number) pair.
 Edge unwrap_edge(PyObject* item) {
   if (is_tensor(item)) return gradient_edge(unwrap(item));
   if (!PyTuple_Check(item) || PyTuple_GET_SIZE(item) < 2)
@@ -92,11 +92,11 @@ PyObject* run_backward_function(PyObject*, PyObject* arguments) {
 PyObject* gradient_edge_function(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     const Tensor& of = unwrap(tensor);
-    // PyTorch asks a view of the leaf for it: such a view has no history in inference mode, and none of inference data.
+    // PyTorch asks a view of the leaf: such a view has no history in inference mode, and never for inference data.
     if (is_leaf(*of) && requires_grad(of) && (inference_mode() || of->is_inference()))
       raise_python(PyExc_AttributeError, "'NoneType' object has no attribute 'next_functions'");
     const Edge edge = gradient_edge(of);
-    // A view that was made in inference mode requires what its base does, and has no node for it.
+    // A view made in inference mode requires grad if its base does, but has no node for it.
     if (!edge) raise_python(PyExc_AssertionError, "Expected gradient function to be set");
     const Ref node = wrap_node(edge.node);
     return Py_BuildValue("OI", node.get(), edge.input_nr);

@@ -1,4 +1,4 @@
-// Watching operations beneath differentiation from Python: what dispatch modes are made of.
+// Watching operations below autograd from Python: the base of dispatch modes.
 #include <utility>
 
 #include "engine/ops/ops.hpp"
@@ -22,7 +22,7 @@ Ref wrap_list(const TensorList& tensors) {
 
 struct AsPython {
   Ref operator()(std::monostate) const { return Ref::borrow(Py_None); }
-  // A number that took part as a tensor is the number again.
+  // A number that was wrapped as a tensor becomes a number again.
   Ref operator()(const Tensor& tensor) const {
     return tensor && tensor->is_wrapped_number() ? wrap_scalar(ops::item(tensor)) : wrap(tensor);
   }
@@ -54,7 +54,7 @@ class PyWatcher final : public OperationWatcher {
   TensorList answer(const char* name, std::vector<Argument>&& given) override {
     const Ref text = checked(PyUnicode_FromString(name));
     const Ref arguments = wrap_arguments(given);
-    given.clear();  // who watches sees who else owns the arguments
+    given.clear();  // the watcher sees which other owners the arguments have
     PyObject* both[] = {text.get(), arguments.get()};
     const Ref answer = checked(call_user_code(state().torch_dispatch, both, 2));
     return tensors_of(answer.get());
@@ -63,8 +63,8 @@ class PyWatcher final : public OperationWatcher {
 
 PyWatcher py_watcher;
 
-// The first has the thread's operations watched, or no more; the second says that what runs from now on is beneath
-// differentiation. Both give back what it was.
+// The first sets or removes the watcher of the thread's operations; the second says that what runs from now on is below
+// autograd. Both return the previous value.
 PyObject* watch_operations(PyObject*, PyObject* wanted) {
   return guarded([&] {
     const int watches = PyObject_IsTrue(wanted);

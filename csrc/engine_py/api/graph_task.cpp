@@ -1,4 +1,4 @@
-// Looking at the backward call that is running, from within one of its nodes.
+// Information about the running backward call, from within one of its nodes.
 #include <memory>
 
 #include "engine/backward/graph_task.hpp"

@@ -83,14 +83,14 @@ const void* goes_with(const void* wrapper, const char** label) {
   return tensor != nullptr && tensor->wrapper() == wrapper ? gradient_to_leave(*tensor) : nullptr;
 }
 
-// True if the impl is an owner of its wrapper.
+// Whether the impl is an owner of its wrapper.
 bool owns_its_wrapper(const Managed& managed) {
   if (managed.wrapper() == nullptr) return false;
   if (managed.identity() == Identity::coupled) return managed.use_count() > 1;
   return managed.identity() == Identity::mutual || managed.owns_wrapper();
 }
 
-// Coupled references are counted only while the impl has other owners than its wrapper.
+// Coupled references count only while the impl has other owners than its wrapper.
 class Forwarding final : public OwnedVisitor {
  public:
   Forwarding(const HeapVisitor& visitor, bool counts_coupled, const void* left_out)

@@ -1,4 +1,4 @@
-// Modes of the thread: inference mode, listening to in-place changes; and caches that do not own.
+// Modes of the thread: inference mode, a listener to in-place changes; and caches that do not count as owners.
 #include "engine/backward/views.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/graph/error_nodes.hpp"
@@ -92,7 +92,7 @@ Ref wrap_tuple(TensorList tensors) {
   return tuple;
 }
 
-// _delayed_error(text, tensors), _undefined_grad(tensors): the tensors behind a node that refuses or swallows.
+// _delayed_error(text, tensors), _undefined_grad(tensors): the tensors behind a node that raises or drops the gradient.
 PyObject* delayed_error_function(PyObject*, PyObject* arguments) {
   return guarded([&] {
     const char* text;
@@ -106,7 +106,7 @@ PyObject* undefined_grad_function(PyObject*, PyObject* tensors) {
   return guarded([&] { return wrap_tuple(without_gradient(unwrap_list(tensors))).release(); });
 }
 
-// _unsafe_set_version_counter(tensors, versions): as if nothing had been changed in place since.
+// _unsafe_set_version_counter(tensors, versions): undoes the count of in-place changes since.
 PyObject* set_version_counter_function(PyObject*, PyObject* arguments) {
   return guarded([&] {
     PyObject *tensors, *versions;

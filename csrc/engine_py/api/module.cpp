@@ -31,7 +31,7 @@ void host_incref(Object* object) { Py_INCREF(static_cast<PyObject*>(object)); }
 void host_decref(Object* object) { Py_DECREF(static_cast<PyObject*>(object)); }
 bool host_is_alive() { return Py_IsInitialized() != 0; }
 
-// -1: this thread holds the lock already.
+// -1: this thread already holds the lock.
 int host_lock() { return PyGILState_Check() ? -1 : static_cast<int>(in_user_code(PyGILState_Ensure)); }
 void host_unlock(int token) {
   if (token >= 0) PyGILState_Release(static_cast<PyGILState_STATE>(token));
@@ -88,7 +88,7 @@ void add_types(PyObject* module, ModuleState& state) {
   checked_status(PyModule_AddObjectRef(module, "_WeakTensorRef", make_weak_tensor_type().get()));
 }
 
-// _register(name, object): gives the module what is written in Python.
+// _register(name, object): gives the module an object written in Python.
 PyObject* register_function(PyObject*, PyObject* arguments) {
   const char* name;
   PyObject* object;

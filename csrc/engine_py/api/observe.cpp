@@ -1,4 +1,4 @@
-// Looking at the engine: live counts, events, who owns whom. Looking changes nothing.
+// Observing the engine: live counts, events, ownership. It changes nothing.
 #include <thread>
 #include <vector>
 
@@ -58,7 +58,7 @@ PyObject* log_events_function(PyObject*, PyObject* enabled) {
   });
 }
 
-// The engine object behind a Python one; nullptr: it has none. Borrowed.
+// Returns the engine object behind a Python one, borrowed; nullptr if it has none.
 Managed* managed_of(PyObject* object) {
   if (is_tensor(object) || PyObject_TypeCheck(object, state().storage_base) != 0) return head_of(object)->impl;
   if (PyObject_TypeCheck(object, state().function_base) != 0) return node_of_context(object).get();
@@ -130,7 +130,7 @@ Ref wrapper_row(const Managed& managed) {
                                to_impl, to_wrapper));
 }
 
-// Every live engine object: (id, kind, name, strong, weak, identity, wrapper or None, what it holds).
+// Returns every live engine object: (id, kind, name, strong, weak, identity, wrapper or None, what it holds).
 PyObject* live_graph_function(PyObject*, PyObject*) {
   return guarded([&] {
     static constexpr const char* identities[] = {"rewrap", "cached", "resurrect", "coupled", "mutual"};
@@ -151,9 +151,8 @@ PyObject* live_graph_function(PyObject*, PyObject*) {
   });
 }
 
-// Lets a native thread that does not hold the interpreter lock drop the last reference to a tensor's graph:
-// `_drop_in_thread(t)` takes the history from t (it becomes a leaf) and destroys it there, as a framework's worker
-// threads do.
+// `_drop_in_thread(t)` takes the history from t (it becomes a leaf) and destroys it in a native thread that does not
+// hold the interpreter lock, as a framework's worker threads do.
 void drop_elsewhere(NodePtr& node) {
   struct Unlocked {
     PyThreadState* saved = PyEval_SaveThread();
@@ -177,7 +176,7 @@ PyObject* drop_in_thread_function(PyObject*, PyObject* tensor) {
   });
 }
 
-// References that only a C++ static holds: let go when the process's statics are destroyed, after the interpreter.
+// References that only a C++ static holds: released when the process's statics are destroyed, after the interpreter.
 struct UntilExit {
   std::vector<Tensor> tensors;
 };

@@ -15,7 +15,7 @@ Ref policy_dict(const Policy& policy) {
   return checked(Py_BuildValue("sO", policy.profile.c_str(), axes.get()));
 }
 
-// A policy from a profile's name and a dict of axes. Errors: ValueError, with what there is.
+// Returns a policy from a profile's name and a dict of axes. ValueError lists the valid values.
 const Policy* parse_policy(PyObject* arguments) {
   const char* name;
   PyObject* axes;

@@ -1,4 +1,4 @@
-// The state of the random number generator, as words.
+// The state of the random number generator as integers.
 #include "engine/ops/ops.hpp"
 #include "engine/policy/error.hpp"
 #include "engine_py/api/api.hpp"

@@ -13,7 +13,7 @@ namespace {
 size_t position_of(PyObject* name, const std::array<const char*, 9>& parameters, size_t count) {
   for (size_t i = 0; i < count; ++i)
     if (PyUnicode_CompareWithASCIIString(name, parameters[i]) == 0) return i;
-  // PyTorch takes numpy's word for a dimension as well.
+  // PyTorch also accepts numpy's word for a dimension.
   if (PyUnicode_CompareWithASCIIString(name, "axis") == 0)
     for (size_t i = 0; i < count; ++i)
       if (std::strcmp(parameters[i], "dim") == 0) return i;
@@ -85,7 +85,7 @@ bool Args::flag(size_t i, bool fallback) const {
 Scalar Args::number(size_t i, const Scalar& fallback) const {
   Scalar result = fallback;
   if (!has(i) || parse_number(values_[i], &result)) return result;
-  // A tensor of one number and no dimensions stands for that number, unless a gradient would be lost.
+  // A tensor with one element and no dimensions stands for that number, unless a gradient would be lost.
   const bool stands_for_one =
       is_tensor(values_[i]) && unwrap(values_[i])->dim() == 0 && !requires_grad(unwrap(values_[i]));
   if (!stands_for_one) wrong_type(i, "Number");

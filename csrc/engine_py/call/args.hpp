@@ -1,4 +1,4 @@
-// Reading the arguments of a call: by position or name, with PyTorch's words for what is wrong with them.
+// Reads the arguments of a call, by position or name, with PyTorch's error messages.
 #pragma once
 
 #include <array>
@@ -18,17 +18,17 @@ inline PyCFunction as_method(FastMethod function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-// The arguments of one call, matched with the names of its parameters. All of them borrowed from the caller.
+// The arguments of one call, matched with its parameter names. All are borrowed from the caller.
 class Args {
  public:
-  // Errors (TypeError): too many, an unknown name, one given twice, fewer than `required`.
+  // TypeError: too many arguments, an unknown name, one given twice, fewer than `required`.
   Args(const char* function, std::initializer_list<const char*> parameters, size_t required, PyObject* const* arguments,
        Py_ssize_t count, PyObject* names);
 
   PyObject* operator[](size_t i) const { return values_[i]; }  // nullptr: not given
   bool has(size_t i) const { return values_[i] != nullptr && values_[i] != Py_None; }
 
-  // With a default for what was not given or is None. Errors: TypeError in PyTorch's words.
+  // With a default for an argument that is missing or None. TypeError in PyTorch's words.
   int64_t integer(size_t i, int64_t fallback) const;
   double real(size_t i, double fallback) const;
   bool flag(size_t i, bool fallback) const;
@@ -52,9 +52,9 @@ inline std::optional<int64_t> optional_integer(const Args& args, size_t i) {
   return args.has(i) ? std::optional<int64_t>(args.integer(i, 0)) : std::nullopt;
 }
 
-// Error (TypeError): something was given to a call that takes nothing.
+// TypeError if a call without parameters gets arguments.
 void refuse_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* names);
-// A Python number, or one of numpy's. False: it is none. Errors: too large for 64 bits.
+// Reads a Python or numpy number. False: not a number. Error: larger than 64 bits.
 bool parse_number(PyObject* object, Scalar* number);
 int64_t parse_integer(PyObject* object);
 bool is_sequence(PyObject* object);  // a list or tuple

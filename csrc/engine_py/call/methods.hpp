@@ -1,4 +1,4 @@
-// The operations as Python calls them: each a method of Tensor, most of them functions of the module too.
+// The operations for Python: each is a method of Tensor, most are functions of the module, too.
 #pragma once
 
 #include "engine_py/call/args.hpp"
@@ -25,7 +25,7 @@ constexpr Operation operation(const char* name) {
   return {name, method, as_function<method>};
 }
 
-// Tables end with a nullptr for a name. The first two become methods and functions, the others what they are called.
+// Tables end with a null name. Operations become methods and functions, the other tables only what their names say.
 extern const Operation arithmetic_operations[];  // arithmetic_methods.cpp
 extern const Operation shape_operations[];       // shape_methods.cpp
 extern const Operation reduction_operations[];   // reduction_methods.cpp
@@ -43,16 +43,16 @@ extern PyMethodDef layer_functions[];  // layer_functions.cpp: the same
 extern PyMethodDef list_functions[];   // list_functions.cpp
 extern PyMethodDef data_functions[];   // from_data.cpp: tensor, as_tensor, from_numpy
 
-// The tuple `torch.return_types.KIND` of an operation whose results have names.
+// Returns the tuple `torch.return_types.KIND` of an operation with named results.
 Ref wrap_named(const char* kind, const TensorList& tensors);
 
 constexpr int fast_call = METH_FASTCALL | METH_KEYWORDS;
 
-// A tensor of nested sequences of numbers. `dtype`: nullptr for the one that the numbers suggest.
+// Makes a tensor from nested sequences of numbers. `dtype`: nullptr for the one that the numbers suggest.
 Tensor tensor_from_data(PyObject* data, const DType* dtype);
-// Shares the array's memory. Errors (TypeError, ValueError) as PyTorch's.
+// Makes a tensor that shares the array's memory. TypeError and ValueError as in PyTorch.
 Tensor tensor_from_array(PyObject* array);
 bool is_array(PyObject* object);
-Ref array_of(PyObject* self);  // sharing memory, kept alive by the array
+Ref array_of(PyObject* self);  // shares memory, which the array keeps alive
 
 }  // namespace gradlife

@@ -29,7 +29,7 @@ struct Guarded {
 };
 std::array<Guarded, most_rows> guarded_functions, guarded_methods, guarded_plain_methods;
 
-// What Python code can take over of a tensor's own.
+// Members of a tensor that Python code can override.
 constexpr const char* never_asked[] = {"as_subclass", "_use_count",       "_fix_weakref",   "__init_subclass__",
                                        "__dict__",    "_make_bare_class", "_make_subclass", "_register_hook_dict"};
 
@@ -75,7 +75,7 @@ Ref method_named(const char* name) {
   return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(state().tensor_base), name));
 }
 
-// One function of its own for each, since CPython does not say which one it called.
+// A separate function for each, because CPython does not say which one it called.
 template <size_t index>
 PyObject* guard_function(PyObject* module, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   const Guarded& row = guarded_functions[index];
@@ -92,7 +92,7 @@ PyObject* guard_method(PyObject* self, PyObject* const* arguments, Py_ssize_t co
   return guarded([&] { return ask(method_named(row.name), self, arguments, count, names); });
 }
 
-// Of a method that takes one argument or none.
+// For a method with one argument or none.
 template <size_t index>
 PyObject* guard_plain_method(PyObject* self, PyObject* argument) {
   const Guarded& row = guarded_plain_methods[index];
@@ -129,7 +129,7 @@ int guarded_set(PyObject* self, PyObject* value, void* row) {
   });
 }
 
-// Gives back what it was.
+// Returns the previous value.
 PyObject* switch_off(PyObject*, PyObject* off) {
   return guarded([&] {
     const int is_off = PyObject_IsTrue(off);

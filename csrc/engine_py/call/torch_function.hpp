@@ -1,7 +1,7 @@
-// Classes of tensors that take over what is done to them: `__torch_function__` of PyTorch.
+// Tensor classes that override operations: PyTorch's `__torch_function__`.
 //
-// A check stands in front of each function, method, attribute and operator: where an argument, or one in a list, is of
-// a subclass of Tensor, the class is asked. That costs one comparison while there is no such class.
+// Each function, method, attribute and operator checks first: if an argument, or one in a list, is of a subclass of
+// Tensor, the class is asked. The check costs one comparison while there is no such class.
 #pragma once
 
 #include <initializer_list>
@@ -14,15 +14,15 @@ namespace gradlife {
 void let_classes_override(std::vector<PyMethodDef>& rows, bool are_methods);
 PyGetSetDef* let_classes_override(const PyGetSetDef* attributes);
 
-// True if tensors of this class take over: all classes but those that have it disabled, as Parameter has.
+// Whether tensors of this class override operations: all classes except those that disable it, as Parameter does.
 bool has_function(PyTypeObject* type);
 // True if this object's class overrides __torch_function__ now.
 bool overrides(PyObject* object);
-// True if an object, or an item of one, does.
+// Whether an object, or an item of one, overrides it.
 bool one_overrides(std::initializer_list<PyObject*> arguments);
-// The answer of their classes about a method of tensors. Errors: PythonError.
+// Returns the answer of their classes for a method of tensors. Error: PythonError.
 PyObject* ask_classes(const char* method, std::initializer_list<PyObject*> arguments);
-// The same for an operator: a TypeError says that the other operand may have its say.
+// The same for an operator: a TypeError lets the other operand answer.
 PyObject* ask_operands(const char* method, PyObject* left, PyObject* right);
 
 extern PyMethodDef overriding_functions[];

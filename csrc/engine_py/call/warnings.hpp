@@ -8,11 +8,11 @@ namespace gradlife {
 
 inline constexpr const char* indexed_assignment = "tensor[indices] = tensor";
 
-// Before an in-place operation on several elements that are one place in memory, which may be refused one day. `again`:
-// what else may have led there.
+// Warns before an in-place operation on elements that share memory, which a later release may refuse. `again`: another
+// possible cause.
 void warn_of_expanded(const TensorImpl& target, const char* operation, const char* again);
-// A tensor with a history becomes a number of Python's, without it. Once in a process, unless warnings are given
-// always.
+// Warns when a tensor with a history is converted to a Python number, which drops it. Once per process, unless warnings
+// are always shown.
 void warn_of_lost_history(const Tensor& tensor);
 
 extern PyMethodDef warning_functions[];

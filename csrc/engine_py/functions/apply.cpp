@@ -1,4 +1,4 @@
-// Applying a custom Function: forward, its outputs' history, and what it asked to save.
+// Applies a custom Function: forward, the history of its outputs, and the tensors that it saves.
 #include <algorithm>
 
 #include "base/events.hpp"
@@ -34,8 +34,8 @@ UnpackedInputs unpack_inputs(PyObject* const* arguments, Py_ssize_t count) {
 
 namespace {
 
-// The tensors of a tuple that ctx.mark_dirty or the like was given. Errors as torch words them, unfinished as they are:
-// `not_a_tensor` for something that is no tensor.
+// Returns the tensors given to ctx.mark_dirty or the like. Errors in torch's words, unfinished as they are:
+// `not_a_tensor` if one is not a tensor.
 TensorList marked_tensors(PyObject* marked, const char* attribute, const char* not_a_tensor) {
   TensorList tensors;
   if (marked == nullptr || marked == Py_None) return tensors;
@@ -57,7 +57,7 @@ bool contains(const TensorList& tensors, const Tensor& tensor) {
 struct OutputMarks {
   TensorList dirty;
   TensorList non_differentiable;
-  TensorList saved_by_setup;  // in setup_context, which sees the same tensors as forward's caller
+  TensorList saved_by_setup;  // in setup_context, which gets the same tensors as forward's caller
 };
 
 void refuse_saved_by_setup(const Tensor& tensor, const OutputMarks& marks) {
@@ -96,7 +96,7 @@ bool has_gradient(const Tensor& tensor, const NodePtr& node, const OutputMarks& 
   return is_executable && node && !contains(marks.non_differentiable, tensor) && is_differentiable(tensor->dtype());
 }
 
-// One output, made an output of `node` (or left without history): the tensor to return, which may be another one.
+// Makes a tensor an output of `node`, or leaves it without history. Returns it, or another tensor in its place.
 Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs, const OutputMarks& marks,
                     bool is_executable, Py_ssize_t outputs) {
   const bool is_input = contains(inputs, tensor);
@@ -109,7 +109,7 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
   }
   if (is_dirty) {
     check_dirty(tensor, is_input, outputs);
-    if (tensor->meta() != nullptr) tensor->meta()->grad.reset();  // it was that of the value before
+    if (tensor->meta() != nullptr) tensor->meta()->grad.reset();  // it belonged to the old value
     rebase_history(tensor, node);
     return tensor;
   }
@@ -118,7 +118,7 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
   return tensor;
 }
 
-// An input that is given back as it is, as its class's own view_as shows it, where it overrides that.
+// Returns an unchanged input through its class's own view_as, if the class overrides that.
 Ref seen_by_its_class(PyObject* output, const TensorList& inputs, const OutputMarks& marks, bool is_view) {
   const Tensor& tensor = unwrap(output);
   if (!is_view || !contains(inputs, tensor) || contains(marks.dirty, tensor) || !overrides(output))
@@ -136,7 +136,7 @@ void mark_view(const Tensor& tensor, CreationMeta creation) {
   if (tensor->meta() != nullptr && tensor->meta()->view) tensor->meta()->view->creation = creation;
 }
 
-// Set the creation mode of views among the outputs: several outputs with history may not be changed in place.
+// Sets the creation mode of views among the outputs: if several outputs have history, none may be changed in place.
 void mark_views(Borrowed results, const NodePtr& node, const TensorList& inputs, const OutputMarks& marks) {
   TensorList outputs;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(results.get()); ++i)
@@ -164,8 +164,8 @@ void check_dirty_are_returned(const TensorList& dirty, Borrowed results) {
   }
 }
 
-// Save an output of forward without its history. The same for a view that was changed in place (since
-// 2.10; before, such a view was taken for an input and kept everything alive): it comes back as an output of the node.
+// Saves an output of forward without its history. The same for a view changed in place (since 2.10; before, such a view
+// was taken for an input and kept everything alive): it is unpacked as an output of the node.
 SavedSlot make_slot(const Tensor& tensor, const NodePtr& node, const OutputMarks& marks, const Policy& policy) {
   if (!tensor) return {};
   const AutogradMeta* meta = tensor->meta();
@@ -222,7 +222,7 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     custom.is_tensor_input = inputs.is_tensor;
     custom.output_info.clear();
   }
-  // Since 2.0 it is looked at before anything else, and the context has it no longer if something fails from here on.
+  // Since 2.0 it is checked first, and the context loses it if a later step fails.
   const bool looks_first = has(*object->policy, traits::checks_to_save_first);
   if (is_executable && looks_first) check_to_save(object->to_save);
   OutputMarks marks{
@@ -255,7 +255,7 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     const Tensor given = give_history(tensor, node, inputs.tensors, marks, is_executable, count);
     if (is_executable) {
       PyNode& custom = static_cast<PyNode&>(*node);
-      // Outputs without history take their place among the node's inputs too, so that the numbers agree.
+      // Outputs without history are also counted among the node's inputs, so that the numbers agree.
       if (custom.num_inputs() == custom.output_info.size()) custom.add_input_metadata(*given);
       const bool is_materialized =
           object->materializes_non_differentiable || !contains(marks.non_differentiable, tensor);
@@ -275,7 +275,7 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
 
 namespace {
 
-// Keyword arguments in the order of forward's signature: a tuple of all arguments.
+// Binds keyword arguments in the order of forward's signature. Returns a tuple of all arguments.
 Ref bind_keywords(Borrowed type, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   const Ref bind = checked(PyObject_GetAttrString(type, "_bind_arguments"));
   Ref bound = checked(PyObject_Vectorcall(bind.get(), arguments, static_cast<size_t>(count), names));
@@ -283,7 +283,7 @@ Ref bind_keywords(Borrowed type, PyObject* const* arguments, Py_ssize_t count, P
   return bound;
 }
 
-// With a setup_context of its own a Function's forward does not see the context; known since 2.0.
+// Whether the Function has a setup_context of its own: then forward gets no context. Since 2.0.
 bool has_setup_context(Borrowed type) {
   if (!has(*current_policy(), traits::has_setup_context)) return false;
   const Ref splits = checked(PyObject_GetAttrString(type, "_has_setup_context"));
@@ -300,7 +300,7 @@ Ref run_forward(Borrowed type, Borrowed context, bool has_setup, PyObject* const
     for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(arguments[i]));
     Ref done = checked(in_user_code(
         [&] { return PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()); }));
-    // PyTorch issue 188034: whatever setup_context returns is never given back.
+    // PyTorch issue 188034: the result of setup_context is never released.
     done.release();
     return outputs;
   }
@@ -309,7 +309,7 @@ Ref run_forward(Borrowed type, Borrowed context, bool has_setup, PyObject* const
   return checked(call_user_code(forward.get(), all.data(), all.size()));
 }
 
-// A flag of the class, as it is when the class is applied; known since 2.13.
+// Returns a flag of the class, read when the class is applied. Since 2.13.
 bool class_flag(Borrowed type, const char* name) {
   const Ref value = checked(PyObject_GetAttrString(type, name));
   if (!PyBool_Check(value.get()))
@@ -329,7 +329,7 @@ PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t 
   return guarded([&] {
     Ref bound;
     const bool has_setup = has_setup_context(type);
-    // A setup_context sees the defaults of forward's parameters too.
+    // A setup_context also gets the defaults of forward's parameters.
     if (has_setup || (names != nullptr && PyTuple_GET_SIZE(names) > 0)) {
       bound = bind_keywords(type, arguments, count, names);
       arguments = PySequence_Fast_ITEMS(bound.get());

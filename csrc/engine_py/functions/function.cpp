@@ -14,7 +14,7 @@
 namespace gradlife {
 namespace {
 
-// Specs of custom nodes, by the name of the context's class; the names are few and live as long as the process.
+// Specs of custom nodes, by the name of the context's class. They are few and live as long as the process.
 const NodeSpec* spec_of(const char* name) {
   static auto* specs = new std::vector<const NodeSpec*>;
   for (const NodeSpec* spec : *specs)
@@ -29,7 +29,7 @@ const char* short_name(PyTypeObject* type) {
   return dot != nullptr ? dot + 1 : type->tp_name;
 }
 
-// A control block over a node that lies inside its context: owning it means owning a reference to the context.
+// A control block over a node inside its context: owning it means owning a reference to the context.
 class ContextBlock final : public RefCounted {
  public:
   ContextBlock(PyObject* context, ExitPolicy exit) : context_(Handle::borrow(context, exit)) {}
@@ -72,7 +72,7 @@ void PyNode::release_variables() {
   for (size_t i = 0; i < saved.size(); ++i) saved[i].reset();
   if (context_ == nullptr) return;
   function_object(context_)->has_freed_buffers = true;
-  // OneFlow drops a node's whole closure, and the context with it, where something was saved: else it can run again.
+  // OneFlow drops a node's closure and its context if something was saved; otherwise the node can run again.
   if (policy().is_oneflow && owns_context_ && use_count() > 0 && !saved.empty()) drop_context();
 }
 
@@ -111,8 +111,8 @@ TensorList PyNode::materialize(TensorList gradients) const {
   return gradients;
 }
 
-// The gradients that backward returned, one for each tensor among forward's inputs. Errors: too many or too few, or one
-// for an input that was no tensor.
+// Returns the gradients that backward returned, one for each tensor among forward's inputs. Errors: too many or too
+// few, or one for an input that is not a tensor.
 TensorList PyNode::collect(Borrowed result) const {
   const Ref tuple = PyTuple_Check(result.get()) ? Ref::borrow(result) : checked(PyTuple_Pack(1, result.get()));
   Py_ssize_t count = PyTuple_GET_SIZE(tuple.get());
@@ -138,7 +138,7 @@ TensorList PyNode::collect(Borrowed result) const {
   return gradients;
 }
 
-// The arguments of backward. A boxed list is the gradients' only owner, so that backward can release each.
+// Returns the arguments of backward. A boxed list is the gradients' only owner, so that backward can release each.
 Ref PyNode::arguments_of(TensorList gradients) const {
   const Py_ssize_t count = static_cast<Py_ssize_t>(gradients.size());
   if (!function_object(context_)->takes_boxed_gradients) {
@@ -158,7 +158,7 @@ TensorList PyNode::apply(TensorList&& gradients) {
   require(context_ != nullptr, "the context of ", name(), " is gone");
   const Ref keep = Ref::borrow(context_);
   const Ref arguments = arguments_of(materialize(std::move(gradients)));
-  // A legacy Function is its own context and has its backward on itself; a hostile __getattr__ may raise here.
+  // A legacy Function is its own context and defines backward itself; a hostile __getattr__ may raise here.
   const Ref legacy = checked(PyObject_GetAttrString(context_, "_is_legacy"));
   const char* method = legacy.get() == Py_True                            ? "_do_backward"
                        : function_object(context_)->takes_boxed_gradients ? "apply_boxed"

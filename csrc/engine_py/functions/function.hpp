@@ -29,7 +29,7 @@ struct TensorInfo {
 
 class PyNode final : public Node {
  public:
-  // `owned_context`: a new reference to keep (node_owns_ctx), or nullptr where the context owns the node.
+  // `owned_context`: a new reference to keep (node_owns_ctx), or nullptr if the context owns the node.
   PyNode(PyObject* context, bool owns_context, Identity identity);
 
   bool has_own_face() const override { return true; }
@@ -40,7 +40,7 @@ class PyNode final : public Node {
     context_ = nullptr;
     owns_context_ = false;
   }
-  // True when nobody but `owner` keeps the context alive through this node.
+  // Whether only `owner` keeps the context alive through this node.
   bool is_solely_owned(const NodePtr& owner) const;
 
   TensorList apply(TensorList&& gradients) override;
@@ -74,7 +74,7 @@ class PyNode final : public Node {
 };
 
 struct FunctionObject {
-  WrapperObject head;  // impl: the node, where the context owns it
+  WrapperObject head;  // impl: the node, if the context owns it
   PyObject* dict;
   PyObject* weakrefs;
   PyObject* needs_input_grad;
@@ -82,24 +82,24 @@ struct FunctionObject {
   PyObject* non_differentiable;
   PyObject* dirty_tensors;
   PyObject* saved_for_forward;
-  WeakNodePtr node;  // where the node owns the context, or nobody does
+  WeakNodePtr node;  // if the node owns the context, or neither owns the other
   const Policy* policy;
   bool materialize_grads;
   bool materializes_non_differentiable;
   bool has_freed_buffers;
   bool was_applied;
-  bool clears_on_access;  // saved tensors are read once, and are then whoever's has read them
+  bool clears_on_access;  // saved tensors can be read once; the reader then owns them
   bool were_saved_read;
-  bool takes_boxed_gradients;  // backward gets one list, of which it may take what it needs no longer
+  bool takes_boxed_gradients;  // backward gets one list, and may remove gradients that it no longer needs
 };
 
 inline FunctionObject* function_object(PyObject* object) { return reinterpret_cast<FunctionObject*>(object); }
 
 Ref make_function_base();
 
-// The live node of a context as an owner, or empty: never applied, or gone.
+// Returns the live node of a context as an owner; empty if the context was never applied or the node is gone.
 NodePtr node_of_context(PyObject* context);
-// The node for a new application of this context, made now where the policy makes it now.
+// Returns the node for a new application of this context, created now if the policy creates it now.
 NodePtr attach_node(PyObject* context);
 
 // function_apply.cpp
@@ -112,7 +112,7 @@ PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ss
 struct UnpackedInputs {
   TensorList tensors;           // of all tensor arguments
   std::vector<bool> is_tensor;  // per argument
-  EdgeList next_edges;          // taken before forward runs: it may change an input in place
+  EdgeList next_edges;          // collected before forward runs, because it may change an input in place
   Ref needs_input_grad;         // tuple of bool
   bool is_executable = false;
   bool has_setup_context = false;

@@ -1,4 +1,4 @@
-// Legacy Functions: an instance that is its own context, called directly. Deprecated in 1.2, refused since 1.5.
+// Legacy Functions: an instance is its own context and is called directly. Deprecated in 1.2, refused since 1.5.
 #include "engine/graph/autograd.hpp"
 #include "engine/policy/traits.hpp"
 #include "engine_py/functions/function.hpp"
@@ -69,7 +69,7 @@ PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ss
       raise_python(PyExc_RuntimeError, "function %s doesn't implement a required 'backward' method",
                    Py_TYPE(self)->tp_name);
     }
-    // By hand it is called with a tuple of gradients and a flag; the engine gives the gradients themselves.
+    // Python code calls it with a tuple of gradients and a flag; the engine passes the gradients themselves.
     if (count == 2 && PyTuple_Check(arguments[0])) {
       Ref result = checked(in_user_code([&] { return PyObject_CallObject(backward.get(), arguments[0]); }));
       return PyTuple_Check(result.get()) ? result.release() : PyTuple_Pack(1, result.get());

@@ -16,7 +16,7 @@ PyObject* as_python(Object* object) { return static_cast<PyObject*>(object); }
 
 Handle hold(Borrowed dict) { return Handle::borrow(dict.get(), current_policy()->interpreter_exit); }
 
-// The callables of a hook dict as they stand now: a hook may add or remove others.
+// Calls the callables that a hook dict has now: a hook may add or remove others.
 template <class Call>
 void each_callable(const Handle& dict, Call&& call) {
   const Ref callables = checked(PyMapping_Values(as_python(dict.get())));
@@ -38,7 +38,7 @@ Ref hook_name(Borrowed hook) {
   return checked(PyUnicode_FromString("<unknown>"));
 }
 
-// A gradient may be replaced by another of its kind only. Errors as torch words them.
+// Checks that a gradient is replaced by one of its kind. Errors in torch's words.
 void check_replacement(Borrowed original, Borrowed result, Borrowed hook) {
   if (result.get() == Py_None) return;
   if (original.get() == Py_None)
@@ -54,8 +54,8 @@ void check_replacement(Borrowed original, Borrowed result, Borrowed hook) {
     raise_python(PyExc_RuntimeError, "hook '%S' has changed the size of value", hook_name(hook).get());
 }
 
-// The result of a node hook, as a tuple of the same length as before. In the profiles before 2.0 a single tensor stands
-// for a tuple of one.
+// Returns the result of a node hook as a tuple of the same length as before. Before 2.0 a single tensor stands for a
+// tuple of one.
 Ref as_values(Ref result, Borrowed before, Borrowed hook) {
   const bool may_be_single = has(*current_policy(), traits::node_hook_may_return_single);
   if (may_be_single && is_tensor(result.get())) result = checked(PyTuple_Pack(1, result.get()));
@@ -81,7 +81,7 @@ class DictHook : public Base {
   Handle dict_;
 
  private:
-  const char* label_;  // as torch's objects have it in a heap graph
+  const char* label_;  // as in the heap graph of torch's objects
 };
 
 class PyTensorHook final : public DictHook<TensorHook> {
@@ -147,7 +147,7 @@ class PyPostHook final : public DictHook<NodePostHook> {
   }
 };
 
-// The dict of the node's Python hooks of one kind; made, with its engine hook, on first use.
+// Returns the dict of the node's Python hooks of one kind; creates it, with its engine hook, on first use.
 template <class PyHook, class Hooks>
 Ref hook_dict(Hooks& hooks) {
   for (const auto& hook : hooks)

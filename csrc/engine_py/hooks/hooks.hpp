@@ -1,5 +1,4 @@
-// Hooks written in Python: each engine hook stands for a dict of callables, so that a removable handle can take one
-// out.
+// Hooks written in Python: each engine hook stands for a dict of callables, so that a removable handle can remove one.
 #pragma once
 
 #include <memory>
@@ -16,7 +15,7 @@ std::unique_ptr<PostAccumulateHook> make_post_accumulate_hook(Borrowed dict);
 // Puts `callable` on a node, as `node.register_hook` does; returns the removable handle.
 Ref register_post_hook(Node& node, Borrowed callable);
 Ref register_pre_hook(Node& node, Borrowed callable);
-// Ties a tensor's dict of hooks to the node that made it (`node._register_hook_dict(tensor)`).
+// Connects a tensor's dict of hooks with the node that made it (`node._register_hook_dict(tensor)`).
 void register_hook_dict(Node& node, Borrowed tensor);
 
 }  // namespace gradlife

@@ -34,7 +34,7 @@ class PySavedHooks final : public SavedHooks {
   PySavedHooks(const PySavedHooks&) = delete;
   PySavedHooks& operator=(const PySavedHooks&) = delete;
 
-  // OneFlow 0.9 never gives back its reference to what pack returned, and lets go of unpack first.
+  // OneFlow 0.9 never releases its reference to pack's result, and releases unpack first.
   ~PySavedHooks() override {
     if (!policy_.is_oneflow) return;
     packed_.release();
@@ -48,7 +48,7 @@ class PySavedHooks final : public SavedHooks {
     packed_ = Handle::steal(packed, exit_);
   }
 
-  // The hook may free its own graph, and this object with it: nothing of it is read after the call.
+  // The hook may free its own graph, and this object with it, so nothing of it is read after the call.
   Tensor unpack() override {
     if (!packed_ && quotes_errors()) refuse_missing(policy_);
     const bool is_quoted = quotes_errors();
@@ -73,13 +73,13 @@ class PySavedHooks final : public SavedHooks {
   }
 
  private:
-  // pybind11's placeholder for packed data after a pack hook raised; from 2.0 on unpack is called without it.
+  // pybind11's placeholder for packed data after a pack hook raised; since 2.0 unpack is called without it.
   [[noreturn]] static void refuse_missing(const Policy& policy) {
     fail(ErrorKind::runtime, text_for(policy, texts::unconverted_argument), "compile in debug mode for details)");
   }
 
   bool quotes_errors() const { return has(policy_, traits::quotes_errors_of_hooks); }
-  // Up to 1.13 an exception of a hook that the engine called arrived as a RuntimeError that quotes it.
+  // Up to 1.13 an exception of a hook called by the engine arrived as a RuntimeError that quotes it.
   [[noreturn]] static void throw_from_hook(bool is_quoted) {
     const PythonError error;
     if (!is_quoted) throw error;
@@ -88,7 +88,7 @@ class PySavedHooks final : public SavedHooks {
     raise_python(PyExc_RuntimeError, "%s: %S", Py_TYPE(error.value())->tp_name, text ? text.get() : Py_None);
   }
 
-  // Given back in this order, last declared first: pack, unpack, packed.
+  // Released in this order, last declared first: pack, unpack, packed.
   Handle packed_;
   Handle unpack_;
   Handle pack_;
@@ -100,11 +100,11 @@ class PySavedHooks final : public SavedHooks {
 struct HookStack {
   std::vector<std::pair<Handle, Handle>> pairs;
   std::optional<std::string> disabled;
-  bool is_tracing = false;  // hooks may be pushed, but nothing is packed by them
+  bool is_tracing = false;  // hooks may be pushed, but they pack nothing
 };
 
-// Lazily made, one a thread; what is left on it at the thread's end goes under the interpreter lock. In OneFlow all
-// threads have one, which is never taken down.
+// Created lazily, one per thread; what remains at the thread's end is released under the interpreter lock. In OneFlow
+// all threads share one, which is never destroyed.
 HookStack& stack() {
   static HookStack* of_all = new HookStack;
   thread_local HookStack of_thread;

@@ -6,7 +6,7 @@
 
 namespace gradlife {
 
-// A Python exception on its way through C++ frames. Takes the pending exception with it, puts it back at the border.
+// A Python exception that propagates through C++ frames. Takes the pending exception, and restores it at the border.
 class PythonError {
  public:
   PythonError();
@@ -20,17 +20,16 @@ class PythonError {
 // Throws PythonError for a NULL result; takes over the reference otherwise.
 Ref checked(PyObject* result);
 void checked_status(int status);
-// The value of a key in a dict; nothing: no such key. Errors: those of hashing and comparing.
+// Returns the value of a key in a dict; empty if there is none. Errors of hashing and comparing.
 Ref dict_item(Borrowed dict, const char* key);
-// Drops the pending exception, in whose place something else is reported; a lack of memory stays what it is, and is
-// thrown.
+// Drops the pending exception in favour of another report. A MemoryError is kept and thrown.
 void drop_error();
 [[noreturn]] void raise_python(PyObject* type, const char* format, ...);
 
-// Turns the C++ exception that is being handled into Python's current one.
+// Turns the C++ exception being handled into Python's current one.
 void set_python_error();
 
-// Runs `body` at the border: returns what it returns, or `on_error` with a Python exception set.
+// Runs `body` at the border: returns its result, or `on_error` with a Python exception set.
 template <class Body, class Result>
 Result guarded(Result on_error, Body&& body) {
   try {

@@ -1,4 +1,4 @@
-// Everything of Python's that the module owns, in one place: the module's state.
+// All Python objects that the module owns: the module's state.
 #pragma once
 
 #include <vector>
@@ -21,16 +21,16 @@ struct ModuleState {
   PyObject* dtypes[dtype_count] = {};  // in the order of DType
   PyTypeObject* input_metadata_type = nullptr;
   PyObject* node_types = nullptr;  // dict: node name -> wrapper type
-  // Registered by gradlife.engine, which writes in Python what needs no C++.
+  // Registered by gradlife.engine, which implements in Python what needs no C++.
   PyObject* tensor_class = nullptr;  // Tensor
   PyObject* hooks_helper = nullptr;  // (dict, callable) -> RemovableHandle
   PyObject* cpu_device = nullptr;
   PyObject* strided_layout = nullptr;
-  PyObject* parked_wrapper = nullptr;           // the last OneFlow wrapper that died, whose memory is not free yet
+  PyObject* parked_wrapper = nullptr;           // the last dead OneFlow wrapper, whose memory is not freed yet
   PyObject* warn = nullptr;                     // (category, text)
-  bool has_overriding_types = false;            // some subclass of Tensor is asked for each function
-  PyObject* disabled_torch_function = nullptr;  // of a class that is not asked
-  PyObject* torch_function = nullptr;           // (function, arguments, named arguments): asks them
+  bool has_overriding_types = false;            // whether some subclass of Tensor overrides functions
+  PyObject* disabled_torch_function = nullptr;  // of a class that overrides none
+  PyObject* torch_function = nullptr;           // (function, arguments, named arguments): asks the classes
   PyObject* torch_dispatch = nullptr;           // (name, arguments): asks the innermost dispatch mode
   PyObject* named_result = nullptr;             // (kind, tuple) -> torch.return_types.KIND
 };

@@ -1,8 +1,8 @@
-// Calls of code that users wrote, in which a thread may be ended.
+// Calls of user code, during which a thread may be ended.
 //
-// CPython up to 3.13 ends a daemon thread that asks for the interpreter's lock once the interpreter is going: the C++
-// frames between are unwound without the lock, their destructors touch objects that are gone, and the process crashes.
-// Such a thread stays where it is instead until the process ends, as CPython itself has it since 3.14.
+// Up to 3.13 CPython ends a daemon thread that requests the interpreter's lock during shutdown: the C++ frames in
+// between are unwound without the lock, their destructors touch objects that are gone, and the process crashes.
+// Instead, such a thread waits here until the process ends, as CPython itself does since 3.14.
 #pragma once
 
 #include "base/pyref.hpp"
@@ -15,7 +15,7 @@
 namespace gradlife {
 
 #if defined(__linux__) && defined(__GLIBCXX__)
-// The caught exception has no object; that is not undefined behaviour of ours.
+// The caught exception has no object; this is not undefined behaviour of this code.
 #define GRADLIFE_CATCHES_FORCED_UNWIND __attribute__((no_sanitize("undefined")))
 #else
 #define GRADLIFE_CATCHES_FORCED_UNWIND

@@ -1,4 +1,4 @@
-// Memory shared with numpy, in both directions, by the array interface protocol: numpy's headers are not needed.
+// Memory shared with numpy in both directions, by the array interface protocol, which needs no numpy headers.
 #include <string>
 
 #include "engine/ops/ops.hpp"
@@ -12,7 +12,7 @@
 namespace gradlife {
 namespace {
 
-// numpy.ndarray, or nothing while nobody has imported numpy: then nothing can be an array.
+// Returns numpy.ndarray, or empty if numpy is not imported: then nothing can be an array.
 Ref array_type() {
   PyObject* modules = PyImport_GetModuleDict();
   const Ref numpy = dict_item(modules, "numpy");
@@ -28,7 +28,7 @@ struct Interface {
   bool is_read_only = false;
 };
 
-// A subclass of numpy's may describe itself as it likes.
+// A subclass of numpy's array may describe itself arbitrarily.
 Ref entry(Borrowed dict, const char* name) {
   if (PyDict_Check(dict.get()) == 0) raise_python(PyExc_TypeError, "__array_interface__ is no dict");
   return dict_item(dict, name);
@@ -109,7 +109,7 @@ Dims element_strides(const Interface& interface, int64_t item) {
   return strides;
 }
 
-// From the first element to behind the last.
+// Bytes from the first element to the end of the last.
 size_t byte_count(const Dims& sizes, const Dims& strides, int64_t item) {
   int64_t count = 1;
   for (size_t i = 0; i < sizes.size(); ++i) count += (sizes[i] - 1) * strides[i];
@@ -162,7 +162,7 @@ Tensor tensor_from_array(PyObject* array) {
   return make<TensorImpl>(std::move(storage), dtype, interface.sizes, strides, 0);
 }
 
-// The array's base is a detached tensor, from 1.2 to 1.10 the very tensor. It describes its memory only while numpy
+// The array's base is a detached tensor, from 1.2 to 1.10 the tensor itself. It describes its memory only while numpy
 // asks.
 Ref array_of(PyObject* self) {
   const Tensor& tensor = unwrap(self);
@@ -174,14 +174,14 @@ Ref array_of(PyObject* self) {
     drop_error();
     fail(ErrorKind::runtime, "Numpy is not available");
   }
-  // A wrapper that carries attributes, under OneFlow's policies too.
+  // A wrapper that has attributes, even under OneFlow's policies.
   PyTypeObject* type = reinterpret_cast<PyTypeObject*>(state().tensor_class);
   const bool is_base = has(policy, traits::array_base_is_tensor);
   const Ref owner = is_base ? Ref::borrow(self) : new_wrapper(detach(tensor).detach(), type);
   checked_status(PyObject_SetAttrString(owner.get(), "__array_interface__", interface_of(*tensor).get()));
   Ref array = checked(PyObject_CallMethod(numpy.get(), "asarray", "O", owner.get()));
   checked_status(PyObject_DelAttrString(owner.get(), "__array_interface__"));
-  tensor->storage()->forbid_growth();  // the array points there
+  tensor->storage()->forbid_growth();  // the array points into it
   return array;
 }
 

@@ -1,4 +1,4 @@
-// Functions and methods that make tensors of a given size.
+// Functions and methods that create tensors of a given size.
 #include "engine/ops/kernels/strided_loops.hpp"
 #include "engine/ops/ops.hpp"
 #include "engine_py/call/methods.hpp"
@@ -8,7 +8,7 @@
 namespace gradlife {
 namespace {
 
-// The options that every factory takes by name only. What concerns devices and layouts is read and has no effect.
+// The options that every factory takes only by name. Those about devices and layouts are read and ignored.
 struct Options {
   bool has_dtype = false;
   DType dtype = DType::float32;
@@ -110,7 +110,7 @@ const Tensor& like_what(const char* function, PyObject* const* arguments, Py_ssi
   return unwrap(arguments[0]);
 }
 
-// Laid out in memory like the tensor that they resemble.
+// With the memory layout of the tensor that they resemble.
 template <class Factory>
 PyObject* like(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
@@ -153,7 +153,7 @@ DType dtype_of_number(const Scalar& value) {
   return value.kind == Scalar::Kind::real ? DType::float32 : value.natural_dtype();
 }
 
-// full(size, fill_value) and full_like(input, fill_value): the first argument says where to.
+// full(size, fill_value) and full_like(input, fill_value), by the first argument.
 PyObject* full_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("full", {"size", "fill_value", "dtype", "device", "requires_grad", "layout"}, 2, arguments, count,

@@ -6,7 +6,7 @@
 
 namespace gradlife {
 
-// A dtype argument as the operations take it: nullptr where none was given.
+// A dtype argument for the operations: nullptr if none was given.
 struct GivenDType {
   GivenDType(const Args& args, size_t i) : dtype(args.dtype(i, DType::float32)), is_given(args.has(i)) {}
   const DType* get() const { return is_given ? &dtype : nullptr; }

@@ -1,4 +1,4 @@
-// The operations as functions of the module: those of their own, and every method with its tensor as first argument.
+// The operations as functions of the module: separate functions, and every method with its tensor as first argument.
 #include <utility>
 #include <vector>
 

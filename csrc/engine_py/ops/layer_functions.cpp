@@ -1,4 +1,4 @@
-// Losses and layers, for torch.nn.functional: it gives every argument, by position.
+// Losses and layers for torch.nn.functional, which passes every argument by position.
 #include "engine/ops/layers.hpp"
 #include "engine/ops/reduction_ops.hpp"
 #include "engine_py/call/methods.hpp"
@@ -65,7 +65,7 @@ Ref wrap_list(const TensorList& tensors) {
   return list;
 }
 
-// One number for each tensor; false where these are no numbers.
+// Reads one number for each tensor; false if they are not numbers.
 bool parse_numbers(PyObject* object, std::vector<Scalar>* numbers) {
   const Ref items = checked(PySequence_Fast(object, ""));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {

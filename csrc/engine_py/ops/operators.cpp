@@ -1,4 +1,4 @@
-// The operators of Python: + - * / ** @, their in-place forms, comparisons, and conversions to Python's numbers.
+// Python's operators: + - * / ** @, their in-place forms, comparisons, and conversions to Python numbers.
 #include "engine/ops/ops.hpp"
 #include "engine_py/call/args.hpp"
 #include "engine_py/call/tables.hpp"
@@ -40,7 +40,7 @@ struct Div {
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::div_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::mul_number(ops::reciprocal(b), a); }
   static void change(const Tensor& a, const Tensor& b) { ops::div_in_place(a, b); }
-  // PyTorch's `other / tensor` is tensor.reciprocal() * other: the first half is done before the second is refused.
+  // PyTorch computes `other / tensor` as tensor.reciprocal() * other: the first half runs before the second is refused.
   static void before_refusal(const Tensor& b) { ops::reciprocal(b); }
 };
 struct Pow {
@@ -52,15 +52,15 @@ struct Pow {
   static void before_refusal(const Tensor&) {}
 };
 
-// Operands that PyTorch's operators take, one of them of a class that is asked.
+// Whether PyTorch's operators take the operands and one of them has a class that overrides.
 bool must_ask(PyObject* a, PyObject* b) {
   Scalar number;
   return one_overrides({a, b}) && (is_tensor(a) || parse_number(a, &number)) &&
          (is_tensor(b) || parse_number(b, &number));
 }
 
-// `a op b`, of which at least one is a tensor. NotImplemented lets the other operand, or Python's TypeError, have its
-// say.
+// `a op b`, of which at least one is a tensor. NotImplemented leaves the answer to the other operand, or to Python's
+// TypeError.
 template <class Op>
 PyObject* binary(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
@@ -175,7 +175,7 @@ PyObject* to_index(PyObject* self) {
   });
 }
 
-constexpr const char* comparison_names[] = {"lt", "le", "__eq__", "ne", "gt", "ge"};  // as CPython numbers them
+constexpr const char* comparison_names[] = {"lt", "le", "__eq__", "ne", "gt", "ge"};  // in CPython's numbering
 
 ops::Comparison comparison_of(int op) {
   switch (op) {

@@ -1,4 +1,4 @@
-// Methods that say what a tensor is, or give it back since it is that already.
+// Methods that test a property of a tensor, or return the tensor because it already has it.
 #include "engine/ops/kernels/strided_loops.hpp"
 #include "engine/ops/ops.hpp"
 #include "engine_py/call/methods.hpp"

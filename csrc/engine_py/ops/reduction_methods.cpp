@@ -76,7 +76,7 @@ struct SpreadArguments {
     dims = optional_dims(args, 0);
     keepdim = args.flag(2, false);
     if (args.has(3)) correction = args.number(3, 1);
-    // The older signatures say how to correct even where the caller does not.
+    // The older signatures determine the correction even if the caller does not.
     if (args.has(1) || (dims && args[3] == nullptr)) correction = Scalar(args.flag(1, true) ? 1 : 0);
   }
 };
@@ -153,7 +153,7 @@ PyObject* quantifier(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
     const bool keepdim = args.flag(1, false);
     if (!args.has(0)) return wrap(keepdim ? Op::some(tensor, {}, true) : Op::whole(tensor)).release();
     const Dims dims = args.dims(0);
-    // A list of none is none here, not all.
+    // An empty list means no dimensions here, not all.
     return wrap(dims.empty() ? ops::to_dtype(tensor, DType::boolean) : Op::some(tensor, dims, keepdim)).release();
   });
 }

@@ -1,4 +1,4 @@
-// Methods and functions that give views, other shapes, and several tensors from one.
+// Methods and functions that return views, other shapes, and several tensors from one.
 #include "engine/ops/kernels/overlap.hpp"
 #include "engine/ops/ops.hpp"
 #include "engine_py/call/methods.hpp"
@@ -17,7 +17,7 @@ PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, Py
   });
 }
 
-// clone, contiguous: the memory format is always the plain one.
+// clone, contiguous: the memory format is always contiguous.
 template <Tensor (*op)(const Tensor&)>
 PyObject* formatted(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {

@@ -1,4 +1,4 @@
-// Tensors of Python's numbers, nested in lists and tuples, or of an array's.
+// Tensors from Python numbers, nested in lists and tuples, or from an array.
 #include <cstring>
 
 #include "engine/ops/kernels/strided_loops.hpp"
@@ -11,7 +11,7 @@
 namespace gradlife {
 namespace {
 
-// The dtype that one number suggests; a plain float is float32, numpy's keep their own width.
+// Returns the dtype that a number suggests; a plain float is float32, numpy's numbers keep their width.
 DType dtype_of_number(PyObject* object) {
   const char* name = Py_TYPE(object)->tp_name;
   if (std::strcmp(name, "numpy.float64") == 0) return DType::float64;
@@ -29,7 +29,7 @@ Dims sizes_of_array(PyObject* array) {
   return parse_dims(shape.get());
 }
 
-// Follows the first element down: the others must agree, which filling checks.
+// Follows the first elements down; the filling checks that the others agree.
 Dims nested_sizes(PyObject* data) {
   Dims sizes;
   Ref current = Ref::borrow(data);
@@ -49,7 +49,7 @@ Dims nested_sizes(PyObject* data) {
   }
 }
 
-// The shape and dtype of a tensor made from a nested sequence, of eight dimensions at most.
+// Fills a tensor from a nested sequence, with at most eight dimensions.
 class Filling {
  public:
   explicit Filling(const Dims& sizes) : sizes_(sizes) {}

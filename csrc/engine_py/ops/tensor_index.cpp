@@ -14,10 +14,10 @@
 namespace gradlife {
 namespace {
 
-// `window[indices]` is what is named. Without indices the window is all of it.
+// `window[indices]` is selected. Without indices, the whole window is.
 struct ParsedIndex {
   Tensor window;
-  TensorList indices;  // undefined: all of that dimension
+  TensorList indices;  // undefined: the whole dimension
 };
 
 // True if a full slice records no node: only if it is the only index (`x[:]`).
@@ -34,14 +34,14 @@ bool is_integer(PyObject* index) {
   return PyIndex_Check(index) != 0 && !PyBool_Check(index) && !is_tensor(index) && !is_array(index);
 }
 
-// A tensor without dimensions may stand for an int, or for True and False.
+// Whether a tensor without dimensions may stand for an int, or for True or False.
 bool is_scalar_tensor(PyObject* index, bool of_bool) {
   if (!is_tensor(index) || unwrap(index)->dim() != 0) return false;
   const DType dtype = unwrap(index)->dtype();
   return of_bool ? dtype == DType::boolean : !is_floating(dtype) && dtype != DType::boolean;
 }
 
-// `position`: which of several indices this one is, for the error's text.
+// `position`: the number of this index among several, for the error message.
 Tensor select_at(const Tensor& tensor, int64_t dim, PyObject* index, int64_t position = 0) {
   const int64_t at = parse_integer(index);
   if (tensor->dim() == 0 && at == 0)
@@ -66,7 +66,7 @@ Tensor slice_at(const Tensor& tensor, int64_t dim, PyObject* index, WholeSlice w
   return ops::slice(tensor, dim, start, stop, step);
 }
 
-// A list, a range, an array as an index tensor. One without elements indexes nothing, whatever its numbers would be.
+// Converts a list, a range or an array to an index tensor. An empty one selects nothing, whatever its dtype.
 Tensor tensor_of(PyObject* sequence) {
   if (is_array(sequence)) return tensor_from_array(sequence);
   const Ref items = checked(PySequence_List(sequence));
@@ -156,7 +156,7 @@ void warn_of_sequence() {
       "which will result either in an error or a different result"));
 }
 
-// A short sequence that holds sequences, slices or tensors is taken for the tuple of them, as old numpy did.
+// Whether a short sequence that holds sequences, slices or tensors is taken for a tuple, as old numpy did.
 bool is_tuple_like(PyObject* index) {
   if (PyTuple_Check(index)) return true;
   if (is_tensor(index) || is_array(index) || !PySequence_Check(index)) return false;
@@ -175,7 +175,7 @@ bool is_tuple_like(PyObject* index) {
   return false;
 }
 
-// Errors: TypeError and IndexError in PyTorch's words.
+// TypeError and IndexError in PyTorch's words.
 ParsedIndex parse_index(const Tensor& tensor, PyObject* index, WholeSlice whole) {
   if (index == Py_Ellipsis) return {tensor, {}};
   if (index == Py_None) return {ops::unsqueeze(tensor, 0), {}};
@@ -201,7 +201,7 @@ Dims without_leading_ones(const Dims& sizes) {
   return result;
 }
 
-// Values for index tensors: without the leading dimensions of size 1 that broadcasting would add anyway.
+// Returns values for index tensors without the leading dimensions of size 1, which broadcasting would add anyway.
 Tensor fitted(const Tensor& value) {
   const Dims sizes = without_leading_ones(value->sizes());
   return sizes == value->sizes() ? value : ops::view(value, sizes);

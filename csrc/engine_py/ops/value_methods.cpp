@@ -1,4 +1,4 @@
-// Methods that convert a tensor, read plain values from it, or say what it is.
+// Methods that convert a tensor, read plain values from it, or describe it.
 #include "engine/ops/ops.hpp"
 #include "engine_py/call/methods.hpp"
 #include "engine_py/interpreter/errors.hpp"
@@ -42,7 +42,7 @@ PyObject* as_dtype(PyObject* self, PyObject*) {
 
 PyObject* cpu_method(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
-// The old name of the type, or a conversion to a dtype.
+// Returns the legacy name of the type, or converts to a dtype.
 PyObject* type_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("type", {"dtype", "non_blocking"}, 0, arguments, count, names);
@@ -56,7 +56,7 @@ PyObject* item_method(PyObject* self, PyObject*) {
   return guarded([&] { return wrap_scalar(ops::item(unwrap(self))).release(); });
 }
 
-// As deep as the tensor has dimensions: eight at most.
+// Recursion depth: the number of dimensions, at most eight.
 Ref nested_list(const TensorImpl& tensor, size_t dim, int64_t index) {
   if (dim == tensor.dim()) return wrap_scalar(ops::element(tensor, index));
   const Py_ssize_t length = static_cast<Py_ssize_t>(tensor.sizes()[dim]);

@@ -1,4 +1,4 @@
-// The Python type of contexts, and what each of its attributes says once the node is gone.
+// The Python type of contexts, and what each of its attributes returns once the node is gone.
 
 #include <new>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* docs_link = "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function";
 
-// If the context owns its node, both are made together.
+// If the context owns its node, both are created together.
 void make_owned_node(PyObject* self) {
   FunctionObject* object = function_object(self);
   const FunctionOwnership ownership = object->policy->function_ownership;
@@ -50,7 +50,7 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
   });
 }
 
-// Hooks were seen through a living node, and not through a dead one; 2.x looks through no pointer that is weak.
+// Hooks are visited through a live node only; 2.x visits nothing through a weak pointer.
 int visit_hooks_of_owner(const NodePtr& node, const Policy& policy, visitproc visit, void* arg) {
   if (!node || !has(policy, traits::collector_sees_context_hooks)) return 0;
   return visit_node_hooks(*node, visit, arg);
@@ -59,7 +59,7 @@ int visit_hooks_of_owner(const NodePtr& node, const Policy& policy, visitproc vi
 int function_traverse(PyObject* self, visitproc visit, void* arg) {
   FunctionObject* object = function_object(self);
   Py_VISIT(Py_TYPE(self));
-  if (object->policy->is_oneflow) return 0;  // its contexts are unknown to the collector
+  if (object->policy->is_oneflow) return 0;  // the collector does not track its contexts
   Py_VISIT(object->dict);
   if (has(*object->policy, traits::collector_sees_needs_input_grad)) Py_VISIT(object->needs_input_grad);
   Py_VISIT(object->to_save);
@@ -84,7 +84,7 @@ int function_traverse(PyObject* self, visitproc visit, void* arg) {
 int function_clear(PyObject* self) {
   FunctionObject* object = function_object(self);
   const FunctionOwnership ownership = object->policy->function_ownership;
-  // Hooks go first and may look at a half-cleared context from their __del__: every field is either whole or NULL.
+  // Hooks are cleared first, and their __del__ may read a half-cleared context: every field is either whole or NULL.
   if (ownership == FunctionOwnership::node_owns_ctx) {
     if (const NodePtr node = object->node.lock()) clear_node_hooks(*node);
   } else if (object->head.impl != nullptr &&
@@ -100,8 +100,8 @@ int function_clear(PyObject* self) {
   return 0;
 }
 
-// A context dies only after its node: whoever owned it through the node is gone by then. Where somebody gave back a
-// reference that was not his, the node is notified, so that it does not give it back again.
+// A context dies only after its node, because the node's owners also own the context. If somebody released a reference
+// that they did not own, the node is notified, so that it does not release it again.
 void check_node_is_gone(FunctionObject* object) {
   if (object->policy->function_ownership != FunctionOwnership::node_owns_ctx) return;
   const NodePtr node = object->node.lock();
@@ -182,7 +182,7 @@ PyCFunction fast_method(PyObject* (*function)(PyObject*, PyObject* const*, Py_ss
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-// Attributes that came later than a release are absent under its profiles.
+// Refuses attributes that were added in a later release than the profile's.
 void refuse_without(PyObject* self, const Trait& trait, const char* attribute) {
   if (!has(*function_object(self)->policy, trait))
     raise_python(PyExc_AttributeError, "'%s' object has no attribute '%s'", Py_TYPE(self)->tp_name, attribute);
@@ -224,8 +224,8 @@ PyObject* get_input_metadata(PyObject* self, void*) {
   return guarded([&] { return node_input_metadata(*need_node(self, "_input_metadata")).release(); });
 }
 
-// Buffers freed and node dead are two things: the first forbids the saved tensors, the second everything that needs the
-// node.
+// A node may have freed its buffers or be dead: the first forbids the saved tensors, the second everything that needs
+// the node.
 std::vector<SavedSlot>* saved_of(PyObject* self, NodePtr& node) {
   const FunctionObject* object = function_object(self);
   if (object->has_freed_buffers) fail(ErrorKind::runtime, freed_text(*object->policy));
@@ -247,7 +247,7 @@ PyObject* saved_tuple(PyObject* self, Wrap&& wrap_slot) {
   });
 }
 
-// The slots stay, empty: a handle of one may be about.
+// Empties the slots but keeps them, because a handle of one may exist.
 void let_go_of_saved(PyObject* self) {
   function_object(self)->were_saved_read = true;
   const NodePtr node = node_of_context(self);
@@ -267,7 +267,7 @@ PyObject* get_saved_tensors(PyObject* self, void*) {
   return tensors;
 }
 
-// For the backward call that runs and needs the graph no longer after this node; else it does nothing.
+// Only for a running backward call that does not need the graph after this node; otherwise it does nothing.
 PyObject* function_maybe_clear_saved_tensors(PyObject* self, PyObject*) {
   return guarded([&] {
     const GraphTask* task = current_task();
@@ -308,7 +308,7 @@ LateMethod maybe_clear_method = {
     {"maybe_clear_saved_tensors", function_maybe_clear_saved_tensors, METH_NOARGS, nullptr},
     traits::has_maybe_clear_saved_tensors};
 
-// Gone with the legacy Functions that needed it.
+// Removed with the legacy Functions that needed it.
 PyObject* get_legacy_backward(PyObject* self, void*) {
   const Policy& policy = *function_object(self)->policy;
   if (!policy.is_oneflow &&
@@ -327,7 +327,7 @@ PyMethodDef function_methods[] = {{"apply", reinterpret_cast<PyCFunction>(reinte
                                   {"_sequence_nr", function_sequence_nr, METH_NOARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 
-// Can be set and not read, as in torch.
+// Can be set but not read, as in torch.
 int set_materialize_grads(PyObject* self, PyObject* value, void*) {
   if (value == nullptr || !PyBool_Check(value)) {
     PyErr_SetString(PyExc_RuntimeError, "set_materialize_grads expects a bool");

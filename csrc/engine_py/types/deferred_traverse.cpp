@@ -17,7 +17,7 @@ class Latents {
  public:
   Latents(Visit visit, void* state) : visit_(visit), state_(state) {}
 
-  // As visit_sole_owned_node (tensor_type.cpp).
+  // Like visit_sole_owned_node (tensor_type.cpp).
   void of_node_behind(const TensorImpl& impl) {
     const AutogradMeta* meta = impl.meta();
     if (!has(impl.policy(), traits::collector_sees_sole_owned_node) || meta == nullptr || !meta->grad_fn) return;

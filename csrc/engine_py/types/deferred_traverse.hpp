@@ -1,4 +1,4 @@
-// References that a wrapper shows the collector only as the sole owner of the objects between: for the heap walk.
+// References that a wrapper shows the collector only as the sole owner of the objects in between, for the heap walk.
 #pragma once
 
 #include "base/heap_interface.hpp"

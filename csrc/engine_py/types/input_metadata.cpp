@@ -1,4 +1,4 @@
-// torch._C._autograd._InputMetadata: what a node expects of the gradients that reach it.
+// torch._C._autograd._InputMetadata: the gradients that a node expects.
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
 #include "engine_py/types/node_type.hpp"

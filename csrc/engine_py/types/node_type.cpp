@@ -136,7 +136,7 @@ void check_call(const Node& node, PyObject* arguments) {
   }
 }
 
-// Runs the node by hand on the gradients given; a single result comes without its tuple.
+// Runs the node directly on the given gradients; a single result is returned without a tuple.
 PyObject* node_call(PyObject* self, PyObject* arguments, PyObject*) {
   return guarded([&] {
     const NodePtr node = NodePtr::share(&node_of(self));
@@ -182,15 +182,15 @@ PyObject* get_input_metadata(PyObject* self, void*) {
   return guarded([&] { return node_input_metadata(node_of(self)).release(); });
 }
 
-// The node's hooks are the wrapper's to show only while nobody else owns the node. Up to 1.13 they were shown always,
-// so that the collector emptied the hooks of living graphs (issue 102174).
+// Whether the wrapper shows the node's hooks: only if nobody else owns the node. Up to 1.13 it always did, so that the
+// collector cleared hooks of live graphs (issue 102174).
 bool shows_hooks(PyObject* self) {
   const Managed* impl = head_of(self)->impl;
   if (impl == nullptr || !head_of(self)->owns_impl) return false;
   return impl->use_count() == 1 || has(impl->policy(), traits::shared_node_shows_hooks);
 }
 
-// The type is not shown: torch's are static, and these live as long as the module, which is never unloaded.
+// The type is not visited: torch's types are static, and these live as long as the module, which is never unloaded.
 int node_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(reinterpret_cast<NodeObject*>(self)->closure);
   if (!shows_hooks(self)) return 0;
@@ -216,7 +216,7 @@ void node_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// The first is left out where the release has none.
+// The first is left out if the release does not have it.
 PyMethodDef node_methods[] = {{"register_prehook", node_register_prehook, METH_O, nullptr},
                               {"name", node_name, METH_NOARGS, nullptr},
                               {"register_hook", node_register_hook, METH_O, nullptr},
@@ -257,7 +257,7 @@ Ref make_node_type(const Node& node) {
   PyType_Spec type_spec = {qualified, sizeof(NodeObject), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   Ref type = checked(PyType_FromSpec(&type_spec));
-  // Error texts name a node's type as torch does, without a module.
+  // Error messages name a node's type as torch does, without a module.
   reinterpret_cast<PyTypeObject*>(type.get())->tp_name = qualified + std::strlen("builtins.");
   return type;
 }
@@ -266,7 +266,7 @@ Ref make_node_type(const Node& node) {
 
 PyTypeObject* node_type(const Node& node) {
   PyObject* types = state().node_types;
-  // Two releases may share a name, but not the attributes behind it.
+  // Two releases may share a name, but not the attributes.
   const char* format = !has(node.policy(), traits::shows_saved_values)  ? "%s before 1.9"
                        : !has(node.policy(), traits::shows_raw_saved)   ? "%s of 1.9"
                        : !has(node.policy(), traits::has_node_prehooks) ? "%s before 1.13"

@@ -1,5 +1,5 @@
-// Python types of nodes: one per operation, made when the first wrapper of that operation's node is; and what they
-// share with the contexts of custom Functions.
+// Python types of nodes: one per operation, created with the first wrapper of its nodes; and the attributes that they
+// share with contexts of custom Functions.
 #pragma once
 
 #include "base/pyref.hpp"
@@ -7,10 +7,10 @@
 
 namespace gradlife {
 
-// True if instances of a type are wrappers of C++ nodes.
+// Whether instances of a type are wrappers of C++ nodes.
 bool wraps_nodes(const PyTypeObject* type);
 
-// A node from its Python object: a C++ node's wrapper, or the context of a custom Function. Error: neither.
+// Returns the node of a Python object: a C++ node's wrapper, or the context of a custom Function. Error: neither.
 NodePtr unwrap_node(PyObject* object);
 
 // Attributes that every node has, whatever its wrapper is.

@@ -31,7 +31,7 @@ PyObject* get_next_functions(PyObject* self, void*) {
   });
 }
 
-// Placeholders that were never finished: properties over functions that take no argument, not even the node.
+// Unfinished placeholders in OneFlow: properties over functions that take no argument, not even the node.
 PyObject* refuse_attribute(PyObject*, void*) { return PyErr_Format(PyExc_TypeError, takes_nothing, ""); }
 
 PyObject* refuse_hook(PyObject*, PyObject*) { return PyErr_Format(PyExc_TypeError, takes_nothing, "register_hook"); }

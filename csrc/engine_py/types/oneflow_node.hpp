@@ -1,5 +1,5 @@
-// The Python type of OneFlow's nodes: one for all of them, custom Functions included, whose context nobody can
-// reach from `grad_fn`.
+// The Python type of OneFlow's nodes: one for all of them, including custom Functions, whose context cannot be reached
+// from `grad_fn`.
 #pragma once
 
 #include "base/pyref.hpp"

@@ -21,7 +21,7 @@ struct SavedTensorObject {
   size_t index;
 };
 
-// Handles that are held now, so that a slot has one handle at a time. Borrowed: a dying handle takes itself out.
+// The live handles, so that a slot has only one. Borrowed: a dying handle removes itself.
 std::map<SlotKey, PyObject*>& live_handles() {
   static auto* handles = new std::map<SlotKey, PyObject*>;
   return *handles;
@@ -29,7 +29,7 @@ std::map<SlotKey, PyObject*>& live_handles() {
 
 SavedTensorObject* object_of(PyObject* self) { return reinterpret_cast<SavedTensorObject*>(self); }
 
-// Whatever lies now where the slot lay: the slot itself, one of a stranger, or freed memory.
+// Uses whatever is where the slot was: the slot itself, another node's slot, or freed memory.
 template <class Use>
 PyObject* with_slot(PyObject* self, Use&& use) {
   return guarded([&]() -> PyObject* {

@@ -144,7 +144,7 @@ PyObject* storage_cdata(PyObject* self, void*) {
   return guarded([&] { return PyLong_FromVoidPtr(&storage_of(self)); });
 }
 
-// The storage read as elements of one dtype; a rest that fills none is left out.
+// Returns the storage as elements of one dtype; remaining bytes are left out.
 PyObject* storage_window(PyObject* self, PyObject* given) {
   return guarded([&] {
     DType dtype;
@@ -203,7 +203,7 @@ Ref make_storage_base(const Ref& meta) {
   static PyType_Spec spec = {"torch._C.StorageBase", sizeof(StorageObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   Ref type = checked(PyType_FromSpec(&spec));
-  // Its subclasses get the metaclass with it. CPython makes types under a metaclass of their own from 3.12 on only.
+  // Its subclasses inherit the metaclass. CPython creates types with a custom metaclass only since 3.12.
   Py_SET_TYPE(type.get(), reinterpret_cast<PyTypeObject*>(Ref(meta).release()));
   return type;
 }

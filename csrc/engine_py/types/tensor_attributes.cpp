@@ -17,7 +17,7 @@ namespace {
 
 Ref from_bool(bool value) { return Ref::borrow(value ? Py_True : Py_False); }
 
-// Getters take the impl, setters the impl and the value (nullptr: delete); both at the border's inside.
+// Getters take the impl, setters the impl and the value (nullptr: delete); both may throw C++ exceptions.
 template <Ref (*get)(const Tensor&)>
 PyObject* getter(PyObject* self, void*) {
   return guarded([&] { return get(unwrap(self)).release(); });
@@ -104,7 +104,7 @@ std::optional<DType> chosen_dtype(PyObject* value) {
   return dtype;
 }
 
-// Deleting it, which ends the process in PyTorch 2.13, is refused here.
+// Deleting it, which crashes the process in PyTorch 2.13, is refused here.
 void set_grad_dtype_attribute(const Tensor& tensor, PyObject* value) {
   require(value != nullptr, "Deleting grad_dtype is not allowed.");
   require(!grad_fn(tensor), "grad_dtype can only be set on leaf tensors.");
@@ -151,7 +151,7 @@ void set_data_attribute(const Tensor& tensor, PyObject* value) {
           "data set to a tensor that requires gradients must be floating point or complex dtype");
   const bool is_other_type = unwrap(value)->dtype() != tensor->dtype();
   tensor->set_data(*unwrap(value));
-  if (is_other_type && tensor->meta() != nullptr) tensor->meta()->grad_accumulator = WeakNodePtr();  // for the old one
+  if (is_other_type && tensor->meta() != nullptr) tensor->meta()->grad_accumulator = WeakNodePtr();  // of the old dtype
 }
 
 Ref get_base(const Tensor& tensor) {
@@ -159,7 +159,7 @@ Ref get_base(const Tensor& tensor) {
   return meta != nullptr && meta->view ? wrap(meta->view->base) : Ref::borrow(Py_None);
 }
 
-// Asks for the node, as PyTorch does: a view's may have to be made anew, and that may be refused.
+// Asks for the node, as PyTorch does: that of a view may have to be created anew, which may be refused.
 Ref get_is_leaf(const Tensor& tensor) { return from_bool(!grad_fn(tensor)); }
 Ref get_version(const Tensor& tensor) {
   require(tensor->has_version(), no_version_text);
@@ -183,7 +183,7 @@ Ref get_nbytes(const Tensor& tensor) {
 }
 Ref get_real(const Tensor& tensor) { return wrap(ops::real(tensor)); }
 Ref get_imag(const Tensor& tensor) { return wrap(ops::imag(tensor)); }
-// Writes into one part, as slices are written into.
+// Writes into one part, as a slice assignment does.
 template <Tensor (*part)(const Tensor&)>
 void set_part(const Tensor& tensor, PyObject* value) {
   Scalar number;
@@ -198,7 +198,7 @@ void set_part(const Tensor& tensor, PyObject* value) {
 }
 Ref get_true(const Tensor&) { return Ref::borrow(Py_True); }
 
-// An emptied wrapper (its impl died while a weak reference brought it back) looks like torch's undefined tensor.
+// An emptied wrapper (its impl died while a weak reference resurrected it) looks like torch's undefined tensor.
 PyObject* get_shape(PyObject* self, void*) {
   return guarded([&] {
     if (head_of(self)->impl == nullptr) return wrap_dims(Dims{0}).release();
@@ -213,7 +213,7 @@ PyObject* get_device(PyObject* self, void*) {
   });
 }
 
-// After an in-place operation the hooks put on the tensor so far stay with its old node: it has none of its own then.
+// After an in-place operation the tensor's previous hooks stay with its old node: then it has none of its own.
 PyObject* get_backward_hooks(PyObject* self, void*) {
   return guarded([&] {
     PyObject* hooks = tensor_object(self)->backward_hooks;

@@ -1,4 +1,4 @@
-// Methods of tensors that belong to differentiation rather than to arithmetic.
+// Methods of tensors that belong to autograd rather than to arithmetic.
 #include "engine/backward/views.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/ops/ops.hpp"
@@ -55,7 +55,7 @@ PyObject* tensor_is_inference(PyObject* self, PyObject*) {
   return guarded([&] { return PyBool_FromLong(unwrap(self)->is_inference()); });
 }
 
-// Once brought a tensor back whose C++ half had outlived its Python half; since 2.10 there is nothing left to do.
+// It repaired a tensor whose C++ half had outlived its Python half; since 2.10 there is nothing to do.
 PyObject* tensor_fix_weakref(PyObject*, PyObject*) { return Py_NewRef(Py_None); }
 
 PyObject* tensor_untyped_storage(PyObject* self, PyObject*) {
@@ -77,7 +77,7 @@ void require_tensor_class(PyObject* type) {
                  "your class inherits from Tensor.");
 }
 
-// cls._make_subclass(data, require_grad=False): the data under another class, an impl of its own.
+// cls._make_subclass(data, require_grad=False): a new impl with the data, of another class.
 PyObject* tensor_make_subclass(PyObject*, PyObject* arguments, PyObject* keywords) {
   return guarded([&] {
     PyObject *type, *data;

@@ -23,7 +23,7 @@ namespace {
 
 TensorImpl* impl_of(PyObject* self) { return static_cast<TensorImpl*>(head_of(self)->impl); }
 
-// From 1.10 on the collector may look through a tensor at the node behind it, when nobody else owns either.
+// Since 1.10 the collector may visit a tensor's node through the tensor if nobody else owns either.
 int visit_sole_owned_node(TensorImpl& impl, visitproc visit, void* arg) {
   const AutogradMeta* meta = impl.meta();
   if (meta == nullptr || !meta->grad_fn || impl.use_count() != 1) return 0;
@@ -51,7 +51,7 @@ int visit_impl(TensorImpl& impl, visitproc visit, void* arg) {
 
 }  // namespace
 
-// Up to 1.13 the collector took the attributes before the wrapper's death was called off (issue 75932).
+// Up to 1.13 the collector cleared the attributes before the wrapper was resurrected (issue 75932).
 PyObject* taken_from_kept(PyObject* self) {
   const Policy& policy = head_of(self)->impl->policy();
   return has(policy, traits::attributes_cleared_before_resurrection) ? tensor_object(self)->dict : nullptr;
@@ -69,14 +69,14 @@ int visit_tensor_references(PyObject* self, visitproc visit, void* arg) {
 
 namespace {
 
-// A wrapper that its impl would keep is no garbage, whatever its own references say.
+// A wrapper that its impl would keep is not garbage, whatever its own references say.
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   if (is_bare(Py_TYPE(self)) || is_kept_by_impl(self)) return 0;
   Py_VISIT(Py_TYPE(self));
   return visit_tensor_references(self, visit, arg);
 }
 
-// With coupled counts the accumulator keeps them: what was unpacked from a saved slot has it, too, and is no last
+// With coupled counts the accumulator keeps them: a tensor unpacked from a saved slot has it, too, and is not the last
 // owner.
 void clear_accumulator_hooks(TensorImpl& impl) {
   if (impl.meta() == nullptr || impl.policy().tensor_identity == Identity::coupled) return;
@@ -106,8 +106,8 @@ int tensor_clear(PyObject* self) {
   return 0;
 }
 
-// OneFlow 0.8 hands out two addresses in turn when a gradient is looked at again and again (issue 9500): a dead
-// wrapper's memory comes back one death late. Its class stays until then: freeing asks it how the memory is laid out.
+// OneFlow 0.8 alternates between two addresses when a gradient is read repeatedly (issue 9500): a dead wrapper's memory
+// is freed one death late. Its class is kept until then, because freeing needs its memory layout.
 void free_memory(PyObject* self, bool is_late) {
   PyObject* freed = self;
   if (is_late) std::swap(freed, state().parked_wrapper);
@@ -126,8 +126,8 @@ void free_tensor(PyObject* self) {
   free_memory(self, is_late);
 }
 
-// Dealloc of Tensor and of every subclass: type.__new__ would give those one of its own, which finalises before we can
-// ask whether the wrapper is to live on.
+// Dealloc of Tensor and of every subclass: type.__new__ would give subclasses one of their own, which finalises before
+// we can check whether the wrapper is resurrected.
 void tensor_dealloc(PyObject* self) {
   if (resurrect_wrapper(self)) return;
   PyObject_GC_UnTrack(self);
@@ -173,7 +173,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject*) {
 
 // Tensor is the one class that derives from TensorBase.
 PyObject* refuse_subclass(PyObject* type, PyObject*, PyObject*) {
-  // CPython puts `+=` here, too, and takes a NotImplemented from here for its result.
+  // CPython puts `+=` here, too, and would take a NotImplemented from it for a result.
   reinterpret_cast<PyHeapTypeObject*>(type)->as_sequence.sq_inplace_concat = nullptr;
   const bool is_direct = reinterpret_cast<PyTypeObject*>(type)->tp_base == state().tensor_base;
   if (!is_direct || state().tensor_class == nullptr) return Py_NewRef(Py_None);
@@ -189,7 +189,7 @@ PyMemberDef tensor_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorOb
                                 {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
                                 {nullptr, 0, 0, 0, nullptr}};
 
-// The method tables of the type, joined: the operations and what belongs to differentiation.
+// Joins the method tables of the type: operations and autograd methods.
 PyMethodDef* all_methods() {
   std::vector<PyMethodDef> methods;
   for (PyMethodDef* table : {op_methods(), autograd_methods})

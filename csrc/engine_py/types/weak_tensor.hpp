@@ -1,4 +1,4 @@
-// torch._C._WeakTensorRef: asks whether the C++ half of a tensor is still there, whatever became of its wrapper.
+// torch._C._WeakTensorRef: tells whether the C++ half of a tensor is alive, independent of its wrapper.
 #pragma once
 
 #include "base/pyref.hpp"

@@ -10,7 +10,7 @@ constexpr const char* counterpart = "_bare";
 
 }  // namespace
 
-// Python itself can't take attributes away in a subclass: the class is made first and stripped then.
+// Python cannot remove attributes in a subclass: the class is created first and stripped afterwards.
 Ref make_bare_class(PyTypeObject* type) {
   PyObject* cls = reinterpret_cast<PyObject*>(type);
   const Ref module = checked(PyObject_GetAttrString(cls, "__module__"));
@@ -19,7 +19,7 @@ Ref make_bare_class(PyTypeObject* type) {
   PyObject* metaclass = reinterpret_cast<PyObject*>(Py_TYPE(cls));
   const bool has_overriding_types = state().has_overriding_types;
   Ref made = checked(PyObject_CallFunction(metaclass, "O(O)O", name.get(), cls, body.get()));
-  state().has_overriding_types = has_overriding_types;  // OneFlow asks nobody
+  state().has_overriding_types = has_overriding_types;  // OneFlow asks no class
   PyTypeObject* bare = reinterpret_cast<PyTypeObject*>(made.get());
   bare->tp_dictoffset = 0;
   bare->tp_weaklistoffset = 0;
@@ -30,7 +30,7 @@ Ref make_bare_class(PyTypeObject* type) {
 }
 
 PyTypeObject* bare_class_of(PyTypeObject* type) {
-  const Ref bare = dict_item(type->tp_dict, counterpart);  // the class holds it
+  const Ref bare = dict_item(type->tp_dict, counterpart);  // the class keeps it alive
   return bare ? reinterpret_cast<PyTypeObject*>(bare.get()) : type;
 }
 

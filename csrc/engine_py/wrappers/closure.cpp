@@ -13,7 +13,7 @@
 namespace gradlife {
 namespace {
 
-// The inputs of a node; for an input that is gone already (an operation's own), the inputs of that.
+// Returns the inputs of a node; for an input that is gone already (an operation's own), the inputs of that.
 TensorList inputs_of(const Node& node) {
   TensorList inputs;
   std::vector<const Node*> walk{&node};
@@ -50,7 +50,7 @@ Ref make_closure(const Tensor& result, const TensorList& inputs) {
   return closure;
 }
 
-// Under `rewrap` no wrapper is the one that may show the impl's only reference.
+// Under `rewrap` no wrapper can show the impl's only reference.
 bool has_one_wrapper(const TensorImpl& impl) { return impl.wrapper() != nullptr; }
 
 bool shows_node_hooks(const TensorImpl& impl) { return may_show_node_hooks(impl) && impl.use_count() == 1; }

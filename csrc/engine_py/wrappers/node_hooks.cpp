@@ -10,7 +10,7 @@ int visit_node_hooks(const Node& node, visitproc visit, void* arg) {
 }
 
 void clear_node_hooks(Node& node) {
-  // Moved out first: dropping one may run code that looks at the node.
+  // Moved out first: dropping one may run code that reads the node.
   const auto tensor_hooks = std::move(node.tensor_hooks);
   const auto pre_hooks = std::move(node.pre_hooks);
   const auto post_hooks = std::move(node.post_hooks);

@@ -10,9 +10,8 @@ namespace gradlife {
 
 // The head of every wrapper.
 struct WrapperObject {
-  PyObject_HEAD Managed*
-      impl;        // nullptr: emptied, the impl is gone (or, under OneFlow's proposal, has the wrapper in its keeping)
-  bool owns_impl;  // false while a resurrected wrapper is in the keeping of its impl
+  PyObject_HEAD Managed* impl;  // nullptr: emptied, the impl is gone (or, under OneFlow's proposal, keeps the wrapper)
+  bool owns_impl;               // false while the impl keeps a resurrected wrapper
 };
 
 struct TensorObject {
@@ -31,20 +30,20 @@ struct StorageObject {
 
 struct NodeObject {
   WrapperObject head;
-  PyObject* closure;  // of the tensor that it was asked from
+  PyObject* closure;  // of the tensor from which it was read
 };
 
 inline WrapperObject* head_of(PyObject* object) { return reinterpret_cast<WrapperObject*>(object); }
 inline TensorObject* tensor_object(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
 
 // The steps of a wrapper's life, shared by all kinds (wrapper.cpp).
-Ref find_wrapper(Managed& impl);                            // the one that stands for it already, or empty
+Ref find_wrapper(Managed& impl);                            // the existing wrapper, or empty
 Ref new_wrapper(Managed* stolen_impl, PyTypeObject* type);  // takes over one reference to the impl
-bool resurrect_wrapper(PyObject* self);  // dying wrapper goes into its impl's keeping; true: it lives on
-bool is_kept_by_impl(PyObject* self);    // resurrect_wrapper would succeed
-void forget_wrapper(PyObject* self);     // a dying wrapper is not to be found again
-void remember_wrapper(PyObject* self);   // its finaliser brought it back to life
-void leave_impl(PyObject* self);         // the wrapper lets go of its impl for good
+bool resurrect_wrapper(PyObject* self);                     // the impl takes over the dying wrapper; true: it lives on
+bool is_kept_by_impl(PyObject* self);                       // resurrect_wrapper would succeed
+void forget_wrapper(PyObject* self);                        // a dying wrapper cannot be found again
+void remember_wrapper(PyObject* self);                      // its finaliser resurrected it
+void leave_impl(PyObject* self);                            // the wrapper releases its impl for good
 
 // Members of Python-level subclasses that hold `__slots__` (slots.cpp).
 int visit_slots(PyObject* self, PyTypeObject* base, visitproc visit, void* arg);

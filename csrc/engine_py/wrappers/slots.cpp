@@ -1,13 +1,12 @@
-// `__slots__` of Python-level subclasses. Their own traverse and dealloc are replaced (tensor_type.cpp), since a
-// wrapper that is kept by its impl must be neither traversed nor taken apart; so the slots are ours to visit and to
-// clear.
+// `__slots__` of Python-level subclasses. Their own traverse and dealloc are replaced (tensor_type.cpp), because a
+// wrapper kept by its impl must be neither traversed nor destroyed; so the slots are visited and cleared here.
 
 #include "engine_py/wrappers/objects.hpp"
 
 namespace gradlife {
 namespace {
 
-// The members that type.__new__ stores behind the type object itself.
+// Returns the members that type.__new__ stores behind the type object.
 PyMemberDef* slot_members(PyTypeObject* type) {
   return reinterpret_cast<PyMemberDef*>(reinterpret_cast<char*>(type) + Py_TYPE(type)->tp_basicsize);
 }

@@ -14,8 +14,7 @@ Ref find_wrapper(Managed& impl) {
   PyObject* wrapper = static_cast<PyObject*>(impl.wrapper());
   if (wrapper == nullptr) return {};
   if (impl.identity() != Identity::resurrect || !impl.owns_wrapper()) return Ref::borrow(wrapper);
-  // Returned again, without an incref: the impl's reference becomes the caller's, and the wrapper owns the impl once
-  // more.
+  // Returned again, without an incref: the impl's reference becomes the caller's, and the wrapper owns the impl again.
   impl.set_owns_wrapper(false);
   impl.retain();
   head_of(wrapper)->impl = &impl;
@@ -54,7 +53,7 @@ bool resurrect_wrapper(PyObject* self) {
   _Py_NewReference(self);
   impl->set_owns_wrapper(true);
   head_of(self)->owns_impl = false;
-  // OneFlow's proposal empties the dying object's pointer; PyTorch left a borrowed one.
+  // OneFlow's proposal clears the dying object's pointer; PyTorch left a borrowed one.
   if (impl->policy().is_oneflow) head_of(self)->impl = nullptr;
   record(EventKind::resurrected, *impl, impl->policy().is_oneflow ? "data emptied" : "data borrowed");
   record(EventKind::flipped, *impl, "impl owns wrapper");
@@ -62,8 +61,8 @@ bool resurrect_wrapper(PyObject* self) {
   return true;
 }
 
-// First of all that a dying wrapper does: weak-reference callbacks and finalisers of its attributes may ask for the
-// impl's wrapper again, and must get a new one.
+// The first step of a dying wrapper: weak-reference callbacks and finalisers of its attributes may ask for the impl's
+// wrapper again, and must get a new one.
 void forget_wrapper(PyObject* self) {
   Managed* impl = head_of(self)->impl;
   if (impl == nullptr || impl->wrapper() != self) return;
@@ -132,7 +131,7 @@ const Tensor& unwrap(PyObject* object) {
   WrapperObject* head = head_of(object);
   if (head->impl == nullptr)
     raise_python(PyExc_RuntimeError, "%s for argument #0 'self'", text_for(*current_policy(), texts::undefined_tensor));
-  // A Tensor is one pointer to an impl, and so is this field: it is lent out as the owner that it is.
+  // A Tensor is one pointer to an impl, and so is this field: it is lent out as an owner.
   static_assert(sizeof(Tensor) == sizeof(Managed*));
   return *reinterpret_cast<const Tensor*>(&head->impl);
 }
@@ -152,7 +151,7 @@ Ref wrap_dims(const Dims& dims) {
   for (size_t i = 0; i < dims.size(); ++i)
     PyTuple_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), checked(PyLong_FromLongLong(dims[i])).release());
   if (state().size_type == nullptr) return values;
-  // Without its own __new__, which looks at each size.
+  // Without its own __new__, which checks each size.
   const Ref arguments = checked(PyTuple_Pack(1, values.get()));
   return checked(PyTuple_Type.tp_new(state().size_type, arguments.get(), nullptr));
 }

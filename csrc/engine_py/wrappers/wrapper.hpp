@@ -17,19 +17,19 @@
 
 namespace gradlife {
 
-// New reference to the wrapper of a tensor (None for an undefined one). Errors as PythonError.
+// Returns a new reference to the wrapper of a tensor (None for an undefined one). Errors as PythonError.
 Ref wrap(const Tensor& tensor);
 Ref wrap(Tensor&& tensor);
-// A wrapper of class `type` (a subclass of Tensor) for a tensor that has none yet.
+// Creates a wrapper of class `type` (a subclass of Tensor) for a tensor that has none yet.
 Ref wrap_as(Tensor&& tensor, PyTypeObject* type);
 Ref wrap_storage(const StoragePtr& storage);
 PyTypeObject* node_type(const Node& node);  // borrowed, e.g. MulBackward0; types/node_type.cpp
 Ref wrap_node(const NodePtr& node);         // None for no node; the context for a custom Function's
 
-// True for the wrapper of a C++ node (types/node_type.cpp).
+// Whether it is the wrapper of a C++ node (types/node_type.cpp).
 bool is_node_wrapper(PyObject* object);
 bool is_tensor(PyObject* object);
-// Errors: TypeError when it is none; RuntimeError when its impl is gone.
+// TypeError if it is not a tensor; RuntimeError if its impl is gone.
 const Tensor& unwrap(PyObject* object);
 // Empty for None.
 Tensor unwrap_optional(PyObject* object);

@@ -15,13 +15,13 @@ void take_census(Graph& graph, const WalkOptions& options) {
     builder.hide(static_cast<Address>(reinterpret_cast<uintptr_t>(object)));
   const uint32_t process = builder.add_type({"process", NodeKind::root, 0, 1});
   TypeTable types(builder, no_providers);
-  builder.add(8, process);  // stands at no address
+  builder.add(8, process);  // has no address
   graph.tracked_begin = graph.size();
   struct Call {
     Graph& graph;
     Builder& builder;
     TypeTable& types;
-    bool ran_out;  // nothing is thrown through the collector's own code
+    bool ran_out;  // no exception may pass through the collector's own code
   } call{graph, builder, types, false};
   gl_visit_tracked(
       [](PyObject* object, void* state) {

@@ -1,4 +1,4 @@
-// The collector's objects and their types, without references and sizes: a third of what a walk costs.
+// The tracked objects and their types, without references and sizes: takes a third of the time of a walk.
 #pragma once
 
 #include "heap_py/interpreter/exception_border.hpp"
@@ -7,10 +7,10 @@
 
 namespace gradlife::heap {
 
-// Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and makes no object.
+// Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and creates no object.
 void take_census(Graph& graph, const WalkOptions& options);
 
-// Describe examples of the new objects while they live: "float32 [3]".
+// Describes examples of the new objects while they live: "float32 [3]".
 using Details = std::vector<std::pair<NodeId, std::string>>;
 Details describe_examples(const Graph& graph, const std::vector<TypeChange>& changes);
 Ref detail_dict(const Details& details);

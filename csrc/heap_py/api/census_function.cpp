@@ -62,7 +62,7 @@ std::vector<Block> since(const std::vector<Block>& now, PyObject* before) {
   return found;
 }
 
-// The object that a block has, if it is one of a graph's: behind the counts of a shared pointer, where it has these.
+// Returns the object in a block if it is one of a graph's objects: behind the counts of a shared pointer, if any.
 Address object_in(const Block& block, ClassTable& table, const MemoryReader& reader, Family* family) {
   uint32_t slot = table.find(block.word);
   Address address = block.address;

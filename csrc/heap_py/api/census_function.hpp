@@ -1,4 +1,4 @@
-// The census of native objects as Python gets it.
+// The census of native objects for Python.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -11,9 +11,9 @@ namespace gradlife::heap {
 PyObject* native_census(PyObject* module, PyObject* unused);
 // native_objects(class) -> [address, ...], ascending
 PyObject* native_objects(PyObject* module, PyObject* name);
-// native_blocks() -> bytes: what may be objects now, to be asked for what is new
+// native_blocks() -> bytes: blocks that may be objects now, to find new ones later
 PyObject* native_blocks(PyObject* module, PyObject* unused);
-// native_since(bytes of earlier) -> (bytes of now, [(address, family), ...]): tensors and grad nodes that are new
+// native_since(earlier bytes) -> (bytes of now, [(address, family), ...]): new tensors and grad nodes
 PyObject* native_since(PyObject* module, PyObject* before);
 
 }  // namespace gradlife::heap

@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t most_referrers = 1000;
 
-// Dicts of attributes and hooks, closures and their cells serve one object; a storage serves its tensors.
+// Whether the node may belong to one object: dicts of attributes and hooks, closures and their cells; a storage belongs
+// to its tensors.
 bool may_serve(const Graph& graph, NodeId node) {
   static constexpr const char* types[] = {"dict", "collections.OrderedDict", "collections.defaultdict", "list", "tuple",
                                           "cell"};
@@ -20,7 +21,8 @@ bool may_serve(const Graph& graph, NodeId node) {
   return row.kind == NodeKind::python && std::find(std::begin(types), std::end(types), row.name) != std::end(types);
 }
 
-// A dict of hooks is known to a tensor's wrapper and to what runs them; a storage to its own wrapper and to tensors.
+// Ranks owners: a dict of hooks is known to a tensor's wrapper and to what runs the hooks, a storage to its own wrapper
+// and to tensors.
 int rank_of_owner(const Graph& graph, NodeId node, NodeId owned) {
   const NodeKind kind = graph.type_of(node).kind;
   if (graph.type_of(owned).kind == NodeKind::storage) return kind == NodeKind::tensor ? 3 : 0;
@@ -30,9 +32,9 @@ int rank_of_owner(const Graph& graph, NodeId node, NodeId owned) {
   return kind == NodeKind::tensor ? 1 : 0;
 }
 
-// The one object that refers to it; of several the one that it is there for, where one of them is native.
+// Returns the only object that refers to the node; of several, the one that it belongs to, if one of them is native.
 NodeId owner_of(const Graph& graph, NodeId node) {
-  constexpr size_t most_references = 4096;  // a label is looked for among them
+  constexpr size_t most_references = 4096;  // the limit of references to search for a label
   const Row holders = graph.referrers.of(node);
   const auto is_native = [&](NodeId holder) { return rank_of_owner(graph, holder, node) % 2 == 1; };
   if (holders.size() == 0 || (holders.size() > 1 && std::none_of(holders.begin(), holders.end(), is_native)))
@@ -56,11 +58,11 @@ std::vector<Step> describe_owners(const Graph& graph, const LabelSource& source,
   return describe_steps(source, above, node);
 }
 
-// All but one.
+// Describes all referrers but one.
 Referrers describe_referrers(const Graph& graph, const LabelSource& source, NodeId node, NodeId left_out) {
   Referrers found;
   NodeId before = no_node;
-  size_t nth = 0;  // those of one object stand together
+  size_t nth = 0;  // references of one object are adjacent
   for (NodeId referrer : graph.referrers.of(node)) {
     if (referrer == left_out || (++found.known, found.steps.size() == most_referrers)) continue;
     nth = referrer == before ? nth + 1 : 0;
@@ -71,7 +73,7 @@ Referrers describe_referrers(const Graph& graph, const LabelSource& source, Node
   return found;
 }
 
-// A wrapper that its native object holds is held by who owns that, its own reference left out.
+// Describes the owners of the native object that holds the wrapper, without the wrapper's own reference.
 void describe_behind(const Graph& graph, const LabelSource& source, NodeId target, Findings& findings) {
   const NodeId half = other_half(graph, target);
   if (half == no_node || graph.type_of(target).kind != NodeKind::python) return;
@@ -82,7 +84,7 @@ void describe_behind(const Graph& graph, const LabelSource& source, NodeId targe
   findings.behind.count = source.count(half) - 1;
 }
 
-// The cycle that the object is in, or the nearest one that it hangs on.
+// Describes the cycle that contains the object, or the nearest cycle that leads to it.
 void describe_cycle(const Graph& graph, const PathTree& paths, const LabelSource& source, NodeId target,
                     Findings& findings) {
   std::vector<NodeId> cycle = shortest_cycle(graph, target);
@@ -116,7 +118,7 @@ Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source)
   findings.referrers = describe_referrers(graph, source, target, no_node);
   findings.referrers.count = findings.references;
   describe_behind(graph, source, target, findings);
-  if (!path.empty()) return findings;  // held, by no native leg
+  if (!path.empty()) return findings;  // held, not kept by native code
   findings.fate = frozen.need_fates(source.count).of(target);
   for (const Leg& leg : findings.fate.legs) findings.leg_details.push_back(source.node(leg.node));
   findings.lead = describe_steps(source, findings.fate.lead, no_node);
@@ -126,8 +128,7 @@ Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source)
 
 namespace {
 
-// The most certain reachable keeper, and of several the one that is described in fewest
-// words.
+// Returns the most certain reachable keeper; of several, the one with the shortest description.
 const NativeHolder* best_keeper(const PathTree& paths, const std::vector<NativeHolder>& keepers) {
   const NativeHolder* best = nullptr;
   for (const NativeHolder& keeper : keepers) {
@@ -138,7 +139,7 @@ const NativeHolder* best_keeper(const PathTree& paths, const std::vector<NativeH
   return best;
 }
 
-// The text between a keeper's first object and the object that it keeps.
+// Returns the text between a keeper's first object and the object that it keeps.
 std::string words_in_native(const NativeHolder& keeper) {
   const size_t first = keeper.description.find(" → ");
   const std::string between = first != std::string::npos ? ": " + keeper.description.substr(first + 5) : "";

@@ -1,4 +1,4 @@
-// The graph's answer about one object: the path to it, its referrers and its lifetime.
+// What the graph knows about one object: the path to it, its referrers and its lifetime.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace gradlife::heap {
 // The source of labels: live objects, or a snapshot file.
 struct LabelSource {
   std::function<std::string(NodeId)> node;
-  std::function<Label(NodeId from, NodeId to, size_t nth)> reference;  // one object may refer to another more than once
+  std::function<Label(NodeId from, NodeId to, size_t nth)> reference;  // one object may refer to another several times
   RefCount count;
 };
 
@@ -24,32 +24,32 @@ struct Step {
   std::string description;
   Label to_next;
 };
-// `last`: what the last of the nodes refers to, or no_node.
+// `last`: the node that the last one refers to, or no_node.
 std::vector<Step> describe_steps(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last);
 
 // The referrers of one object.
 struct Referrers {
-  int64_t count = 0;  // as the object counts them
+  int64_t count = 0;  // the object's own reference count
   size_t known = 0;
   std::vector<Step> steps;
   std::vector<std::vector<Step>>
-      owners;  // of each referrer that only serves another object: that one, and what is between
+      owners;  // for each referrer that only belongs to another object: that object, and the nodes in between
 };
 
 struct Findings {
-  int64_t references = 0;  // to the target, the caller's own left out
+  int64_t references = 0;  // references to the target, without the caller's own
   std::string detail;      // of the target
   std::vector<Step> path;
   Referrers referrers;
-  NodeId half = no_node;  // the native object that holds the target, its wrapper, on behalf of others
-  Referrers behind;       // these others
+  NodeId half = no_node;  // the native object that holds the target, its wrapper, on behalf of other owners
+  Referrers behind;       // those other owners
   std::vector<Step> cycle;
-  std::vector<Step> tail;  // from the cycle to the target, where that only hangs on it
-  std::vector<Step> lead;  // from what only native code holds to the target, where no cycle keeps it either
+  std::vector<Step> tail;  // the path from the cycle to the target, if the target is outside it
+  std::vector<Step> lead;  // the path from the object that only native code holds to the target, if no cycle keeps it
   Fate fate;
   std::vector<std::string> leg_details;
   std::vector<NativeHolder> holders;
-  std::vector<NativeHolder> keepers;         // of the first of the lead
+  std::vector<NativeHolder> keepers;         // of the first object of the lead
   std::vector<NativeHolder> holders_behind;  // of the half
 };
 Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source);
@@ -58,7 +58,7 @@ void lead_from_root(FrozenGraph& frozen, const LabelSource& source, Findings& fi
 
 // A list of References, see values.hpp.
 Ref step_list(const ValueTypes& types, const Graph& graph, const std::vector<Step>& steps);
-// Holders of one target are tuples (end, description, library, symbol, confidence).
+// Returns the holders of one target as tuples (end, description, library, symbol, confidence).
 Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target);
 Ref as_dict(const ValueTypes& types, const Graph& graph, NodeId target, const Findings& findings);
 

@@ -6,9 +6,9 @@
 
 namespace gradlife::heap {
 
-// dominated(node or None, first, count): how many there are, and [node] of those in that place of their order
+// dominated(node or None, first, count): their number, and [node] of those from `first` on
 PyObject* dominated_method(PyObject* self, PyObject* arguments);
-// search(text, count): how many there are, and [node] of the first
+// search(text, count): their number, and [node] of the first ones
 PyObject* search_method(PyObject* self, PyObject* arguments);
 
 }  // namespace gradlife::heap

@@ -44,7 +44,7 @@ PyObject* find_method(PyObject* self, PyObject* address) {
   });
 }
 
-// find_all([address, ...]) -> {address: node} of those that are there, in one pass
+// find_all([address, ...]) -> {address: node} for those in the graph, in one pass
 PyObject* find_all_method(PyObject* self, PyObject* addresses) {
   return guarded([&] {
     if (!PyList_Check(addresses)) {
@@ -66,7 +66,7 @@ PyObject* find_all_method(PyObject* self, PyObject* addresses) {
   });
 }
 
-// describe(node) -> HeapObject; kind(node), type(node), kind_and_type(node): these fields of it, for less time
+// describe(node) -> HeapObject; kind(node), type(node), kind_and_type(node): only these fields of it, faster
 PyObject* describe_method(PyObject* self, PyObject* number) {
   return guarded([&] { return heap_object(values_of(self), graph_of(self), parse_node(self, number)).release(); });
 }
@@ -132,7 +132,7 @@ PyObject* census_method(PyObject* self, PyObject*) {
   });
 }
 
-// components() -> [nodes of one cyclic part, ...], largest first, each cut at `limit` nodes: (size, [nodes])
+// components() -> [(size, [node, ...]), ...]: cyclic components, largest first, each cut at `limit` nodes
 PyObject* components_method(PyObject* self, PyObject* limit) {
   return guarded([&] {
     const size_t most = PyLong_AsSize_t(limit);

@@ -1,4 +1,4 @@
-// gradlife._heap.Graph: a frozen graph as Python sees it. It owns numbers only, no object of the heap it shows.
+// gradlife._heap.Graph: a frozen graph for Python. It owns only numbers, no object of the heap that it shows.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 namespace gradlife::heap {
 
 Ref make_graph_type(PyObject* module);
-// Takes over the graph. The collector does not track the object: it refers to nothing.
+// Takes over the graph. The collector does not track the object, which has no references.
 Ref wrap_graph(PyTypeObject* type, std::unique_ptr<FrozenGraph> graph);
-FrozenGraph& frozen_of(PyObject* graph);  // of an object of that type
+FrozenGraph& frozen_of(PyObject* graph);  // of a Graph object
 
 }  // namespace gradlife::heap

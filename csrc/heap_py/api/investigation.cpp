@@ -13,7 +13,7 @@
 namespace gradlife::heap {
 namespace {
 
-// An immortal object does not count its references: only the known ones can be reported.
+// Returns the reference count. An immortal object does not count: only its known references can be reported.
 int64_t count_of(const Graph& graph, const std::vector<Provider*>& providers, NodeId node, NodeId target,
                  int64_t own_references) {
   if (graph.type_of(node).kind != NodeKind::python) {
@@ -41,12 +41,12 @@ Address address_of(const PyObject* object) { return static_cast<Address>(reinter
 
 namespace {
 
-// One walk of the heap, and the findings about one object.
+// One walk of the heap, and its findings about one object.
 struct Attempt {
   std::unique_ptr<FrozenGraph> frozen;
   NodeId node = no_node;
   Findings findings;
-  bool is_explained = false;  // nothing is left that objects which nothing known reaches could explain
+  bool is_explained = false;  // nothing is left that unreachable objects could explain
 };
 
 int64_t known_referrers(const Attempt& attempt) {
@@ -62,8 +62,8 @@ std::vector<NativeHolder> search_for_holders(const Graph& graph, NodeId node) {
   return scan.run();
 }
 
-// Find the native holders of the object and of the first object that leads to it. If all references of a wrapper are
-// known, search for the holders of its native object instead.
+// Finds the native holders of the object and of the first object that leads to it. If all references of a wrapper are
+// known, searches for the holders of its native object instead.
 void scan_for_holders(Attempt& attempt, const LabelSource& source) {
   Graph& graph = attempt.frozen->graph;
   Findings& findings = attempt.findings;
@@ -98,8 +98,8 @@ Attempt attempt_for(PyObject* target, const WalkOptions& options, bool with_size
   return attempt;
 }
 
-// Numbers, text and the like hold nothing: a walk that only looks for a path to another object can leave them out. One
-// that scans memory must know them, for their contents are no references; a budget counts them.
+// Numbers, text and the like hold nothing: a walk that only looks for a path to another object can leave them out. A
+// walk that scans memory needs them, because their contents are not references; a budget counts them.
 WalkOptions options_for(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan) {
   WalkOptions chosen = options;
   if (!with_sizes && !with_scan && options.budget == 0 && gl_is_immortal(target) == 0 && !is_small_atom(target))

@@ -1,4 +1,4 @@
-// Finds why one object is alive, in one go while nothing else can run, so that all parts describe the same moment.
+// Finds why one object is alive, in one go without other code running, so that all parts describe the same moment.
 #pragma once
 
 #include "base/pyref.hpp"
@@ -8,24 +8,24 @@
 
 namespace gradlife::heap {
 
-// The graph, and a dict of plain values: what leads to `target`, who refers to it, and its fate. The steps of a path
-// are References, see values.hpp.
+// The graph, and a dict of plain values: the path to `target`, its referrers, and its fate. The steps of a path are
+// References, see values.hpp.
 struct Investigation {
   std::unique_ptr<FrozenGraph> frozen;
   Ref findings;
 };
-// Called from Python through the vector protocol: the tool's own references to the target are found in its frames.
-// With `with_scan`, memory is searched for holders of what the referrers do not explain.
+// Called from Python through the vectorcall protocol: the tool's own references to the target are found in its frames.
+// With `with_scan`, searches memory for holders of references that the referrers do not explain.
 Investigation investigate(const ValueTypes& types, PyObject* target, const WalkOptions& options, bool with_sizes,
                           bool with_scan);
-// [(lifetime, path) or None, ...]: what becomes of the objects at these addresses, and what leads to them. None: not
-// found among what the options let the walk see. The addresses must be those of living objects.
+// [(lifetime, path) or None, ...]: the fate of the objects at these addresses, and the paths to them. None: not found
+// in the walk with these options. The addresses must be those of live objects.
 Ref judge(const ValueTypes& types, PyObject* addresses, const WalkOptions& options);
-// [(references, known referrers, [holder, ...]), ...], one for each object: every word that may hold it, whether or not
-// its references are explained.
+// [(references, known referrers, [holder, ...]), ...], one for each object: every word that may hold it, even if its
+// references are explained.
 Ref scan(PyObject* objects, const WalkOptions& options);  // a list
 
-// [[holder, ...], ...], one for each object of C++, by its address: a list of ints.
+// [[holder, ...], ...], one for each C++ object, given by a list of addresses as ints.
 Ref scan_natives(PyObject* addresses, const WalkOptions& options);
 
 }  // namespace gradlife::heap

@@ -1,4 +1,4 @@
-// The extension module gradlife._heap. It works in a process that never loads the engine or PyTorch.
+// The extension module gradlife._heap. It works in processes that never load the engine or PyTorch.
 #include <algorithm>
 #include <memory>
 
@@ -55,7 +55,7 @@ PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keyword
     WalkOptions options = read_options(hidden_sources, hidden, leaves != 0);
     options.least_atom = positive(least_atom);
     if (keywords != nullptr) options.hidden_objects.push_back(keywords);
-    if (hidden != nullptr && PyTuple_GET_SIZE(hidden) > 0)  // the empty tuple is everybody's
+    if (hidden != nullptr && PyTuple_GET_SIZE(hidden) > 0)  // the empty tuple is shared by all
       options.hidden_objects.push_back(hidden);
     auto frozen = std::make_unique<FrozenGraph>();
     {
@@ -91,7 +91,7 @@ PyObject* investigate_function(PyObject* module, PyObject* const* arguments, Py_
   });
 }
 
-// judge([address, ...], hidden_sources) -> [(lifetime, path) or None, ...]: of objects that are alive
+// judge([address, ...], hidden_sources) -> [(lifetime, path) or None, ...]: for objects that are alive
 PyObject* judge_function(PyObject* module, PyObject* const* arguments, Py_ssize_t count) {
   return guarded([&] {
     if (count != 2 || !PyList_Check(arguments[0])) {
@@ -126,7 +126,7 @@ PyObject* scan_natives_function(PyObject*, PyObject* const* arguments, Py_ssize_
   });
 }
 
-// Sizes, and where asked for labels and reference counts.
+// Freezes the heap with sizes, and with labels and reference counts if requested.
 std::unique_ptr<FrozenGraph> freeze_heap(const WalkOptions& options, bool with_labels, bool with_user_text,
                                          bool with_counts) {
   auto frozen = std::make_unique<FrozenGraph>();
@@ -162,7 +162,7 @@ PyObject* freeze_function(PyObject* module, PyObject* arguments) {
   });
 }
 
-// Starts the copy of the process that writes the heap to a file; its notes are the limits.
+// Starts the copy of the process that writes the heap to a file, with the limits as its notes.
 pid_t start_recording_copy(PyObject* arguments) {
   int descriptor = -1, with_labels = 0, niceness = 0;
   PyObject* hidden_sources = nullptr;
@@ -189,7 +189,7 @@ PyObject* record_function(PyObject*, PyObject* arguments) {
   });
 }
 
-// start_record(descriptor, labels, hidden_sources, least_atom=0, niceness=0) -> the process that writes the file
+// start_record(descriptor, labels, hidden_sources, least_atom=0, niceness=0) -> id of the process that writes the file
 PyObject* start_record_function(PyObject*, PyObject* arguments) {
   return guarded([&] { return PyLong_FromLong(start_recording_copy(arguments)); });
 }
@@ -222,7 +222,7 @@ PyObject* census_function(PyObject* module, PyObject* arguments) {
   });
 }
 
-// open_graph(descriptor) -> Graph; ValueError: what is wrong with the file
+// open_graph(descriptor) -> Graph; ValueError says what is wrong with the file
 PyObject* open_function(PyObject* module, PyObject* number) {
   return guarded([&]() -> PyObject* {
     const int descriptor = PyObject_AsFileDescriptor(number);

@@ -11,7 +11,7 @@ struct ModuleState {
 };
 
 inline ModuleState& state_of(PyObject* module) { return *static_cast<ModuleState*>(PyModule_GetState(module)); }
-// The values of the module that made this graph.
+// The value types of the module that made this graph.
 inline const ValueTypes& values_of(PyObject* graph) {
   return static_cast<ModuleState*>(PyType_GetModuleState(Py_TYPE(graph)))->values;
 }

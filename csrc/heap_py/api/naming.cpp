@@ -15,7 +15,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr size_t most_others = size_t{1} << 22;  // labels of references that are on no path
+constexpr size_t most_others = size_t{1} << 22;  // limit of labels for references that are on no path
 constexpr size_t most_in_cycle = 10'000;         // of a larger cyclic part only the native objects' are labelled
 constexpr size_t searched_one_by_one = 8;        // references of one container
 
@@ -43,11 +43,11 @@ class Namer {
   }
 
  private:
-  // Properties of a node's type, cached because they are read a million times.
+  // Properties of a node's type, cached because they are read millions of times.
   struct TypeMarks {
     bool is_python, is_native, is_class, is_module;
-    bool is_holder;   // its parts are often held by something else as well: a path may lead there past it
-    bool has_places;  // to look up many of its references by
+    bool is_holder;   // its parts often have other holders too, so a path may bypass it
+    bool has_places;  // its references can be looked up by index
   };
   const TypeMarks& marks(NodeId node) const { return marks_[graph_.types[node]]; }
 
@@ -72,7 +72,8 @@ class Namer {
   void mark_types() {
     for (const TypeRow& row : graph_.type_rows) marks_.push_back(marks_of(row));
   }
-  // Cycles with native objects; a path through a class or a module's globals leads everywhere and tells nothing.
+  // Marks cycles with native objects. Classes and the globals of modules are borders: they lead everywhere and explain
+  // nothing.
   void mark_cycles() {
     Buffer<NodeId> natives, borders;
     for (size_t i = 0; i < graph_.size(); ++i) {
@@ -88,7 +89,7 @@ class Namer {
       if (components_.of_node[i] != Components::none && marks(static_cast<NodeId>(i)).is_native)
         has_native_[components_.of_node[i]] = 1;
   }
-  // Parts that the collector knows, no classes, that a path reaches and something else refers to as well.
+  // Marks tracked objects, except classes, that are on a path and have another referrer.
   void mark_held_beside() {
     for (size_t i = 0; i < graph_.size(); ++i) {
       const NodeId node = static_cast<NodeId>(i);
@@ -99,7 +100,7 @@ class Namer {
     return shared_.has(target) && paths_.parent(target) != source;
   }
   void label_beside(NodeId source) {
-    constexpr size_t most_unsorted = 1024;  // items of what has no places to be looked up by
+    constexpr size_t most_unsorted = 1024;  // limit of items of a container without an index
     const Row row = graph_.references.of(source);
     const bool has_places = marks(source).has_places;
     if (!has_places && row.size() > most_unsorted) return;
@@ -121,7 +122,7 @@ class Namer {
   bool has_arrival(NodeId source) const {
     return paths_.has_arrival(graph_.references.first[source], graph_.references.first[source + 1]);
   }
-  // The number of references to label in a long row: many are looked up together.
+  // Counts the references to label in a long row, where many are looked up together.
   size_t count_wanted(size_t first, const Row& row, bool is_whole) const {
     if (is_whole) return row.size();
     size_t count = 0;
@@ -130,7 +131,7 @@ class Namer {
     return count;
   }
 
-  // Far ahead the object itself, nearer what its parts stand in and where they are written down.
+  // Prefetches the object far ahead; nearer, the tables that its parts are in.
   void prefetch(size_t node) const {
     constexpr size_t far = 16, near = 6, most = 8;
     if (node + far < graph_.size() && has_arrival(static_cast<NodeId>(node + far))) {
@@ -171,13 +172,13 @@ class Namer {
           {edge++, nth == 0 ? label(source, *target, labels.get()) : packer_.another_reference(source, *target, nth)});
     }
   }
-  // The number of earlier references in its row to the same target; long rows are not searched again.
+  // Counts the earlier references in the row to the same target; long rows are not searched again.
   static size_t earlier(const Row& row, const NodeId* at) {
     constexpr size_t most_compared = 64;
     if (row.size() > most_compared) return 0;
     return static_cast<size_t>(std::count(row.begin(), at, *at));
   }
-  // All its referents in one read: reading memory that may be unmapped costs system calls.
+  // Labels all referents in one read, because reading memory that may be unmapped costs system calls.
   void label_native(NodeId source) {
     std::vector<Describer::NativeEdge> edges = describer_.native_edges(source);
     uint32_t edge = graph_.references.first[source];
@@ -186,7 +187,7 @@ class Namer {
         return known.target == object(target);
       });
       const uint32_t label = found != edges.end() ? packer_.pack(found->label) : 0;
-      if (found != edges.end()) found->target = nullptr;  // the next reference to it has a name of its own
+      if (found != edges.end()) found->target = nullptr;  // the next reference to it has another name
       if (paths_.parent(target) == source && words_.arrivals[target] == 0) words_.arrivals[target] = label;
       if (words_.others.size() < most_others) words_.others.push_back({edge, label});
       ++edge;
@@ -211,7 +212,7 @@ class Namer {
   Components components_;
   Buffer<uint8_t> has_native_;
   Buffer<TypeMarks> marks_;  // by type
-  SharedNodes shared_;       // after `mark_held_beside`, of those only
+  SharedNodes shared_;       // after `mark_held_beside`, only those
 };
 
 }  // namespace
@@ -244,7 +245,7 @@ NodeNumbers uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& pro
     const int64_t owners = owners_of(graph, providers, static_cast<NodeId>(node));
     if (owners >= 0 && owners != known[node]) counts.add(static_cast<NodeId>(node), static_cast<uint32_t>(owners));
   };
-  // Too many to note all: only objects whose lifetime verdict is not obvious.
+  // There are too many to record all: only objects whose lifetime is not obvious.
   for (size_t node = graph.tracked_end; frozen.paths != nullptr && node < graph.size(); ++node) {
     if (frozen.paths->is_reached(static_cast<NodeId>(node))) continue;
     if (graph.type_of(static_cast<NodeId>(node)).kind == NodeKind::python)

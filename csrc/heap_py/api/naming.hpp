@@ -1,4 +1,4 @@
-// Writes down, while the objects live, what a report may want to call them later.
+// Records, while the objects live, the names that a report may need later.
 #pragma once
 
 #include "heap_py/interpreter/provider.hpp"
@@ -6,13 +6,12 @@
 
 namespace gradlife::heap {
 
-// Descriptions of all nodes, and labels of the references that a report can need: those on paths from the roots, those
-// of what no root reaches, those of native objects and of what is in a cycle with some, those of containers to what the
-// collector knows. `with_user_text`: names that are no identifiers are shown too, not only their type.
+// Descriptions of all nodes, and labels of the references that a report can need: those on paths from the roots, of
+// unreachable objects, of native objects and of what is in a cycle with them, and from containers to tracked objects.
+// `with_user_text`: keeps names that are not identifiers, not only their type.
 Words name_everything(FrozenGraph& frozen, const std::vector<Provider*>& providers, bool with_user_text);
 
-// Reference counts of the collector's objects and of what no root reaches, where they are not the number of known
-// referrers.
+// Reference counts of tracked objects and of unreachable ones, if they differ from the number of known referrers.
 NodeNumbers uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& providers);
 
 }  // namespace gradlife::heap

@@ -1,4 +1,4 @@
-// Runs one pass of the native scan's search alone, to measure it beside a bare read of the same memory.
+// Runs one pass of the native scan's search, to compare its time with that of only reading the same memory.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

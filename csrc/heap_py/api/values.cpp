@@ -10,7 +10,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr char call_mark = '\x1f';  // between a name and what is called, see Label::whole
+constexpr char call_mark = '\x1f';  // between a name and its call, see Label::whole
 
 PyStructSequence_Field object_fields[] = {
     {"kind", nullptr}, {"type", nullptr}, {"address", nullptr}, {"bytes", nullptr}, {nullptr, nullptr}};

@@ -1,4 +1,4 @@
-// The values of the heap graph as Python reads them: named tuples, whose field names are declared here alone.
+// The values of the heap graph for Python: named tuples, whose field names are declared only here.
 #pragma once
 
 #include "base/pyref.hpp"
@@ -13,7 +13,7 @@ struct ValueTypes {
 // Adds HeapObject, Reference and Leg to the module, and KINDS and RELATIONS, the words that they use.
 void add_values(PyObject* module, ValueTypes& types);
 
-// An object of a graph: its kind, type, address and own bytes (None where sizes were not measured).
+// An object of a graph: its kind, type, address and own bytes (None if sizes were not measured).
 Ref heap_object(const ValueTypes& types, const Graph& graph, NodeId node);
 // An object of a path, and its reference to the next one.
 Ref reference(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description,

@@ -5,11 +5,11 @@
 namespace gradlife::heap {
 namespace {
 
-// Frames that run a module's own lines. Objects made during a library's import belong to no line of the program, and
-// stacks are deep where libraries import one another.
+// Frames that run a module's top-level code. Objects created while a library is imported belong to no line of the
+// program, and stacks are deep where libraries import one another.
 constexpr const char* importer = "<frozen importlib.";
 
-// Other texts than ASCII make Python keep their UTF-8; that is freed with them.
+// Returns the UTF-8 of a text. Python would cache it for texts other than ASCII, until they are freed.
 std::string utf8(PyObject* text) {
   if (text == nullptr || !PyUnicode_Check(text)) return {};
   if (PyUnicode_IS_COMPACT_ASCII(text))
@@ -20,7 +20,7 @@ std::string utf8(PyObject* text) {
   return {};
 }
 
-// The length of the longest of some beginnings that a file's name has; 0: none.
+// Returns the length of the longest of these prefixes of a file's name; 0: none.
 size_t beginning(const std::string& file, const std::vector<std::string>& starts) {
   size_t longest = 0;
   for (const std::string& start : starts)
@@ -87,7 +87,7 @@ CallSites::Owner CallSites::owner_of(const std::string& file) const {
   if (beginning(file, {importer}) != 0) return Owner::importer;
   const size_t skipped = beginning(file, skipped_), foreign = beginning(file, foreign_);
   if (skipped == 0 && foreign == 0) return Owner::program;
-  return skipped > foreign ? Owner::skipped : Owner::foreign;  // one folder may lie within the other
+  return skipped > foreign ? Owner::skipped : Owner::foreign;  // one folder may be inside the other
 }
 
 }  // namespace gradlife::heap

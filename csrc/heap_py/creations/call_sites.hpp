@@ -1,4 +1,4 @@
-// The program's own innermost frames, without those of libraries. No Python object is made or kept, so that they can be
+// The program's innermost frames, without those of libraries. No Python object is created or kept, so that they can be
 // read within an allocation.
 #pragma once
 
@@ -26,21 +26,20 @@ struct Place {
 class CallSites {
  public:
   static constexpr uint32_t unknown = UINT32_MAX;
-  static constexpr size_t most_frames = 16;  // of the program that a stack may keep
+  static constexpr size_t most_frames = 16;  // limit of program frames kept of a stack
   static constexpr size_t usual_frames = 3;
   using Stack = std::array<uint32_t, most_frames>;
 
-  // Files whose names begin so are no part of the program: what runs it, where its stack ends; what is never shown;
-  // what is shown where nothing else is there.
+  // Files with these prefixes are not part of the program: runners, where its stack ends; skipped files, which are
+  // never shown; foreign files, which are shown if there is nothing else.
   CallSites(std::vector<std::string> runners, std::vector<std::string> skipped, std::vector<std::string> foreign,
             size_t depth = usual_frames)
       : runners_(std::move(runners)), skipped_(std::move(skipped)), foreign_(std::move(foreign)), depth_(depth) {}
 
-  // The call site of the calling thread; `unknown` if only libraries run in it, or memory is short.
+  // Returns the call site of the calling thread; `unknown` if only libraries run in it, or memory is short.
   uint32_t current() noexcept;
 
-  // This frame and older ones run the program, as long as it runs: no stack is looked at any further. nullptr: none
-  // does.
+  // This frame and the older ones belong to what runs the program: stacks are read no further. nullptr: no such frame.
   void end_at(const void* frame) { end_ = frame; }
 
   const std::vector<Place>& places() const { return places_; }
@@ -48,7 +47,7 @@ class CallSites {
 
  private:
   enum class Owner : uint8_t { program, foreign, skipped, importer, runner };
-  // The call site of a code object, which may be freed and its address reused.
+  // The call sites of a code object, which may be freed and its address reused.
   struct Source {
     const PyObject *file, *function;
     int first_line;
@@ -62,7 +61,7 @@ class CallSites {
   Owner owner_of(const std::string& file) const;
 
   std::vector<std::string> runners_, skipped_, foreign_;
-  size_t depth_;  // frames of the program that are kept of a stack
+  size_t depth_;  // number of program frames to keep of a stack
   const void* end_ = nullptr;
   std::unordered_map<const PyCodeObject*, Source> sources_;
   std::map<Place, uint32_t> known_places_;

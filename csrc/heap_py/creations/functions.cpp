@@ -11,10 +11,10 @@
 namespace gradlife::heap {
 namespace {
 
-// One per process, as Python's allocator. A recorder behind another hook stays there, idle, when it ends.
+// One per process, like Python's allocator. A recorder that another hook covers stays in place, idle, when it ends.
 std::unique_ptr<CreationRecorder> recorder;
 
-// Blocks of types with items, such as generators' frames, have many sizes; so much larger ones are noted, too.
+// Blocks of types with items, such as generators' frames, vary in size; those larger by up to this are noted, too.
 constexpr size_t most_items_bytes = 1024;
 
 PyTypeObject* as_type(PyObject* object) {
@@ -84,7 +84,7 @@ PyObject* recorded(PyObject*, PyObject*) {
   return guarded([] {
     CreationRecorder& of = running();
     of.settle();
-    // Copied first: what Python allocates from here on is noted, too.
+    // Copied first, because what Python allocates from here on is noted, too.
     std::vector<std::pair<uint64_t, uint32_t>> blocks;
     of.blocks().visit([&](uintptr_t address, uint32_t site) { blocks.emplace_back(address, site); });
     std::sort(blocks.begin(), blocks.end());

@@ -1,5 +1,5 @@
-// Notes by address, in two arrays of their own: a node each from malloc would stand wherever the program has just freed
-// a large block, which would never be whole again. Open addressing; what is taken out leaves no gap.
+// Notes by address, in two arrays of their own: nodes from malloc would fragment the blocks that the program frees.
+// Open addressing; removal leaves no gap.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class NoteTable {
 
   size_t size() const { return used_; }
 
-  // A full table ignores a new address. Error: std::bad_alloc, and nothing is changed.
+  // A full table ignores a new address. Error: std::bad_alloc, with nothing changed.
   void keep(uintptr_t address, const Value& value) {
     size_t at = addresses_.empty() ? 0 : slot_of(address);
     if (addresses_.empty() || addresses_[at] == 0) {
@@ -52,7 +52,7 @@ class NoteTable {
     return !addresses_.empty() && addresses_[at] == address ? &values_[at] : nullptr;
   }
 
-  // In no order. The table may not change meanwhile.
+  // Visits notes in no order. The table must not change meanwhile.
   template <class Visit>
   void visit(const Visit& visit) const {
     for (size_t at = 0; at < addresses_.size(); ++at)
@@ -60,7 +60,7 @@ class NoteTable {
   }
 
  private:
-  static constexpr size_t least_slots = size_t{1} << 10;  // a power of two, as all sizes
+  static constexpr size_t least_slots = size_t{1} << 10;  // a power of two, like all sizes
 
   size_t home(uintptr_t address) const {
     return static_cast<size_t>(((address >> 4) * 0x9E3779B97F4A7C15ull) >> 20) & (addresses_.size() - 1);
@@ -68,7 +68,7 @@ class NoteTable {
   size_t next(size_t at) const { return (at + 1) & (addresses_.size() - 1); }
   size_t distance(size_t from, size_t to) const { return (to - from) & (addresses_.size() - 1); }
 
-  // The slot of the address, or the empty one where it belongs.
+  // Returns the slot of the address, or the empty one where it belongs.
   size_t slot_of(uintptr_t address) const {
     size_t at = home(address);
     while (addresses_[at] != 0 && addresses_[at] != address) at = next(at);

@@ -20,7 +20,7 @@ Ref packed(const std::vector<Number>& numbers) {
                                            static_cast<Py_ssize_t>(numbers.size() * sizeof(Number))));
 }
 
-// [[(file, line, function), ...], ...]: the innermost frame of each stack first.
+// [[(file, line, function), ...], ...]: innermost frame of each stack first.
 Ref stack_list(const CallSites& sites);
 
 }  // namespace gradlife::heap

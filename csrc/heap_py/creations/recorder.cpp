@@ -20,13 +20,13 @@ uintptr_t word_at(uintptr_t address) {
   return word;
 }
 
-// The place of a node's owner count: in the node, or in the control block of a tensor's shared pointer.
+// Returns where a node's owner count is: in the node, or in the control block of a tensor's shared pointer.
 uintptr_t count_of(uintptr_t node, uintptr_t meta, const TorchLayout& layout) {
   if (!layout.are_nodes_coupled) return word_at(meta + layout.node_in_meta + sizeof(uintptr_t)) + count_in_block;
   return layout.count_in_target == TorchLayout::absent ? 0 : node + layout.count_in_target;
 }
 
-// The low half of a word. More owners than this are none.
+// Whether the low half of a word may be a count, which has a limit of owners.
 bool is_count(uint64_t word) { return static_cast<uint32_t>(word) - 1 < most_owners; }
 
 }  // namespace
@@ -110,7 +110,7 @@ void CreationRecorder::note(void* block, size_t bytes) {
       blocks_.keep(address, site);
     }
     await_tensor(block, bytes, site);
-  } catch (...) {  // memory is short: a note that may be wrong is worse than none
+  } catch (...) {  // memory is short: no note is better than one that may be wrong
     blocks_.erase(address);
   }
   is_busy_ = false;
@@ -121,14 +121,14 @@ void CreationRecorder::await_tensor(void* block, size_t bytes, uint32_t site) {
   const uint64_t first = sequence_;
   sequence_ = tensors_.next_sequence();
   if (first == sequence_ || site == CallSites::unknown || bytes > largest_class) return;
-  // Its type is read before it is written down, if the collector runs first.
+  // Clears the type, which the collector may read before it is set.
   std::memset(block, 0, std::min(bytes, tensors_.bytes_before + sizeof(PyObject)));
   pending_ = {block, site, first, sequence_};
 }
 
-// The tensor is whole by now, if it was one. The node is its operation's own where it was made since the note before: a
-// wrapper may also be made of an old tensor, and an operation in place gives a node to one whose block was noted
-// earlier.
+// Notes the node of the last tensor, which is complete by now. The node belongs to its operation if it was created
+// since the previous note: a wrapper may also be created for an old tensor, and an in-place operation gives a node to
+// one whose block was noted earlier.
 void CreationRecorder::settle() {
   const Pending pending = pending_;
   pending_.block = nullptr;
@@ -148,8 +148,7 @@ void CreationRecorder::settle() {
     nodes_.keep(node, {sequence, pending.site, word_at(node), count_of(node, meta, *layout)});
 }
 
-// Memory that was freed may be gone, have something else in it by now, or still look like the node: without owners
-// then.
+// Freed memory may be unmapped, hold something else by now, or still look like the node: then it has no owners.
 std::vector<uintptr_t> CreationRecorder::living_nodes(uint64_t first) {
   settle();
   std::vector<Address> places;

@@ -1,9 +1,8 @@
 // Records where a program's objects are created, by the blocks that they are allocated in: a hook in Python's allocator
-// looks at the sizes that are asked for, and at the stack if the size is one of interest. It keeps only addresses and
-// numbers.
+// checks the requested sizes, and reads the stack if the size is one of interest. It keeps only addresses and numbers.
 //
-// A block's last note is that of the object in it, because every object of such a size passes here. That is not true
-// of types that Python reuses without its allocator (list, dict, tuple, float): do not ask for these.
+// A block's last note is that of the object in it, because every object of such a size passes here. That is not true of
+// types that Python reuses without its allocator (list, dict, tuple, float): do not ask for these.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -20,16 +19,16 @@ namespace gradlife::heap {
 
 // Offsets to find the grad node that a new tensor's operation made.
 struct TensorWatch {
-  std::vector<const PyTypeObject*> types;  // of the wrappers; they are compared only
-  size_t bytes_before = 0;                 // of their blocks, in front of the object
-  size_t sequence_in_node = 0;             // offset of the number that tells nodes apart
+  std::vector<const PyTypeObject*> types;  // the wrappers' types, used for comparison only
+  size_t bytes_before = 0;                 // bytes of their blocks before the object
+  size_t sequence_in_node = 0;             // offset of the number that identifies a node
   uint64_t (*next_sequence)() = nullptr;   // the number that the thread's next node will get
 };
 
 struct NodeNote {
   uint64_t sequence;
   uint32_t site;
-  uintptr_t table, count_at;  // of its virtual functions; the address of its use count, 0: not known
+  uintptr_t table, count_at;  // of its virtual functions; the address of its use count, 0: unknown
 };
 
 class CreationRecorder {
@@ -42,29 +41,29 @@ class CreationRecorder {
 
   void want(size_t bytes);  // blocks of this size are noted from now on
   void start();             // the caller holds the interpreter lock
-  // True if the hook is out of the way, and the recorder may be destroyed; else it stays behind another hook, and is
+  // Returns whether the hook is removed and the recorder may be destroyed. Otherwise it stays behind another hook,
   // idle.
   bool stop();
 
-  // While it rests, nothing is noted, and the note of a block that is used again is dropped.
+  // While it is paused, nothing is noted, and the note of a reused block is dropped.
   void rest();
-  void resume(const void* end);  // stacks end at this frame; nullptr: at the outermost
+  void resume(const void* end);  // stacks end at this frame; nullptr: at the outermost frame
 
   void settle();  // notes the last tensor's node, before the notes are read
   const CallSites& sites() const { return sites_; }
   const NoteTable<uint32_t>& blocks() const { return blocks_; }
   const NoteTable<NodeNote>& nodes() const { return nodes_; }
   uint64_t next_node() const { return tensors_.next_sequence != nullptr ? tensors_.next_sequence() : 0; }
-  std::vector<uintptr_t> living_nodes(uint64_t first);  // from this number on; the notes of dead ones are dropped
+  std::vector<uintptr_t> living_nodes(uint64_t first);  // from this number on; drops the notes of dead ones
 
  private:
-  // Notes that are kept at most, of blocks and of nodes each: 13 MB in all. Three quarters of a power of two.
+  // The limit of notes of blocks and of nodes each: 13 MB in all. Three quarters of a power of two.
   static constexpr size_t most_notes = 3 * (size_t{1} << 16);
   static constexpr size_t largest_class = 4096, granule = 16;
   struct Pending {
     void* block = nullptr;
     uint32_t site = CallSites::unknown;
-    uint64_t first = 0, end = 0;  // numbers of the nodes that were made since the note before
+    uint64_t first = 0, end = 0;  // numbers of the nodes created since the previous note
   };
 
   static void* allocate(void* self, size_t bytes);

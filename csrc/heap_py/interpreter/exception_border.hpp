@@ -12,7 +12,7 @@
 
 namespace gradlife::heap {
 
-struct PythonErrorSet {};  // thrown where Python's current exception says what is wrong
+struct PythonErrorSet {};  // thrown if Python's current exception describes the error
 
 inline Ref checked(PyObject* result) {
   if (result == nullptr) throw PythonErrorSet();
@@ -22,7 +22,7 @@ inline void checked_status(int status) {
   if (status < 0) throw PythonErrorSet();
 }
 
-// UTF-8 that may be broken: what comes from files and from C++ names.
+// Converts UTF-8 that may be broken, from files and from C++ names.
 inline Ref text(std::string_view utf8) {
   return checked(PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "replace"));
 }
@@ -53,7 +53,7 @@ PyObject* guarded(Body&& body) {
   }
 }
 
-// While the heap is looked at, the collector does not run: what it frees would be looked at too.
+// Pauses the collector while the heap is read, because it would free objects meanwhile.
 class CollectorPaused {
  public:
   CollectorPaused() : was_enabled_(PyGC_Disable() != 0) {}

@@ -18,9 +18,9 @@
 namespace gradlife::heap {
 namespace {
 
-// If memory runs out, the system ends the copy and not the program; a copy that is waited for ends with the program.
-// One that is not waited for must outlive the thread that made it: the signal comes at the end of that thread, such as
-// a request's.
+// If memory runs out, the system kills the copy and not the program. A copy that is waited for ends with the program;
+// another one must outlive the thread that forked it, such as a request's, because the signal comes when that thread
+// ends.
 void stand_behind(pid_t program, bool is_waited_for) {
 #if defined(__linux__)
   if (is_waited_for) prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -45,7 +45,7 @@ void stand_behind(pid_t program, bool is_waited_for) {
   _exit(status);
 }
 
-// Its exit status, or that a handler of the program's own has heard of its end before.
+// Whether the copy exited with success, or the program's own handler has reaped it before.
 bool has_ended_well(pid_t copy) {
   int status = 0;
   pid_t ended;
@@ -59,7 +59,7 @@ bool has_ended_well(pid_t copy) {
 pid_t start_copy(const std::function<void()>& work, int niceness) {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);  // handlers are the program's, and the copy is not it
+  pthread_sigmask(SIG_BLOCK, &all, &before);  // handlers belong to the program, and must not run in the copy
   const pid_t program = getpid();
   const pid_t copy = fork();
   if (copy == 0) {

@@ -1,4 +1,4 @@
-// Work in a copy of this process: what it takes of memory is gone with the copy.
+// Work in a copy of this process, whose memory is freed with the copy.
 #pragma once
 
 #include <sys/types.h>
@@ -7,12 +7,12 @@
 
 namespace gradlife::heap {
 
-// Forks, and has the copy do the work and exit. No code of Python runs in the copy, so the frames and locks of other
-// threads stay in it as they are. It gives way to other processes by its niceness. Returns its number, for which the
-// caller waits. std::system_error: the system allows no copy.
+// Forks, lets the copy do the work and exit, and returns its process id, for which the caller waits. No Python code
+// runs in the copy, so frames and locks of other threads stay as they are. `niceness` lowers its priority.
+// std::system_error: the fork failed.
 pid_t start_copy(const std::function<void()>& work, int niceness);
 
-// Waits without the GIL. std::bad_alloc: the copy came to no good end, which is what it does that finds no memory.
+// Waits without the GIL. std::bad_alloc: the copy failed, as it does without memory.
 void wait_for_copy(pid_t copy);
 
 }  // namespace gradlife::heap

@@ -31,7 +31,7 @@ std::string referent_name(PyObject* reference) {
   return object != Py_None ? type_name(Py_TYPE(object)) : "what is gone";
 }
 
-// Classes, functions and modules are keys of registries: a program's own names of things.
+// Classes, functions and modules as keys of registries: the program's own names.
 std::string definition_text(PyObject* key) {
   if (PyType_Check(key)) return "class " + type_name(reinterpret_cast<PyTypeObject*>(key));
   if (PyFunction_Check(key)) return "function " + text_of(reinterpret_cast<PyFunctionObject*>(key)->func_qualname, 200);

@@ -1,4 +1,4 @@
-// Lookup of a name in modules and instances, without running code of theirs.
+// Lookup of names in modules and instances, without running their code.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -9,13 +9,13 @@
 
 namespace gradlife::heap {
 
-// A str's letters where they are plain ASCII; empty for all else. They live as long as the str.
+// Returns a str's letters if they are ASCII; else empty. They live as long as the str.
 std::string_view plain_text(const PyObject* text);
-// A dict's value under a name, or null; `dict` may be null.
+// Returns a dict's value under a name, or nullptr; `dict` may be nullptr.
 PyObject* value_named(PyObject* dict, const char* name);
-// A variable of a module that is loaded, or null.
+// Returns a variable of a loaded module, or nullptr.
 PyObject* module_variable(const char* module, const char* name);
-// An instance's attribute, or null: its own, not its class's.
+// Returns an attribute of the instance itself, not of its class, or nullptr.
 PyObject* own_attribute(PyObject* object, const char* name);
 // The name of a thread; empty if `threading` does not know it.
 std::string thread_name(PyThreadState* thread);

@@ -1,5 +1,5 @@
 // The interface of a provider: references that tp_traverse does not show, of torch's objects, of the engine's, of types
-// without traverse.
+// without a traverse.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -12,26 +12,27 @@
 
 namespace gradlife::heap {
 
-// A native object between a wrapper and what the wrapper's traverse will show once it alone owns that native object.
+// A native object between a wrapper and an object that the wrapper's traverse shows once it alone owns the native
+// object.
 struct IntermediateOwner {
   const void* native = nullptr;
   uint32_t type = 0;
-  uint32_t owners = 0;  // beside the wrapper, and the one before it on the way
+  uint32_t owners = 0;  // other owners than the wrapper and the object before it on the path
 };
 
-// Takes what an object refers to: for the walk, which only wants the targets, and for labels, which want the words.
+// Receives an object's references: for the walk, which only needs the targets, and for labels, which need the words.
 class ReferenceSink {
  public:
   virtual void python(PyObject* target, Relation relation, const char* label, int64_t index = -1) = 0;
   virtual void native(const void* target, uint32_t type, const char* label, int64_t index = -1) = 0;
 
-  // The native object behind a wrapper that lives on, its references gone, while this object has other owners.
+  // The native object that keeps its wrapper alive, without references, while it has other owners.
   virtual void keeper(const void* target, uint32_t type, const char* label) { native(target, type, label); }
   // References that the collector clears although the wrapper lives on.
   virtual void taken(PyObject* target, Relation relation, const char* label) { python(target, relation, label); }
-  // The wrapper of the native object that is shown: its count has one for all that own the object beside it.
+  // The wrapper of the native object that is expanded: its count has one reference for all other owners of the object.
   virtual void coupled(PyObject* wrapper, const char* label) { python(wrapper, Relation::native, label); }
-  // The wrapper's traverse does not visit these native objects while they have other owners. Not for labels.
+  // Native objects that the wrapper's traverse does not visit while they have other owners. Not for labels.
   virtual void latent(PyObject* /*wrapper*/, PyObject* /*target*/, const IntermediateOwner& /*first*/,
                       const IntermediateOwner& /*second*/) {}
 
@@ -39,30 +40,30 @@ class ReferenceSink {
   ~ReferenceSink() = default;
 };
 
-// Knows about objects of some Python types and of the native types that it declares. None of its functions makes an
-// object, runs Python code or follows an address that it has not verified.
+// Knows objects of some Python types and of the native types that it declares. None of its functions creates an object,
+// runs Python code or follows an address that it has not verified.
 class Provider {
  public:
   virtual ~Provider() = default;
-  // Called before each walk: native types are declared here, others' rows are found again by name.
+  // Called before each walk: declares native types here, and finds existing rows by name.
   virtual void start(Builder& builder) = 0;
-  // True if instances of this type have more references than their traverse shows; asked once per walk and type.
+  // Whether instances of this type have more references than their traverse shows; asked once per walk and type.
   virtual bool knows(PyTypeObject* type) = 0;
-  // Its other references if its traverse shows nothing: attributes, unless more is known.
+  // Shows the other references if its traverse shows nothing: attributes, unless more is known.
   virtual void expand_silent(PyObject* object, ReferenceSink& sink);
   virtual void expand_python(PyObject* object, ReferenceSink& sink) = 0;
   virtual bool owns_type(uint32_t type) const = 0;
   virtual void expand_native(const void* object, uint32_t type, ReferenceSink& sink) = 0;
-  // The owner count of a native object; -1: unknown.
+  // Returns the owner count of a native object; -1: unknown.
   virtual int64_t native_owners(const void*, uint32_t) { return -1; }
-  // All native objects of the library, also those without a known referrer.
+  // Finds all native objects of the library, including those without a known referrer.
   virtual void find_natives(const std::function<void(const void* object, uint32_t type)>&) {}
-  // The label of a reference that neither names nor `expand_python` explain; Relation::unknown: none.
+  // Returns the label of a reference that neither names nor `expand_python` explain; Relation::unknown: none.
   virtual Label describe_edge(PyObject* source, PyObject* target) = 0;
-  virtual std::string describe_python(PyObject* object) = 0;  // "float32 [64, 32]", a word or two beside the type
+  virtual std::string describe_python(PyObject* object) = 0;  // "float32 [64, 32]", a word or two after the type
   virtual std::string describe_native(const void* object, uint32_t type) = 0;
   virtual uint64_t native_bytes(const void* object, uint32_t type) = 0;
-  // Bytes that a Python object owns beside itself and that its type does not show.
+  // Returns bytes that a Python object owns outside itself and that its type does not show.
   virtual uint64_t outside_bytes(const PyObject*) { return 0; }
   // The limits of this provider, one sentence each.
   virtual const std::vector<std::string>& limits() const = 0;

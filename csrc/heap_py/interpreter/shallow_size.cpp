@@ -8,7 +8,7 @@ namespace {
 constexpr uint64_t collector_header = 16;
 constexpr uint64_t pointer = sizeof(void*);
 
-// Frames and generators have items, yet no count of them where others have theirs.
+// Frames and generators have items, but no count of them where other types have it.
 uint64_t frame_bytes(PyObject* object) {
   gl_frame frame;
   void* running = gl_generator_frame(object);
@@ -45,7 +45,7 @@ uint64_t set_bytes(PyObject* object) {
   return is_small ? 0 : (static_cast<uint64_t>(set->mask) + 1) * sizeof(setentry);
 }
 
-// In front of what the collector knows.
+// Bytes before the object, for tracked types.
 uint64_t headers_bytes(PyTypeObject* type) {
   uint64_t bytes = collector_header;
 #if PY_VERSION_HEX >= 0x030c0000
@@ -78,7 +78,7 @@ ShallowSize::Kind ShallowSize::kind_of(PyTypeObject* type) {
   return PyType_IsSubtype(type, &PyByteArray_Type) != 0 ? Kind::bytes : Kind::plain;
 }
 
-// The memory that an object of this kind owns beside itself.
+// The memory that an object of this kind owns outside itself.
 uint64_t ShallowSize::outside_bytes(PyObject* object) const {
   switch (kind_) {
     case Kind::dict:

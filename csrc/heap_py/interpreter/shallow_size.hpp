@@ -1,4 +1,4 @@
-// Bytes of single objects, without calling __sizeof__: that of a user's type is user code.
+// Bytes of single objects, without calling __sizeof__, which would run user code for a user's type.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -8,12 +8,12 @@
 
 namespace gradlife::heap {
 
-// Sizes of the instances of one type; what they depend on is computed once. The object, its header, and what it alone
-// owns beside it (a list's items, a dict's table, inline attributes).
+// Sizes of the instances of one type, with per-type values computed once: the object, its header, and what only it owns
+// outside itself (a list's items, a dict's table, inline attributes).
 class ShallowSize {
  public:
   explicit ShallowSize(PyTypeObject* type);
-  bool is_even() const { return is_even_; }  // all have the same: `of` does not look at them
+  bool is_even() const { return is_even_; }  // all instances have the same size: `of` does not read them
   uint64_t of(PyObject* object) const;
 
  private:

@@ -11,12 +11,12 @@
 namespace gradlife::heap {
 namespace {
 
-// Read by a handler, which can be given nothing.
+// Global, because a signal handler cannot be given arguments.
 volatile sig_atomic_t descriptor = -1;
-volatile sig_atomic_t announced_at = 0;  // seconds of a clock that began at 1 or later; 0: not yet
+volatile sig_atomic_t announced_at = 0;  // seconds of a clock that starts at 1 or later; 0: not yet
 pid_t program = 0;
 
-// A signal to a group of processes comes twice: to the program, and from the command, which passes its own on.
+// A signal to a process group arrives twice: directly, and from the command, which forwards its own.
 constexpr sig_atomic_t echo_seconds = 2;
 
 sig_atomic_t seconds_now() {
@@ -27,10 +27,10 @@ sig_atomic_t seconds_now() {
 
 void end_by(int number) {
   signal(number, SIG_DFL);
-  raise(number);  // it comes when the handler returns
+  raise(number);  // delivered when the handler returns
 }
 
-// A copy of the program that it forked itself dies as it would.
+// A copy that the program forked itself must die as it would without this handler.
 void announce(int number) {
   const int error = errno;
   const auto letter = static_cast<unsigned char>(number);

@@ -10,8 +10,8 @@ namespace {
 
 constexpr unsigned first_bits = 14;
 
-// The cost of a path's step onto an object of this type: everything leads through classes and modules, and nobody wants
-// to read that.
+// The cost of a step of a path onto an object of this type. Everything is reachable through classes and modules, and
+// such paths explain nothing.
 uint8_t cost_of(PyTypeObject* type) {
   if (PyType_IsSubtype(type, &PyType_Type)) return 6;
   if (type == &PyModule_Type) return 1;
@@ -20,8 +20,8 @@ uint8_t cost_of(PyTypeObject* type) {
   return 2;
 }
 
-// Offsets of the references of code objects, constants above all. The collector does not know them, and no other type's
-// declared fields are followed: that they hold what they show is nobody's promise.
+// Offsets of the references of code objects, above all constants. The collector does not track code. Declared fields of
+// other types are not followed, because they need not hold what they show.
 std::vector<Py_ssize_t> fields_of_code() {
   std::vector<Py_ssize_t> offsets;
   for (const PyMemberDef* member = PyCode_Type.tp_members; member->name != nullptr; ++member)

@@ -1,4 +1,4 @@
-// From a Python type to its row of the graph, with what the walk needs to know of the type's instances.
+// Maps a Python type to its row of the graph, and to what the walk must know about the type's instances.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -12,7 +12,7 @@
 
 namespace gradlife::heap {
 
-// The name that a type shows: "module.Class" without asking Python code.
+// Returns the name of a type, "module.Class", without running Python code.
 std::string type_name(PyTypeObject* type);
 
 class TypeTable {
@@ -21,16 +21,16 @@ class TypeTable {
 
   struct Entry {
     traverseproc traverse = nullptr;
-    bool asks_is_gc = false;         // instances are tracked or not, one by one: types
-    Provider* provider = nullptr;    // has more to show
-    std::vector<Py_ssize_t> fields;  // of objects that the collector never sees: where they refer to others
+    bool asks_is_gc = false;         // whether instances are tracked differs: types
+    Provider* provider = nullptr;    // shows more references
+    std::vector<Py_ssize_t> fields;  // offsets of references in objects that the collector never sees
   };
   uint32_t row_of(PyTypeObject* type) {
     const size_t at = place_of(type);
     return slots_[at].type == type ? slots_[at].row : add(type);
   }
   const Entry& entry(uint32_t row) const { return entries_[row]; }
-  void add_native_rows();  // entries for rows that others declared since
+  void add_native_rows();  // entries for rows that others have declared since
 
  private:
   struct Slot {
@@ -52,7 +52,7 @@ class TypeTable {
   unsigned shift_ = 0;
   size_t used_ = 0;
   std::vector<Entry> entries_;
-  std::unordered_map<PyTypeObject*, std::string> names_;  // of bases
+  std::unordered_map<PyTypeObject*, std::string> names_;  // of base classes
 };
 
 }  // namespace gradlife::heap

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t longest_name = 16;
 
-// "args" between underscores and quotes.
+// Whether the name is "args" without its underscores and quotes.
 bool names_arguments(const std::string& text) {
   const size_t first = text.find_first_not_of("'_"), last = text.find_last_not_of("'_");
   return first != std::string::npos && text.compare(first, last + 1 - first, "args") == 0;
@@ -31,7 +31,7 @@ int note_function(PyObject* visited, void* state) {
   return 0;
 }
 
-// The field name of the function that a holder will call; it may be no function.
+// Notes the field name of the function that a holder will call.
 void note_named(PyObject* name, PyObject* value, void* state) {
   if (value == nullptr || value == Py_None || !PyUnicode_Check(name)) return;
   const std::string text = text_of(name, longest_name);
@@ -59,7 +59,7 @@ bool names_arguments(PyObject* name) {
 }
 
 std::string call_beside(PyObject* holder, PyObject* arguments, const Label& label) {
-  // The name first: the arguments' type is far away in memory.
+  // The name is checked first: the arguments' type is far away in memory.
   if (label.text.size() > longest_name || !names_arguments(label.text) || !PyTuple_CheckExact(arguments)) return "";
   if (Py_TYPE(holder)->tp_traverse == nullptr) return "";
   const Callee callee = callee_of(holder);

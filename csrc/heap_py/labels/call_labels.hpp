@@ -1,4 +1,4 @@
-// Arguments that wait for their call beside the function, as a thread, a finalizer, or a partial has them.
+// Arguments that wait for their call next to the function, as in a thread, a finalizer or a partial.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -10,10 +10,10 @@
 
 namespace gradlife::heap {
 
-// Returns whether a reference of this name may lead to a call's arguments: "args", "_args".
+// Whether a reference of this name may lead to a call's arguments: "args", "_args".
 bool names_arguments(PyObject* name);
-// The label of a tuple of call arguments: "worker(batch,label)", the one function of Python's that the
-// holder refers to, or calls its target, function or callback, and what that calls them. Empty where none is sure.
+// Returns the label of a tuple of call arguments: "worker(batch,label)". The function is the only Python function that
+// the holder refers to, or the one that it calls target, function or callback. Empty if it is not certain.
 std::string call_beside(PyObject* holder, PyObject* arguments, const Label& label);
 
 }  // namespace gradlife::heap

@@ -18,8 +18,8 @@ bool is_deque(PyTypeObject* type) {
   return false;
 }
 
-// The fields of a deque have stood in this order since 3.5; the place of the last, behind the blocks
-// that 3.11 began to keep, says so.
+// The fields of a deque have had this order since 3.5; the position of the last, after the blocks that 3.11 began to
+// keep, confirms it.
 constexpr size_t most_free_blocks = 16;
 struct DequeFields {
   PyObject_VAR_HEAD void* left_block;
@@ -44,7 +44,7 @@ std::string describe_deque(PyObject* object) {
   return most >= 0 ? text + ", at most " + std::to_string(most) : text;
 }
 
-// The closure variable of this name, or nullptr.
+// Returns the closure variable of this name, or nullptr.
 PyObject* closure_value(PyObject* function, const char* name) {
   auto* closure = reinterpret_cast<PyFunctionObject*>(function)->func_closure;
   auto* code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);
@@ -57,7 +57,7 @@ PyObject* closure_value(PyObject* function, const char* name) {
   return nullptr;
 }
 
-// functools gives each cache a function `cache_parameters`, which closes over the size that was asked for.
+// functools gives each cache a function `cache_parameters`, which closes over the requested size.
 std::string describe_cache(PyObject* cache) {
   PyObject* names = gl_existing_dict(cache);
   PyObject* function = value_named(names, "__wrapped__");

@@ -8,8 +8,8 @@
 
 namespace gradlife::heap {
 
-bool is_bounded(PyTypeObject* type);  // may its instances say how much they may hold?
-// "len 3, at most 100", "len 3", "load (train.py:12), at most 128"; empty for what is neither.
+bool is_bounded(PyTypeObject* type);  // whether its instances may have a declared bound
+// "len 3, at most 100", "len 3", "load (train.py:12), at most 128"; empty for other types.
 std::string describe_bounded(PyObject* object);
 // "Model.forward (train.py:12)": the line of the `def`, or of its first decorator.
 std::string describe_code(PyCodeObject* code, PyObject* qualified_name);

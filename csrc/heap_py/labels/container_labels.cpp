@@ -26,7 +26,7 @@ Label in_set(PyObject* object, PyObject* target) {
   return {};
 }
 
-// The names of a namedtuple's fields, or null.
+// The names of a namedtuple's fields, or nullptr.
 PyObject* field_names(PyTypeObject* type) {
   for (; type != nullptr && type != &PyTuple_Type; type = type->tp_base) {
     PyObject *key, *value;
@@ -37,7 +37,7 @@ PyObject* field_names(PyTypeObject* type) {
   return nullptr;
 }
 
-// For named tuples the name is the better answer: point.x, stat.st_size.
+// For named tuples the name is the better label: point.x, stat.st_size.
 Label in_tuple(PyObject* object, PyObject* target) {
   Label found = label_in_sequence(reinterpret_cast<PyTupleObject*>(object)->ob_item, Py_SIZE(object), target);
   if (PyTuple_CheckExact(object) || found.relation == Relation::unknown) return found;
@@ -48,7 +48,7 @@ Label in_tuple(PyObject* object, PyObject* target) {
   return declared.relation != Relation::unknown ? Label{Relation::attribute, declared.text} : found;
 }
 
-// A sequence whose memory nobody shows: its own traverse visits the items in their order, beside its type.
+// Labels items of a sequence with unknown layout: its traverse visits the items in order, and its type.
 Label in_visits(PyObject* object, PyTypeObject* type, PyObject* target) {
   struct Visits {
     PyObject *type, *target;

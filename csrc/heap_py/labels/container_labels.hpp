@@ -8,12 +8,12 @@
 
 namespace gradlife::heap {
 
-// Labels of items of dicts, lists, tuples, sets, deques, queues and their subclasses; else Relation::unknown.
+// Labels items of dicts, lists, tuples, sets, deques, queues and their subclasses; else Relation::unknown.
 Label label_in_container(PyObject* source, PyObject* target);
-// The same of its nth reference to it, of dicts, lists and tuples.
+// Labels the nth reference from the container to the target, for dicts, lists and tuples.
 Label another_label_in_container(PyObject* source, PyObject* target, size_t nth);
 Label label_in_sequence(PyObject* const* items, Py_ssize_t count, PyObject* target, size_t nth = 0);
-// The type among an object's own and its bases' whose full name in C this is, or null.
+// Returns the type or base of an object with this full name in C, or nullptr.
 PyTypeObject* base_named(PyObject* object, const char* name);
 
 }  // namespace gradlife::heap

@@ -14,7 +14,7 @@
 namespace gradlife::heap {
 namespace {
 
-// Notes what one target is called among what a provider shows.
+// Records the label of one target among the references that a provider shows.
 class LabelSink final : public ReferenceSink {
  public:
   LabelSink(const void* target, size_t nth) : target_(target), left_(nth) {}
@@ -65,7 +65,7 @@ std::string function_text(PyObject* object) {
   return describe_code(reinterpret_cast<PyCodeObject*>(function->func_code), function->func_qualname);
 }
 
-// A method of a module or of a type holds nothing that its name could tell of.
+// Whether it is a method of a module or a type, which holds nothing that a name could explain.
 bool is_bound_builtin(PyObject* object) {
   if (!PyCFunction_Check(object)) return false;
   PyObject* self = reinterpret_cast<PyCFunctionObject*>(object)->m_self;
@@ -135,7 +135,7 @@ std::string Describer::describe(NodeId node) const {
   return "";
 }
 
-// A frame of another thread than the one that asks says whose it is. Threads stand before their frames.
+// Describes a root. The description of another thread's frame names the thread. Threads precede their frames.
 std::string Describer::describe_root(NodeId node) const {
   const std::string& kind = graph_.type_of(node).name;
   if (kind == "thread") return thread_name(static_cast<PyThreadState*>(pointer(node)));

@@ -6,21 +6,21 @@
 
 namespace gradlife::heap {
 
-Py_ssize_t length_of(PyObject* object);  // of a list, tuple, dict or set, their subclasses' too
+Py_ssize_t length_of(PyObject* object);  // of a list, tuple, dict or set, or a subclass
 
-// The parts of a description, by type: most types have none.
+// The part of a description that a type adds: most types add none.
 enum class Manner : uint8_t { nothing, length, function, own };
 
 class Describer {
  public:
   Manner manner_of(const TypeRow& row) const;
   Describer(const Graph& graph, const std::vector<Provider*>& providers) : graph_(graph), providers_(providers) {}
-  std::string describe(NodeId node) const;  // "train_step (train.py:12)", "module numpy", "" where the type says all
-  // The nth of the references of one object to the other.
+  std::string describe(NodeId node) const;  // "train_step (train.py:12)", "module numpy", "" if the type says all
+  // Returns the label of the nth reference from one object to the other.
   Label describe_edge(NodeId from, NodeId to, size_t nth = 0) const;
-  // A provider's description of a dict key that is no text or number.
+  // Adds a provider's description of a dict key that is neither text nor a number.
   void add_key(Label& label) const;
-  // All references of a native object with their labels, read at once.
+  // All references of a native object with their labels, read together.
   struct NativeEdge {
     const void* target;
     Label label;

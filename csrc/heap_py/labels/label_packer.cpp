@@ -21,7 +21,7 @@ bool is_identifier(const std::string& text, size_t first, size_t last) {
   return first < last && std::isdigit(static_cast<unsigned char>(text[first])) == 0;
 }
 
-// A key or attribute as it may stand in a file that strangers see: identifiers are the program's, other text is data.
+// Returns a key or attribute for a file that strangers may read: identifiers come from the program, other text is data.
 std::string without_user_text(const Label& label) {
   if (label.relation == Relation::attribute)
     return is_identifier(label.text, 0, label.text.size()) ? label.text : "<str>";
@@ -36,7 +36,7 @@ bool is_letter(char letter) {
 }
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-// A short key that is an identifier, as most are: in quotes, without an allocation. Empty: another key.
+// A short key that is an identifier, as most are: quoted, without an allocation. Empty for other keys.
 class ShortKey {
  public:
   explicit ShortKey(PyObject* key) {
@@ -72,7 +72,7 @@ uint32_t place_in(PyObject* const* items, Py_ssize_t count, const PyObject* held
   return not_found;
 }
 
-// The fields of a function, in the order in which a label is searched.
+// The fields of a function, in the order of the search for a label.
 constexpr size_t fields_of_function[] = {
     offsetof(PyFunctionObject, func_kwdefaults),  offsetof(PyFunctionObject, func_globals),
     offsetof(PyFunctionObject, func_dict),        offsetof(PyFunctionObject, func_code),
@@ -141,7 +141,7 @@ void LabelPacker::prefetch(NodeId source) const {
   if (shape == Shape::dict) {
     const char* keys = reinterpret_cast<const char*>(reinterpret_cast<const PyDictObject*>(holder)->ma_keys);
     __builtin_prefetch(keys);
-    __builtin_prefetch(keys + 64);  // the first entries stand behind the table
+    __builtin_prefetch(keys + 64);  // the first entries follow the table
     __builtin_prefetch(reinterpret_cast<const PyDictObject*>(holder)->ma_values);
   } else if (shape == Shape::list) {
     __builtin_prefetch(reinterpret_cast<const PyListObject*>(holder)->ob_item);
@@ -152,8 +152,8 @@ void LabelPacker::prefetch(NodeId source) const {
   }
 }
 
-// The shapes of most references, stored without text: dict values, items, cells, instance attributes.
-// References of such a shape lead to Python objects only.
+// The shapes of most references, stored without text: dict values, items, cells, instance attributes. References of
+// such a shape lead only to Python objects.
 uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
   PyObject *holder = object(source), *held = object(target);
   switch (shapes_[graph_.types[source]]) {
@@ -194,7 +194,7 @@ uint32_t LabelPacker::field(const size_t* offsets, size_t count, NodeId source, 
   return not_found;
 }
 
-// Its label says of what call, too: it is put together apart.
+// Whether the label includes a call, and so is built separately.
 bool LabelPacker::waits_for_a_call(NodeId target, PyObject* name) const {
   return graph_.types[target] == tuples_ && names_arguments(name);
 }
@@ -206,7 +206,7 @@ uint32_t LabelPacker::of_instance(NodeId source, NodeId target) {
   if (search.key != nullptr)
     return waits_for_a_call(target, search.key) ? not_found : keyed(Relation::attribute, search.key);
   const DeclaredField declared = declared_field(holder, held);
-  if (declared.is_slot && graph_.types[target] != tuples_)  // of a tuple it may say of what call
+  if (declared.is_slot && graph_.types[target] != tuples_)  // a tuple's label may include a call
     return known(Relation::slot, declared.member, [&] { return Label{Relation::slot, declared.member->name}; });
   Label slot = label_in_members(holder, held);
   slot.call = call_beside(holder, held, slot);

@@ -1,4 +1,4 @@
-// Labels as they are kept: a number each, the texts once.
+// Labels as stored: a number each, every text once.
 #pragma once
 
 #include "heap_py/labels/description.hpp"
@@ -8,12 +8,12 @@ namespace gradlife::heap {
 
 class LabelPacker {
  public:
-  // `with_user_text`: names that are no identifiers are kept too, not only that they are text.
+  // `with_user_text`: keeps names that are not identifiers, not only that they are text.
   LabelPacker(const Graph& graph, const Describer& describer, Texts& texts, bool with_user_text);
   uint32_t pack(const Label& label);
-  uint32_t reference(NodeId source, NodeId target);  // of one live object to another, or to a native one
-  uint32_t another_reference(NodeId source, NodeId target, size_t nth);  // where it has several to that one
-  void prefetch(NodeId source) const;  // the source itself is near already: what it has outside of itself
+  uint32_t reference(NodeId source, NodeId target);  // from a live object to another one, or to a native one
+  uint32_t another_reference(NodeId source, NodeId target, size_t nth);  // if it has several to that target
+  void prefetch(NodeId source) const;  // what the source has outside itself; the source is in the cache already
 
  private:
   static constexpr size_t kept_keys = 8192;
@@ -22,7 +22,7 @@ class LabelPacker {
     Relation relation;
     uint32_t label;
   };
-  // The kind of a type's instances for `plain_reference`.
+  // The kind of a type's instances, for `plain_reference`.
   enum class Shape : uint8_t { other, dict, list, tuple, cell, function, code, instance };
   Shape shape_of(const TypeRow& row) const;
 
@@ -32,7 +32,7 @@ class LabelPacker {
   bool waits_for_a_call(NodeId target, PyObject* name) const;
   uint32_t keyed(Relation relation, PyObject* key);
   Known& known_of(const void* key) { return known_[(reinterpret_cast<uintptr_t>(key) >> 4) % kept_keys]; }
-  // A label that depends on the key and the relation only.
+  // A label that depends only on the key and the relation.
   template <class Make>
   uint32_t known(Relation relation, const void* key, Make make) {
     Known& known = known_of(key);

@@ -34,7 +34,7 @@ Label in_its_type(PyObject* object, PyObject* target) {
   return reinterpret_cast<PyObject*>(Py_TYPE(object)) == target ? internal("__class__") : Label{};
 }
 
-// A variable that the caller gives says so before its name.
+// Labels a local variable; an argument is marked as one before its name.
 Label local_label(PyCodeObject* code, int index) {
   const int arguments = code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) +
                         ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
@@ -42,7 +42,7 @@ Label local_label(PyCodeObject* code, int index) {
   return {Relation::local, index < arguments ? labels::argument + name : name};
 }
 
-// From what says most about a reference to what says least.
+// Most specific labels first.
 constexpr Label (*labellers[])(PyObject*, PyObject*) = {
     label_in_container,    label_in_core_type,    in_inline_attributes, label_in_members,
     in_dict_of_attributes, label_in_library_type, in_its_type};

@@ -1,4 +1,4 @@
-// The label of a reference from one object to another. Reads objects as they are: no code of theirs runs.
+// The label of a reference from one object to another. Reads objects without running their code.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -9,9 +9,10 @@
 
 namespace gradlife::heap {
 
-// The label of the reference from `source` to `target`; Relation::unknown: none found. Of several, the one to act on.
+// Returns the label of the reference from `source` to `target`; Relation::unknown: none found. Of several labels, the
+// one that people can act on.
 Label describe_reference(PyObject* source, PyObject* target, size_t nth = 0);
 Label describe_frame_reference(void* frame, PyObject* target);
-// "train_step, line 12 of train.py", of a running frame.
+// Describes a running frame: "train_step, line 12 of train.py".
 std::string describe_frame(void* frame);
 }  // namespace gradlife::heap

@@ -82,9 +82,9 @@ Label in_future(PyObject* future, PyObject* target) {
 
 // --- contextvars
 
-// A node of a context's tree: a key and its value stand side by side; a value without a key is a node again.
+// A node of a context's tree: keys and values alternate; a value without a key is another node.
 Label in_context_pairs(PyObject* node, PyObject* target) {
-  const Py_ssize_t first = 32;  // after head, size and the bits that say which there are
+  const Py_ssize_t first = 32;  // after head, size and the bits that tell which entries exist
   PyObject* const* items = reinterpret_cast<PyObject**>(reinterpret_cast<char*>(node) + first);
   for (Py_ssize_t i = 0; i + 1 < Py_SIZE(node); i += 2) {
     if (items[i] == target) return internal("a contextvar");
@@ -116,7 +116,7 @@ Label label_in_library_type(PyObject* source, PyObject* target) {
 
 namespace {
 
-// Fields of library types that keep more than functions and what they iterate over, in an internal table.
+// Fields of library types that keep data in an internal table, besides functions and iterables.
 struct Store {
   const char* type;
   const char* name;

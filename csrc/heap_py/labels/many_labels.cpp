@@ -36,7 +36,7 @@ size_t ManyLabels::slot_of(const PyObject* target) const {
   return at;
 }
 
-// A sequence's items are all kept: their place says where they stand.
+// All items of a sequence are kept: their position is their index.
 void ManyLabels::add(PyObject* target, Relation relation, PyObject* key) {
   uint32_t& slot = slots_[slot_of(target)];
   if (slot != 0 && relation != Relation::item) return;

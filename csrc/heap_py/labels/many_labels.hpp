@@ -1,4 +1,4 @@
-// The labels of many references of one container, in one pass over it.
+// Labels many references of one container in one pass over it.
 #pragma once
 
 #include "heap_py/interpreter/relation.hpp"
@@ -8,13 +8,13 @@ namespace gradlife::heap {
 
 class ManyLabels {
  public:
-  // Tuples of a class of their own may have names for their items.
+  // Not for subclasses of tuple, which may have names for their items.
   static bool knows(const PyTypeObject* type) {
     return (type->tp_flags & (Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS)) != 0 || type == &PyTuple_Type;
   }
-  // A dict, list or tuple; as long as it does not change.
+  // For a dict, list or tuple that does not change meanwhile.
   explicit ManyLabels(PyObject* source);
-  // The first of several places wins, and a value before a key. Relation::unknown: not found.
+  // Returns the first label of a target, a value's before a key's. Relation::unknown: not found.
   Label of(PyObject* target) const;
 
  private:
@@ -28,7 +28,7 @@ class ManyLabels {
   size_t slot_of(const PyObject* target) const;
 
   Buffer<Place> places_;
-  Buffer<uint32_t> slots_;  // of `places_`, plus one; 0: empty. Open addressing, at most half full
+  Buffer<uint32_t> slots_;  // index in `places_` plus one; 0: empty. Open addressing, at most half full
   unsigned shift_ = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace gradlife::heap {
 
-// Descriptions for all nodes, while their objects live. Most are those of other nodes too, and put together once.
+// Adds descriptions for all nodes, while their objects live. Most are shared by several nodes, and built once.
 void add_descriptions(const Graph& graph, const Describer& describer, Words& words);
 
 }  // namespace gradlife::heap

@@ -19,7 +19,7 @@ struct Field {
   const PyObject* value;
   const char* name;
 };
-// The first of these fields that has the target.
+// Returns the first of these fields that holds the target.
 template <size_t count>
 Label first_of(const Field (&fields)[count], const PyObject* target) {
   for (const Field& field : fields)
@@ -37,7 +37,7 @@ std::string joined_names(PyCodeObject* code, int first, int count) {
   return names;
 }
 
-// The tuples of defaults and of closure cells say after a colon what their items belong to.
+// The tuples of defaults and of closure cells name after a colon the variables of their items.
 Label in_function(PyFunctionObject* function, PyObject* target) {
   PyCodeObject* code = reinterpret_cast<PyCodeObject*>(function->func_code);
   if (function->func_defaults == target) {
@@ -73,7 +73,7 @@ Label in_exception(PyObject* exception, PyObject* target) {
 Label in_type(PyTypeObject* type, PyObject* target) {
   const PyObject* names = type->tp_dict;
 #if PY_VERSION_HEX >= 0x030c0000
-  const Ref owned = Ref::steal(PyType_GetDict(type));  // those of the types in C stand apart
+  const Ref owned = Ref::steal(PyType_GetDict(type));  // those of types written in C are stored separately
   names = owned.get();
 #endif
   const bool is_heap = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;

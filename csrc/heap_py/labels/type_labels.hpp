@@ -1,4 +1,4 @@
-// The field names of types written in C: those that declare them, and a table for those that do not.
+// The field names of types written in C: from the types that declare them, and a table for the others.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -12,15 +12,15 @@ namespace gradlife::heap {
 // The label of a reference through a field that the type or one of its bases declares.
 struct DeclaredField {
   const PyMemberDef* member = nullptr;
-  bool is_slot = false;  // of __slots__
+  bool is_slot = false;  // from __slots__
 };
 DeclaredField declared_field(PyObject* object, const PyObject* target);
 
 // Fields that a type or its bases declare: __slots__, and those of types written in C (__self__, func).
 Label label_in_members(PyObject* object, PyObject* target);
-// Functions, classes, exceptions, tracebacks and the other objects that the interpreter itself is made of.
+// Labels for functions, classes, exceptions, tracebacks and other objects of the interpreter itself.
 Label label_in_core_type(PyObject* source, PyObject* target);
-// The standard library's types in C: caches, futures, iterators, contexts.
+// Labels for the standard library's types in C: caches, futures, iterators, contexts.
 Label label_in_library_type(PyObject* source, PyObject* target);
 
 // The label of a reference without a name: the object's most likely use of the target.

@@ -9,7 +9,7 @@
 namespace gradlife::heap {
 namespace {
 
-// Never destroyed: at the end of the process there is no Python left to give references back to.
+// Never destroyed: when the process ends there may be no Python left to return references to.
 std::unique_ptr<LifetimeRecorder>& recorder = *new std::unique_ptr<LifetimeRecorder>;
 
 LifetimeRecorder& running() {

@@ -5,7 +5,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr int deepest = 4;  // lists of lists of tensors: no operation has more
+constexpr int deepest = 4;  // lists of lists of tensors: operations nest no deeper
 
 bool is_in(PyObject* list, PyObject* item) {
   if (list == nullptr) return false;
@@ -85,13 +85,13 @@ void LifetimeRecorder::note_overwritten(PyObject* tensors) {
     note_tensor(PyList_GET_ITEM(tensors, i), StorageEvent::appeared, StorageEvent::overwritten);
 }
 
-// Of a storage that is known the operation gave back a view, or its input: it was noted as that.
+// Notes the outputs. One with a known storage is a view or an input, which has been noted already.
 void LifetimeRecorder::note_outputs(PyObject* value, int depth) {
   note_tensor(value, StorageEvent::born, StorageEvent::born);
   if (depth < deepest) each_item(value, [&](PyObject* item) { note_outputs(item, depth + 1); });
 }
 
-// A subclass that takes operations apart calls others on the tensors that it is made of: those have the memory.
+// Whether a subclass handles the operation: it calls others on its component tensors, which own the memory.
 bool LifetimeRecorder::has_dispatch_of_its_own(PyObject* types) const {
   const auto dispatch = [&](PyObject* type) {
     return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type), callbacks_.dispatch_name.get());
@@ -122,12 +122,12 @@ Ref LifetimeRecorder::run(PyObject* function, PyObject* types, PyObject* args, P
   const uint32_t number = now();
   operations_.push_back(operation);
   Ref result = checked(PyObject_Call(callable.get(), args, kwargs));
-  // What it made exists in the operation itself, which is by now the last one.
+  // The outputs exist within the operation itself, which is now the last one.
   const size_t first = events_.size();
   note_outputs(result.get(), 0);
   for (size_t at = first; at < events_.size(); ++at) events_[at].operation = number;
   if (number == alarm_ && !Ref::steal(PyObject_CallNoArgs(callbacks_.on_alarm.get())))
-    PyErr_WriteUnraisable(callbacks_.on_alarm.get());  // no error of the program's
+    PyErr_WriteUnraisable(callbacks_.on_alarm.get());  // the program must not see an error of the alarm
   return result;
 }
 

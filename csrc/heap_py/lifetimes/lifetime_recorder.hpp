@@ -1,5 +1,5 @@
-// The effects of torch's operations on storages: created, read, overwritten, and freed before each operation. It is
-// called in the place of each operation, by a dispatch mode of the process.
+// The effects of torch's operations on storages: created, read, overwritten, and freed before each operation. A
+// dispatch mode of the process calls it instead of each operation.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -16,28 +16,28 @@
 namespace gradlife::heap {
 
 struct RecordedOperation {
-  uint32_t function;  // by the order in which they were first called
+  uint32_t function;  // in the order of their first calls
   uint32_t site;
-  uint32_t context;  // the number that Python has set last
+  uint32_t context;  // the number that Python set last
   uint32_t in_backward;
 };
 
 enum class StorageEvent : uint32_t { born, appeared, read, overwritten, died, resized };
 
 struct RecordedEvent {
-  uint32_t operation;  // in which it happened; a death or a new size: before which
+  uint32_t operation;  // the operation in which it happened; for a death or a new size, the one after it
   StorageEvent what;
   uint64_t storage;
   uint64_t bytes;
 };
 
-// The recorder's Python objects: functions that it calls, the class of plain tensors.
+// The recorder's Python objects: the functions that it calls, and the class of plain tensors.
 struct LifetimeCallbacks {
   Ref plain;          // torch.Tensor
   Ref dispatch_name;  // "__torch_dispatch__"
-  Ref describe;       // describe(function) -> (what to call instead of it, does it overwrite tensors?), once for each
-  Ref written;        // written(function, args, kwargs) -> [tensor, ...] that it overwrites from end to end
-  Ref on_alarm;       // on_alarm(), after the operation for which it is set
+  Ref describe;       // describe(function) -> (function to call instead, whether it overwrites tensors), once for each
+  Ref written;        // written(function, args, kwargs) -> [tensor, ...] that it overwrites completely
+  Ref on_alarm;       // on_alarm(), after the operation for which the alarm is set
 };
 
 class LifetimeRecorder {
@@ -47,10 +47,10 @@ class LifetimeRecorder {
   LifetimeRecorder(const LifetimeRecorder&) = delete;
   LifetimeRecorder& operator=(const LifetimeRecorder&) = delete;
 
-  void follow(const std::vector<uintptr_t>& storages);  // that were there before
-  // The result of the operation; NotImplemented where a subclass is to take it apart first. Error: PythonErrorSet.
+  void follow(const std::vector<uintptr_t>& storages);  // those that existed before
+  // Returns the result of the operation; NotImplemented if a subclass must handle it first. Error: PythonErrorSet.
   Ref run(PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs);
-  void look();  // at what is gone, or new in size, since the last operation
+  void look();  // notes storages that were freed or resized since the last operation
   void set_context(uint32_t context) { context_ = context; }
   void set_alarm(uint32_t operation) { alarm_ = operation; }
 
@@ -79,7 +79,7 @@ class LifetimeRecorder {
   int (*graph_task_)();
   LiveStorages storages_;
   std::unordered_map<PyObject*, Function> functions_;
-  std::vector<Ref> kept_;  // the functions: no other one takes an address
+  std::vector<Ref> kept_;  // keeps the functions, so that their addresses are not reused
   std::vector<RecordedOperation> operations_;
   std::vector<RecordedEvent> events_;
   uint32_t context_ = 0, alarm_ = UINT32_MAX;

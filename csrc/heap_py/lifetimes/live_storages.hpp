@@ -1,5 +1,5 @@
-// Torch's storages from birth to death. Each is held weakly, through its own weak count: its address is not given out
-// again while it is followed, and its strong count says when its memory was freed.
+// Torch's storages from birth to death. Each is held weakly, through its own weak count, so that its address is not
+// reused while it is followed; its strong count tells when its memory was freed.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -15,8 +15,8 @@
 namespace gradlife::heap {
 
 struct StorageRow {
-  uint64_t address, data, bytes;  // as they were when it was first seen
-  uint64_t device;                // the type's number and the index, a byte each
+  uint64_t address, data, bytes;  // when it was first seen
+  uint64_t device;                // the type's number and the index, one byte each
 };
 
 struct StorageChange {
@@ -27,24 +27,24 @@ struct StorageChange {
 
 class LiveStorages {
  public:
-  // Error: std::runtime_error, where torch's layout is not known well enough.
+  // Error: std::runtime_error, if torch's layout is not known well enough.
   LiveStorages();
   LiveStorages(const LiveStorages&) = delete;
   LiveStorages& operator=(const LiveStorages&) = delete;
 
   static constexpr uint32_t unknown = UINT32_MAX;
 
-  uintptr_t of_tensor(PyObject* object) const;  // the storage's address; 0: no tensor, or one without
+  uintptr_t of_tensor(PyObject* object) const;  // the storage's address; 0: not a tensor, or one without a storage
   uint32_t find(uintptr_t storage) const;
-  // From now on it is followed. Nothing: it has no memory.
+  // Follows a storage from now on. Returns nothing if it has no memory.
   std::optional<uint32_t> follow(uintptr_t storage);
-  // The same for an address from a walk, if a storage still stands there.
+  // Follows a storage at an address from a walk, if it still exists.
   std::optional<uint32_t> follow_if_alive(uintptr_t storage);
 
   // The changes since the last call.
   const std::vector<StorageChange>& changes();
 
-  // Every storage that was ever followed. The one who stops following gives back a weak reference of each.
+  // Every storage that was ever followed. Whoever stops following returns a weak reference of each.
   const std::vector<StorageRow>& rows() const { return rows_; }
 
  private:

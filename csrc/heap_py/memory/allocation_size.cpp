@@ -4,7 +4,7 @@ namespace gradlife::heap {
 namespace {
 
 constexpr uint64_t header_bytes =
-    2 * sizeof(uint64_t);  // glibc: of the chunk before, and its own size with three flags
+    2 * sizeof(uint64_t);  // glibc: the previous chunk's size, and its own size with three flags
 constexpr uint64_t previous_in_use = 1, is_mapped = 2, flags = 7;
 constexpr uint64_t least_chunk = 32, largest_chunk = uint64_t{1} << 20, page = 4096;
 // make_shared: a vtable and two counts of four bytes, then the object.
@@ -12,7 +12,7 @@ constexpr uint64_t control_bytes = 2 * sizeof(uint64_t);
 
 bool is_chunk_size(uint64_t bytes) { return bytes >= least_chunk && bytes <= largest_chunk && bytes % 16 == 0; }
 
-// The usable bytes of the block that begins here; 0: no block. The next chunk must mark it as in use.
+// Returns the usable bytes of the block that begins here; 0: no block. The next chunk must mark it as in use.
 uint64_t block_bytes(const PageCache& reader, Address begin) {
   uint64_t word, next;
   if (begin % 16 != 0 || !reader.read_word(begin - sizeof(uint64_t), &word)) return 0;

@@ -5,9 +5,8 @@
 
 namespace gradlife::heap {
 
-// Bytes from an object to the end of the block that malloc gave for it, or for it and the counts that make_shared puts
-// in front. 0: it stands in no such block. `malloc_usable_size` would follow the counts of make_shared as a size, and
-// crash.
+// Returns the bytes from an object to the end of its malloc block, which may have the counts of make_shared before the
+// object; 0: there is no such block. `malloc_usable_size` would take the counts of make_shared for a size, and crash.
 uint64_t object_bytes(const PageCache& reader, Address object);
 
 }  // namespace gradlife::heap

@@ -28,7 +28,7 @@ constexpr Root roots[] = {{"N3c1010TensorImplE", Family::tensor},
 constexpr const char* torch_counted = "N3c1020intrusive_ptr_targetE";
 constexpr const char* engine_counted = "N8gradlife10RefCountedE";
 constexpr const char* in_place_prefix = "St23_Sp_counted_ptr_inplaceI";
-constexpr const char* script_namespace = "5torch3jit";  // as it is mangled
+constexpr const char* script_namespace = "5torch3jit";  // the mangled form
 
 uint64_t count_library_changes() {
   uint64_t count = 0;

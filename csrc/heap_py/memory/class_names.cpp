@@ -40,7 +40,7 @@ bool ClassNames::is_in_library(Address address) const {
   return after != libraries_.begin() && address < (--after)->last;
 }
 
-// A vtable has the address of the type information in front of it.
+// The address of the type information precedes a vtable.
 std::string ClassNames::read_name(uint64_t vtable) const {
   uint64_t information;
   return reader_.read_word(vtable - 8, &information) ? read_name_of(information) : "";
@@ -55,7 +55,7 @@ std::string ClassNames::read_name_of(Address information) const {
   char piece[256];
   for (size_t step = sizeof piece; text.size() < 1024 && step >= 16;) {
     if (!reader_.read(name + text.size(), piece, step)) {
-      step /= 2;  // the memory behind the name may not be there
+      step /= 2;  // the memory after the name may not be readable
       continue;
     }
     const size_t length = static_cast<size_t>(std::find(piece, piece + step, '\0') - piece);
@@ -80,8 +80,8 @@ const std::string* ClassNames::of_object(Address address) {
   return looks_like_pointer(address) && reader_.read_word(address, &vtable) ? of_vtable(vtable) : nullptr;
 }
 
-// Type information of a class with bases is itself of one of two classes, which say how those are written down (the
-// Itanium C++ ABI). A base that does not stand at the object's own address is none that a pointer to it shows.
+// The type information of a class with bases is of one of two classes, which store them differently (the Itanium C++
+// ABI). A base at another address than the object's own cannot be seen from a pointer to it.
 Address ClassNames::first_base(Address information) {
   uint64_t kind, base, flags;
   if (!reader_.read_word(information, &kind)) return 0;
@@ -107,7 +107,7 @@ std::vector<std::string> ClassNames::lineage(uint64_t vtable) {
   return names;
 }
 
-// The C++ ABI's: type information is an object of one of three classes, by how many bases there are.
+// The C++ ABI has three classes of type information, by the number of bases.
 void ClassNames::add_bases(Address information, std::vector<Address>& into) {
   uint64_t vtable, base;
   if (!reader_.read_word(information, &vtable)) return;

@@ -11,14 +11,14 @@ namespace gradlife::heap {
 
 class ClassNames {
  public:
-  ClassNames();  // notes where the loaded libraries lie
-  // The mangled name of the class of an object whose first word is `vtable`; nullptr: it is no vtable.
+  ClassNames();  // notes the addresses of the loaded libraries
+  // Returns the mangled class name of an object whose first word is `vtable`; nullptr: not a vtable.
   const std::string* of_vtable(uint64_t vtable);
-  // The same for an object at an address that need not be one.
+  // The same for an address that need not be an object's.
   const std::string* of_object(Address address);
-  // The readable name of that class, then of its first base, and of that one's; empty: it is no vtable.
+  // Returns the readable names of that class, its first base, that one's first base and so on; empty: not a vtable.
   std::vector<std::string> lineage(uint64_t vtable);
-  // The mangled names of a vtable's class and of all classes that it derives from.
+  // Returns the mangled names of a vtable's class and of all its base classes.
   std::vector<std::string> ancestors(uint64_t vtable);
   static std::string readable(const std::string& mangled);  // "torch::autograd::PyNode"
 
@@ -36,7 +36,7 @@ class ClassNames {
 
   MemoryReader reader_;
   std::vector<Range> libraries_;                     // in order
-  std::unordered_map<uint64_t, std::string> known_;  // empty: no vtable
+  std::unordered_map<uint64_t, std::string> known_;  // empty: not a vtable
 };
 
 }  // namespace gradlife::heap

@@ -1,5 +1,5 @@
-// DLPack: how libraries hand memory to one another. A capsule, or whoever took from it what it had, holds a structure
-// with a word for the maker, who keeps the memory's owner there. The layout is public and kept.
+// DLPack: how libraries exchange memory. A capsule, or its consumer, holds a structure with a word for the producer,
+// who keeps the memory's owner there. The layout is public and stable.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -13,14 +13,14 @@ namespace gradlife::heap {
 
 enum class DLPack : uint8_t { none, plain, versioned };
 
-// The contents of a capsule; nothing once they were taken over, which its name then says.
+// Returns the contents of a capsule; nothing once they were consumed, which changes its name.
 template <class Reader>
 DLPack dlpack_of(const Reader& reader, PyObject* capsule, Address* structure) {
   struct Name {
     const char* text;
     DLPack sort;
   };
-  // The last two are numpy's, for what it has taken over.
+  // The last two are numpy's, for capsules that it has consumed.
   static constexpr Name names[] = {{"dltensor", DLPack::plain},
                                    {"dltensor_versioned", DLPack::versioned},
                                    {"numpy_dltensor", DLPack::plain},
@@ -37,7 +37,7 @@ DLPack dlpack_of(const Reader& reader, PyObject* capsule, Address* structure) {
   return DLPack::none;
 }
 
-// The maker's word.
+// The producer's word.
 template <class Reader>
 bool read_maker(const Reader& reader, Address structure, DLPack sort, Address* maker) {
   constexpr Address maker_in_plain = 48, maker_in_versioned = 8;

@@ -11,7 +11,7 @@ Address round_up(Address address, uint64_t to) { return (address + to - 1) & ~(t
 
 }  // namespace
 
-// Each has its arena's address and its own size in front.
+// A heap begins with its arena's address and its own size.
 MallocHeap find_arena_heap(const MemoryReader& reader, Address address) {
   constexpr uint64_t page = 4096;
   MallocHeap heap;

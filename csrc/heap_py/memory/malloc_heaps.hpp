@@ -1,5 +1,5 @@
-// The heaps of glibc's malloc: memory that is cut into chunks without a gap. Each chunk begins with its size,
-// and the next one says whether it is in use.
+// The heaps of glibc's malloc: memory divided into chunks without gaps. Each chunk begins with its size, and the next
+// one says whether it is in use.
 #pragma once
 
 #include <algorithm>
@@ -14,40 +14,40 @@ constexpr uint64_t chunk_size_mask = ~uint64_t{7};
 constexpr uint64_t is_previous_used = 1;
 constexpr uint64_t is_mapped_chunk = 2;
 
-// The process's own, grown by sbrk, has no owner; those of arenas are aligned to their largest size.
+// The main heap, grown by sbrk, has no owner; heaps of arenas are aligned to their largest size.
 struct MallocHeap : AddressRange {
   static constexpr uint64_t largest_arena = uint64_t{1} << 26;  // glibc's HEAP_MAX_SIZE
   Address owner = 0;
   bool is_main() const { return owner == 0; }
 };
 
-// Finds the arena's heap that contains an address; empty if there is none.
+// Returns the arena's heap that contains an address; empty if there is none.
 MallocHeap find_arena_heap(const MemoryReader& reader, Address address);
 // Reads the size again: heaps grow and shrink at their ends.
 void update_size(const MemoryReader& reader, MallocHeap& heap);
-// The offset of the first chunk depends on glibc's version: one of these multiples of 16.
+// Returns where the first chunk may begin: it depends on glibc's version, and is one of these multiples of 16.
 AddressRange first_chunks(const MallocHeap& heap);
-// All heaps; the main one with its present length.
+// Returns all heaps; the main one with its current length.
 ScanVector<MallocHeap> find_heaps(const MemoryReader& reader, const MemoryMap& map, ScanArena& arena);
 
 struct Chunk {
-  Address at;      // of its header
+  Address at;      // the address of its header
   uint64_t bytes;  // the header included
   bool is_previous_used;
   const uint64_t* words;  // from its header on
-  size_t word_count;      // those that were read, at least 4
+  size_t word_count;      // the number of words read, at least 4
 };
 
-// Walks the chunks of a heap, read piece by piece. Other threads may change the heap meanwhile; the walk may then lose
-// its place, and `is_whole` is false.
+// Walks the chunks of a heap, reading it piece by piece. Other threads may change the heap meanwhile; then the walk may
+// lose its place, and `is_whole` is false.
 class ChunkWalk {
  public:
   static constexpr size_t words_at_hand = 16;
   ChunkWalk(const MemoryReader& reader, ScanVector<uint64_t>& words, AddressRange heap, Address first)
       : reader_(reader), words_(words), heap_(heap), at_(first) {}
   bool next(Chunk& chunk);                     // false: at the end, or lost
-  bool is_whole() const { return is_whole_; }  // the walk came to the heap's end
-  Address at() const { return at_; }           // the chunk that comes next
+  bool is_whole() const { return is_whole_; }  // the walk reached the heap's end
+  Address at() const { return at_; }           // the next chunk
 
  private:
   bool read_piece();
@@ -77,7 +77,7 @@ inline bool ChunkWalk::next(Chunk& chunk) {
   const uint64_t size = chunk.words[1];
   chunk.at = at_;
   chunk.bytes = size & chunk_size_mask;
-  if (chunk.bytes < least_chunk) {  // the fence at the end of a heap that is full
+  if (chunk.bytes < least_chunk) {  // the fence at the end of a full heap
     is_whole_ = has_chunks_ && heap_.last - at_ <= 64;
     return false;
   }

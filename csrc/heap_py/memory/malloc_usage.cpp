@@ -12,7 +12,7 @@ namespace gradlife::heap {
 PyObject* malloc_bytes(PyObject*, PyObject*) {
 #ifdef GRADLIFE_HAS_MALLINFO2
   const struct mallinfo2 info = mallinfo2();
-  return PyLong_FromSize_t(info.uordblks + info.hblkhd);  // in heaps, and in mappings of their own
+  return PyLong_FromSize_t(info.uordblks + info.hblkhd);  // in heaps, and in separate mappings
 #else
   return Py_NewRef(Py_None);
 #endif

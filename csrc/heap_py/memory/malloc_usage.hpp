@@ -1,4 +1,4 @@
-// The bytes that malloc has given out.
+// The bytes that malloc has handed out.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -6,6 +6,6 @@
 
 namespace gradlife::heap {
 
-PyObject* malloc_bytes(PyObject* module, PyObject*);  // of all its heaps; None where the C library does not tell
+PyObject* malloc_bytes(PyObject* module, PyObject*);  // in all its heaps; None if the C library does not report it
 
 }  // namespace gradlife::heap

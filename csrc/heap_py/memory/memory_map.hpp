@@ -16,7 +16,7 @@ struct Mapping : AddressRange {
 
 class MemoryMap {
  public:
-  explicit MemoryMap(ScanArena& arena);  // reads /proc/self/maps; empty where there is none
+  explicit MemoryMap(ScanArena& arena);  // reads /proc/self/maps; empty if there is none
   const Mapping* find(Address address) const;
   const Mapping* before(const Mapping& mapping) const { return &mapping != mappings_.data() ? &mapping - 1 : nullptr; }
   const ScanVector<Mapping>& all() const { return mappings_; }

@@ -42,7 +42,7 @@ void MemoryReader::read_words(const std::vector<Address>& addresses, std::vector
     }
     const ssize_t bytes = process_vm_readv(getpid(), into, count, from, count, 0);
     const size_t done = bytes > 0 ? static_cast<size_t>(bytes) / sizeof(uint64_t) : 0;
-    start += done + (done < count ? 1 : 0);  // the piece after those that were read can't be
+    start += done + (done < count ? 1 : 0);  // skips the piece that cannot be read
   }
 }
 

@@ -1,4 +1,4 @@
-// Reading memory that may not be there: an unmapped page is an answer, not a crash.
+// Reads memory that may be unmapped: an unmapped page is an answer, not a crash.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace gradlife::heap {
 
 using Address = uint64_t;
 
-// Linux: process_vm_readv of this very process. Elsewhere, or where the kernel forbids it, nothing can be read.
+// Linux: process_vm_readv on this process. Elsewhere, or if the kernel forbids it, nothing can be read.
 class MemoryReader {
  public:
   static bool is_available();
@@ -21,7 +21,7 @@ class MemoryReader {
   bool read_word(Address address, uint64_t* word) const { return read(address, word, sizeof *word); }
 };
 
-// Could this word be the address of an object: aligned, and in the part of the address space that programs have?
+// Whether a word may be the address of an object: aligned, and in the address space of programs.
 inline bool looks_like_pointer(uint64_t word) { return word >= 0x1000 && word < (uint64_t{1} << 47) && word % 8 == 0; }
 
 }  // namespace gradlife::heap

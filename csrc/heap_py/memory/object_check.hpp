@@ -1,4 +1,4 @@
-// Tells whether a Python object is at an address.
+// Tells whether there is a Python object at an address.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -34,7 +34,7 @@ void PageCache::start() const {
   pages_.assign(last_place_ + 1, no_page);
 }
 
-// If not all pages can be read, those in front of the gap can.
+// If not all pages can be read, those before the gap can.
 bool PageCache::fill(Address page) const {
   const size_t place = place_of(page);
   uint32_t& frame = frames_[place / pages_in_group];

@@ -1,4 +1,4 @@
-// The pages of memory that are present: those never touched are not, and reading one would make it.
+// The pages of memory that are present. Reading a page that was never touched would create it.
 #pragma once
 
 #include <array>
@@ -13,8 +13,7 @@ class PresentPages {
   ~PresentPages();
   PresentPages(const PresentPages&) = delete;
   PresentPages& operator=(const PresentPages&) = delete;
-  // Returns whether the page is present or swapped out. True where the kernel does not say. `last`: how far it is worth
-  // asking ahead.
+  // Whether the page is present or swapped out; true if the kernel does not say. `last`: how far to query ahead.
   bool has(Address address, Address last);
 
  private:

@@ -1,4 +1,4 @@
-// The scan's own memory, in one range that it leaves out: it must not find what it wrote down itself.
+// The scan's own memory, in one range that the scan skips: it must not find what it wrote itself.
 #pragma once
 
 #include <memory_resource>
@@ -20,7 +20,7 @@ using ScanVector = std::pmr::vector<T>;
 
 class ScanArena {
  public:
-  ScanArena();  // Error: std::bad_alloc, now or once it is full
+  ScanArena();  // Error: std::bad_alloc, now or when it is full
   ~ScanArena();
   ScanArena(const ScanArena&) = delete;
   ScanArena& operator=(const ScanArena&) = delete;

@@ -1,4 +1,4 @@
-// The block of memory that an address lies in, as its allocator sees it.
+// The block of memory that contains an address, as its allocator sees it.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ struct Block : AddressRange {
   uint64_t bytes() const { return last - first; }
 };
 
-// Python's small objects: pools of blocks of one size.
+// Python's allocator of small objects: pools of blocks of one size.
 class PythonBlocks {
  public:
   std::optional<Block> find(Address address) const;
@@ -35,8 +35,8 @@ class MallocBlocks {
  private:
   struct Heap : AddressRange {
     explicit Heap(ScanArena& arena) : samples(arena.memory()) {}
-    bool is_whole = false;         // the walk reached the end of the heap
-    ScanVector<uint32_t> samples;  // every 32nd chunk's start, in words of 16 bytes from the heap's
+    bool is_whole = false;         // whether the walk reached the end of the heap
+    ScanVector<uint32_t> samples;  // every 32nd chunk's start, in units of 16 bytes from the heap's start
   };
   const Heap* heap_of(Address address);
   const Heap& walk(AddressRange range, Address first_chunk);
@@ -50,8 +50,8 @@ class MallocBlocks {
   ScanArena& arena_;
   MemoryReader reader_;
   ScanVector<Heap> heaps_;
-  ScanVector<uint64_t> words_;  // of the piece of a heap that is walked
-  uint64_t cache_key_ = 0;      // what malloc writes into blocks that a thread keeps for its next call
+  ScanVector<uint64_t> words_;  // words of the piece of a heap that is being walked
+  uint64_t cache_key_ = 0;      // malloc writes it into blocks in a thread's cache
 };
 
 }  // namespace gradlife::heap

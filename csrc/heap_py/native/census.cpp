@@ -10,15 +10,15 @@ namespace gradlife::heap {
 namespace {
 
 constexpr uint64_t page = 4096;
-constexpr size_t words_at_once = size_t{1} << 15;  // 256 KiB: fits the second cache
+constexpr size_t words_at_once = size_t{1} << 15;  // 256 KiB: fits into the second-level cache
 constexpr size_t chunks_between_milestones = 256;
 constexpr size_t pages_at_once = 512;
 constexpr int most_tries = 12;
 constexpr uint64_t largest_content = uint64_t{1} << 47;
-constexpr uint64_t engine_count_offset = 12;  // of `strong_` in csrc/engine/policy/managed.hpp
+constexpr uint64_t engine_count_offset = 12;  // offset of `strong_` in csrc/engine/policy/managed.hpp
 constexpr uint64_t chunk_flags = 7;
 
-// An object of a class that nobody else has: where it is not found, nothing else can be believed.
+// An object of a class that nothing else uses: if it is not found, the other results are not reliable.
 struct Probe {
   virtual ~Probe() = default;
 };
@@ -97,7 +97,7 @@ bool NativeCensus::follow(MallocHeap heap, Address first) {
   return false;
 }
 
-// Returns where it ended: at the heap's end, or where it lost its way.
+// Returns where the walk ended: at the heap's end, or where it lost its place.
 Address NativeCensus::walk(const MallocHeap& heap, Address from) {
   ChunkWalk walk(reader_, words_, heap, from);
   Chunk chunk;
@@ -133,11 +133,11 @@ void NativeCensus::accept() {
   found_.clear();
 }
 
-// --- large blocks, which have mappings of their own, or parts of one
+// --- large blocks, which have a mapping or a part of one
 
 void NativeCensus::read_mapped_blocks(const Mapping& mapping, const ScanVector<MallocHeap>& heaps) {
   PresentPages pages;
-  std::vector<Address> sizes;  // where the size of a block would stand that began with a page
+  std::vector<Address> sizes;  // where a block that began with a page would have its size
   std::vector<uint64_t> found;
   for (Address at = mapping.first; at < mapping.last;) {
     sizes.clear();
@@ -159,7 +159,7 @@ void NativeCensus::read_mapped_blocks(const Mapping& mapping, const ScanVector<M
   }
 }
 
-// Returns its end, or nothing's where none is.
+// Returns the end of the block; 0 if there is none.
 Address NativeCensus::read_mapped_block(Address at, Address last) {
   if (!reader_.read(at, words_.data(), ChunkWalk::words_at_hand * sizeof(uint64_t))) return 0;
   const uint64_t bytes = words_[1] & chunk_size_mask;
@@ -192,7 +192,7 @@ void NativeCensus::look_at(const Chunk& chunk) {
   found_.push_back(measured(chunk, block + 16, has_class ? inner : slot));
 }
 
-// Kept for weak references, all it had given back.
+// Whether the object is kept only for weak references, and has released everything else.
 bool NativeCensus::is_gone(const Chunk& chunk, ClassRecord::Count count) const {
   uint64_t offset = TorchLayout::absent;
   if (count == ClassRecord::Count::engine) offset = engine_count_offset;
@@ -217,7 +217,7 @@ NativeCensus::Found NativeCensus::measured(const Chunk& chunk, Address address, 
   return found;
 }
 
-// A word of the block.
+// Returns a word of the block.
 uint64_t NativeCensus::word_of(const Chunk& chunk, uint64_t offset) const {
   const size_t place = (chunk_header + offset) / sizeof(uint64_t);
   uint64_t word = 0;

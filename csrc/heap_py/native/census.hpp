@@ -1,5 +1,5 @@
-// Every live C++ object with a vtable that has a block of malloc's to itself, counted by class, whether or not anything
-// is known to reach it.
+// Every live C++ object with a vtable and a malloc block of its own, counted by class, even if no known object leads to
+// it.
 #pragma once
 
 #include <map>
@@ -12,31 +12,32 @@ namespace gradlife::heap {
 
 struct NativeClass {
   uint64_t count = 0;
-  uint64_t bytes = 0;  // of their blocks
+  uint64_t bytes = 0;  // bytes of their blocks
 };
 struct DeviceStorages {
   uint64_t count = 0;
-  uint64_t bytes = 0;  // of their contents
+  uint64_t bytes = 0;  // bytes of their contents
 };
 
-// Linux with glibc's malloc. What malloc got back is recognized by its own marks and by its lists, which stand where a
-// vtable stood; an object that is kept for weak references alone is gone, too. Memory is only read.
+// Linux with glibc's malloc. Freed blocks are recognized by malloc's marks and by its list pointers in the place of a
+// vtable; an object kept only for weak references counts as gone, too. Memory is only read.
 class NativeCensus {
  public:
-  static constexpr uint16_t unknown_device = 0x00ff;  // no type has a number below 0
-  static const char* why_not();                       // one sentence where it can't work here, otherwise nullptr
-  // Error: std::bad_alloc, std::runtime_error (see `why_not`). `layout` may be nullptr: then less is known of torch's.
+  static constexpr uint16_t unknown_device = 0x00ff;  // torch has no type numbers below 0
+  static const char* why_not();                       // nullptr, or one sentence why it cannot work here
+  // Error: std::bad_alloc, std::runtime_error (see `why_not`). `layout` may be nullptr: then less is known about
+  // torch's objects.
   explicit NativeCensus(const TorchLayout* layout);
   void run();  // once
 
   struct Object {
     Address address;
-    uint32_t slot;  // of its class
+    uint32_t slot;  // the slot of its class
   };
-  void keep_objects() { keeps_objects_ = true; }  // before `run`
+  void keep_objects() { keeps_objects_ = true; }  // call it before `run`
 
-  // Possible objects, by the first word of their block alone. Checking classes later makes the first run ten times as
-  // fast.
+  // Possible objects, judged only by the first word of their block. Checking classes later makes the first run ten
+  // times as fast.
   struct Block {
     Address address;
     uint64_t word;
@@ -44,25 +45,25 @@ class NativeCensus {
       return address != other.address ? address < other.address : word < other.word;
     }
   };
-  void keep_blocks() { keeps_blocks_ = true; }  // before `run`, which then counts nothing
+  void keep_blocks() { keeps_blocks_ = true; }  // call it before `run`, which then counts nothing
   const ScanVector<Block>& blocks() const { return blocks_; }
   const ClassTable& table() const { return table_; }
-  const std::vector<NativeClass>& classes() const { return classes_; }  // by their place in the table
+  const std::vector<NativeClass>& classes() const { return classes_; }  // by their index in the table
   const std::map<uint16_t, DeviceStorages>& devices() const {
     return devices_;
   }  // by torch's numbers of type and index
   const ScanVector<Object>& objects() const { return objects_; }
   uint64_t bytes_read() const { return bytes_read_; }
-  size_t lost_heaps() const { return lost_heaps_; }  // that changed too fast to be followed: their objects are missing
+  size_t lost_heaps() const { return lost_heaps_; }  // they changed too fast to be walked: their objects are missing
 
  private:
   static constexpr uint32_t no_slot = ClassTable::none;
   static constexpr unsigned cache_bits = 14;
-  struct Found {  // what a heap has, until its walk is known to be right
+  struct Found {  // the objects of a heap, until its walk is known to be right
     Address address;
     uint32_t slot;
     uint32_t bytes;
-    uint64_t content : 48;  // of a storage
+    uint64_t content : 48;  // bytes of a storage's content
     uint64_t device : 16;
   };
   struct Milestone {
@@ -94,7 +95,7 @@ class NativeCensus {
   MemoryReader reader_;
   ClassTable& table_;
   ScanVector<uint64_t> words_;
-  ScanVector<uint8_t> marks_;  // of where libraries lie
+  ScanVector<uint8_t> marks_;  // marks where libraries are mapped
   ScanVector<CacheEntry> cache_;
   ScanVector<Found> found_;
   ScanVector<Milestone> milestones_;

@@ -31,7 +31,7 @@ uint64_t find_cache_key() {
 
 MallocBlocks::MallocBlocks(const MemoryMap& map, ScanArena& arena)
     : map_(map), arena_(arena), heaps_(arena.memory()), words_(arena.memory()) {
-  heaps_.reserve(256);  // they are referred to
+  heaps_.reserve(256);  // pointers to them must stay valid
   words_.resize(words_at_once);
   cache_key_ = find_cache_key();
 }
@@ -57,7 +57,7 @@ const MallocBlocks::Heap* MallocBlocks::heap_of(Address address) {
   return range.contains(address) ? walk_arena(range) : nullptr;
 }
 
-// Its first chunk is where a walk ends exactly at the heap's end.
+// Finds the first chunk: the one from which a walk ends exactly at the heap's end.
 const MallocBlocks::Heap* MallocBlocks::walk_arena(const MallocHeap& range) {
   const AddressRange candidates = first_chunks(range);
   Heap heap(arena_);
@@ -68,8 +68,7 @@ const MallocBlocks::Heap* MallocBlocks::walk_arena(const MallocHeap& range) {
   return heaps_.back().is_whole ? &heaps_.back() : nullptr;
 }
 
-// The main heap: it may have grown or shrunk since the map was read, so a walk may end anywhere behind its first
-// chunks.
+// The main heap may have grown or shrunk since the map was read, so a walk may end anywhere after its first chunks.
 const MallocBlocks::Heap& MallocBlocks::walk(AddressRange range, Address first_chunk) {
   Heap heap(arena_);
   static_cast<AddressRange&>(heap) = range;
@@ -98,11 +97,11 @@ std::optional<Block> MallocBlocks::find_in(const Heap& heap, Address address) co
     uint64_t size, next_size = 0;
     if (!reader_.read_word(at + 8, &size) || (size & chunk_size_mask) < least_chunk) return std::nullopt;
     const uint64_t bytes = size & chunk_size_mask;
-    if (address >= at + bytes + 8) {  // the word in front of the next chunk's size belongs to this one
+    if (address >= at + bytes + 8) {  // the word before the next chunk's size belongs to this one
       at += bytes;
       continue;
     }
-    if (address < at + chunk_header) return std::nullopt;  // the allocator's own
+    if (address < at + chunk_header) return std::nullopt;  // malloc's own header
     const bool is_last = at + bytes >= heap.last || !reader_.read_word(at + bytes + 8, &next_size);
     Block block;
     block.first = at + chunk_header;
@@ -113,7 +112,8 @@ std::optional<Block> MallocBlocks::find_in(const Heap& heap, Address address) co
   return std::nullopt;
 }
 
-// Given back, but kept as if in use: marked with the key, or in a list whose links are hidden by their own place.
+// Whether the block is free but kept as if in use: marked with the key, or in a list whose links are XORed with their
+// address.
 bool MallocBlocks::is_cached(Address block, uint64_t chunk_bytes) const {
   uint64_t words[2];
   if (chunk_bytes > largest_cached || !reader_.read(block, words, sizeof words)) return false;
@@ -126,7 +126,7 @@ bool MallocBlocks::is_cached(Address block, uint64_t chunk_bytes) const {
          (size & chunk_size_mask) == chunk_bytes;
 }
 
-// A large block has a mapping of its own, or a part of one: its header is at the start of a page.
+// A large block has a mapping, or a part of one: its header is at the start of a page.
 std::optional<Block> MallocBlocks::find_mapped(Address address) const {
   constexpr uint64_t page = 4096, most_pages = 1 << 14;
   const Mapping* mapping = map_.find(address);

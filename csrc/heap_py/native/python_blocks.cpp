@@ -8,7 +8,7 @@ namespace {
 constexpr uint64_t pool_bytes = 1 << 14;
 constexpr uint64_t header_bytes = 48;
 
-// Layouts of CPython 3.10 to 3.14, with its own allocator.
+// Layouts of CPython 3.10 to 3.14 with its own allocator.
 struct PoolHeader {
   uint32_t count;
   uint32_t padding;
@@ -28,7 +28,7 @@ bool is_pool(const PoolHeader& header) {
          header.next_offset <= pool_bytes && header.count <= (pool_bytes - header_bytes) / bytes;
 }
 
-// Free blocks are a list through their first words; blocks behind `next_offset` were never given out.
+// Free blocks are linked through their first words; blocks after `next_offset` were never used.
 bool is_free(const Pool& pool, const PoolHeader& header, Address start, Address block) {
   if (block - start >= header.next_offset) return true;
   Address at = header.free_block;

@@ -7,9 +7,9 @@ namespace gradlife::heap {
 namespace {
 
 constexpr uint32_t most_levels = 14;
-constexpr size_t most_words = 100000;  // of one search
+constexpr size_t most_words = 100000;  // limit of one search
 
-int own_data;  // stands in this library's static data
+int own_data;  // an address in this library's static data
 
 Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<uintptr_t>(pointer)); }
 
@@ -80,7 +80,7 @@ std::vector<NativeHolder> NativeScan::run() {
   return holders;
 }
 
-// --- one step outwards, for all blocks together
+// --- one step outwards for all blocks together
 
 void NativeScan::search(uint32_t level) {
   std::sort(seekers_.begin(), seekers_.end(), [](const Seeker& a, const Seeker& b) { return a.address < b.address; });
@@ -99,7 +99,7 @@ void NativeScan::search(uint32_t level) {
     for (; seeker != seekers.end() && seeker->address == addresses[hit.place]; ++seeker)
       arrive(hit.at, seeker->item, level);
   }
-  for (uint32_t round = level; !arrivals_.empty(); ++round) {  // what is settled may lead on without a search
+  for (uint32_t round = level; !arrivals_.empty(); ++round) {  // explained words may lead on without a search
     ScanVector<Arrival> arrivals(arena_.memory());
     arrivals.swap(arrivals_);
     find_nodes(arrivals);
@@ -116,7 +116,8 @@ uint32_t NativeScan::origin_of(uint32_t item, uint32_t level) {
   return static_cast<uint32_t>(origins_.size() - 1);
 }
 
-// The region of a word. Stacks of the scan itself and of the interpreter do not count: frames are known without them.
+// Classifies the region of a word. Stacks of the scan itself and of the interpreter do not count: frames are known
+// already.
 void NativeScan::arrive(Address at, uint32_t item, uint32_t level) {
   if (level != 0 && (items_[item].is_stale || origins_[items_[item].origin].is_closed)) return;
   const ThreadMemory::Place place = threads_.find(at);
@@ -169,7 +170,7 @@ void NativeScan::arrive_in_process(Address at, uint32_t item, uint32_t level) {
   if (read_shape(at, items_[item], &arrival.is_function)) arrivals_.push_back(arrival);
 }
 
-// The known objects among the blocks that were met: an object's address is its block's, or behind a head of its own.
+// Finds the known objects among the blocks: an object's address is its block's, or lies behind a header.
 void NativeScan::find_nodes(ScanVector<Arrival>& arrivals) {
   ScanVector<Seeker> starts(arena_.memory());
   for (uint32_t i = 0; i < arrivals.size(); ++i)
@@ -199,7 +200,7 @@ void NativeScan::settle(const Arrival& arrival, uint32_t level) {
   add_block(arrival, origin);
 }
 
-// --- what is shown
+// --- results
 
 int NativeScan::plain_blocks(uint32_t item) const {
   int count = 0;
@@ -207,8 +208,8 @@ int NativeScan::plain_blocks(uint32_t item) const {
   return count;
 }
 
-// A path is as certain as its least certain step, and no more certain than its blocks: one of an unknown kind may have
-// uses of its own for a word, two in a row may be anything.
+// A path is only as certain as its least certain step and its blocks: a block of an unknown kind may use a word for
+// something else, two in a row may be anything.
 void NativeScan::offer(uint32_t origin, Offer offer) {
   for (uint32_t at = offer.item; items_[at].shape != Shape::target; at = items_[at].inner)
     offer.confidence = std::max(offer.confidence, items_[at].confidence);
@@ -219,8 +220,7 @@ void NativeScan::offer(uint32_t origin, Offer offer) {
   found.best = offer;
 }
 
-// Nothing that can be named points at what was met: the outermost C++ object on the path is shown, or the first
-// block.
+// If no pointer to the block has a name, the outermost C++ object on the path is shown, or the first block.
 void NativeScan::offer_block(uint32_t origin) {
   Offer found;
   found.item = origins_[origin].item;
@@ -230,7 +230,7 @@ void NativeScan::offer_block(uint32_t origin) {
   offer(origin, found);
 }
 
-// The shortest path is shown; words of a target with a better one have been named too by then.
+// The shortest path is shown; all words of a target that have a better one have been named by then.
 void NativeScan::close_level() {
   for (Origin& origin : origins_)
     origin.is_closed = origin.is_closed || (origin.has_offer && origin.best.end != NativeHolder::End::stack);

@@ -1,5 +1,5 @@
-// The native scan for holders of unexplained references: it searches memory for an object's address and climbs from
-// there, block by block, until it meets something with a name.
+// The native scan for holders of unexplained references: it searches memory for an object's address and follows
+// pointers outwards, block by block, until it reaches something with a name.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -22,20 +22,20 @@ const char* confidence_name(Confidence confidence);
 
 struct NativeHolder {
   enum class End : uint8_t { object, static_data, thread_local_data, stack, block };
-  uint32_t target = 0;  // its number
+  uint32_t target = 0;  // the target's number
   End end = End::block;
   std::string description;  // from the outside in: "SinBackward0 +232 → PyFunctionPostHook +8"
-  std::string library;      // of static and thread-local data
-  std::string symbol;       // of that data, where the library's file says it
+  std::string library;      // for static and thread-local data
+  std::string symbol;       // the symbol of that data, if the library's file names it
   Confidence confidence = Confidence::unsure;
-  NodeId node = no_node;  // of an object
+  NodeId node = no_node;  // for an object
 };
 const char* end_name(NativeHolder::End end);
 
-// Linux with glibc, on x86-64 and arm64. Needs the interpreter lock; makes no Python object and runs no Python code.
+// Linux with glibc, on x86-64 and arm64. Needs the interpreter lock; creates no Python object and runs no Python code.
 class NativeScan {
  public:
-  static const char* why_not();  // one sentence where it can't work here, otherwise nullptr
+  static const char* why_not();  // nullptr, or one sentence why it cannot work here
   // Error: std::bad_alloc, std::runtime_error (see `why_not`). The graph must have its referrers.
   explicit NativeScan(const Graph& graph);
   void add_target(Address object) { targets_.push_back(object); }
@@ -44,14 +44,15 @@ class NativeScan {
   uint64_t bytes_read() const { return search_.bytes_read(); }
 
  private:
-  // A possible holder: the end of a path from a word outwards. Without text, for the scan allocates only in its arena.
+  // A possible holder: the end of a path from a word outwards. It has no text, because the scan allocates only in its
+  // arena.
   struct Offer {
     NativeHolder::End end = NativeHolder::End::block;
     Confidence confidence = Confidence::unsure;
     uint32_t item = 0;
     Address at = 0;                    // the outermost word
-    const Library* library = nullptr;  // of static and thread-local data
-    Address locals = 0;                // where thread-local data begin
+    const Library* library = nullptr;  // for static and thread-local data
+    Address locals = 0;                // where thread-local data begins
     uint64_t thread = 0;
     NodeId node = no_node;
     bool is_function = false;
@@ -63,7 +64,7 @@ class NativeScan {
     bool has_offer = false;
     bool is_stale = false;   // found where a reference would be known; reported only if a holder is found
     uint32_t item = 0;       // the first block on the path
-    uint32_t outermost = 0;  // the last that is an object of C++
+    uint32_t outermost = 0;  // the last C++ object
     Offer best;
   };
   enum class Shape : uint8_t { target, block, vector, map_node, captures };
@@ -71,11 +72,11 @@ class NativeScan {
   struct Item : AddressRange {
     Shape shape = Shape::block;
     bool is_stale = false;              // its reference is behind the end of a vector
-    bool is_function = false;           // its word that refers inwards belongs to a std::function
-    const std::string* name = nullptr;  // its mangled class
+    bool is_function = false;           // its inward reference belongs to a std::function
+    const std::string* name = nullptr;  // its mangled class name
     uint32_t inner = 0;                 // the item that it refers to
     uint32_t origin = 0;
-    uint64_t offset = 0;  // of that reference
+    uint64_t offset = 0;  // the offset of that reference
     Confidence confidence = Confidence::sure;
   };
   struct Seeker {  // looks for words with this address on behalf of an item
@@ -87,7 +88,7 @@ class NativeScan {
     uint32_t item;
     Block block;
     bool is_function = false;
-    NodeId node = no_node;  // the known object that the block is
+    NodeId node = no_node;  // the known object in the block, if any
   };
 
   void note_static_types();
@@ -110,12 +111,12 @@ class NativeScan {
   NativeHolder describe(const Origin& origin) const;
   std::string outermost_text(const Offer& offer, const std::string& symbol) const;
   std::string item_text(const Item& item) const;
-  bool is_own(Address address) const {  // static data or code of this library
+  bool is_own(Address address) const {  // whether it is static data or code of this library
     return own_library_ != nullptr && libraries_.library_of(address) == own_library_;
   }
   bool is_dead_object(const Block& block) const;
   bool is_unused_pool(const Block& block) const;
-  int plain_blocks(uint32_t item) const;  // on the way inwards
+  int plain_blocks(uint32_t item) const;  // counts unknown blocks on the path inwards
   bool is_plain(uint32_t item) const;
   bool is_owned_by_target(const Arrival& arrival, const std::string& name) const;
   bool is_no_holder(const Arrival& arrival, const std::string& name) const;

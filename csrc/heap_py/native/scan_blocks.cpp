@@ -1,4 +1,4 @@
-// The native scan among blocks of memory: what their words and what points at them say of their kind.
+// The native scan among blocks of memory: what their words, and pointers to them, reveal about their kind.
 #include "heap_py/native/scan.hpp"
 
 #include <algorithm>
@@ -7,12 +7,12 @@ namespace gradlife::heap {
 namespace {
 
 constexpr size_t most_items = 200000;
-constexpr uint64_t searched_starts = 64;  // pointers to a block lead to its first bytes: some have a head in front
+constexpr uint64_t searched_starts = 64;  // pointers lead to a block's first bytes, as some blocks have a header
 
 }  // namespace
 
-// Read the block's extent from the words around a reference. False: the reference to the target is behind the end
-// of a vector, so it is stale.
+// Reads the block's extent from the words around a reference. False: the reference to the target is behind the end of a
+// vector, so it is stale.
 bool NativeScan::read_shape(Address at, Item& inner, bool* is_function) {
   uint64_t words[4];
   if (!reader_.read(at, words, sizeof words)) return true;
@@ -32,8 +32,8 @@ bool NativeScan::read_shape(Address at, Item& inner, bool* is_function) {
   return true;
 }
 
-// A std::string of libstdc++ keeps a short text in itself: address of the text, length, and 16 bytes, of which those
-// behind the text still say what was there before.
+// A std::string of libstdc++ stores a short text in itself: address of the text, length, and 16 bytes, which have stale
+// contents after the text.
 bool NativeScan::is_in_short_text(Address at) const {
   constexpr uint64_t longest = 15, head = 2 * sizeof(uint64_t);
   for (const Address text : {at, at - sizeof(uint64_t)}) {
@@ -48,7 +48,7 @@ bool NativeScan::is_in_short_text(Address at) const {
   return false;
 }
 
-// A longer text stands elsewhere, and of the 16 bytes the last 8 are not used: address, length, capacity, unused.
+// A longer text is stored elsewhere, and the last 8 of the 16 bytes are unused: address, length, capacity, unused.
 bool NativeScan::is_behind_long_text(Address at) const {
   constexpr uint64_t least = 16, most = 255;
   struct {
@@ -61,20 +61,21 @@ bool NativeScan::is_behind_long_text(Address at) const {
   return std::find(characters, characters + string.length + 1, '\0') == characters + string.length;
 }
 
-// A block of which nothing is known.
+// Whether nothing is known about the block.
 bool NativeScan::is_plain(uint32_t item) const {
   return items_[item].shape == Shape::block && items_[item].name == nullptr;
 }
 
-// A Python object's C++ part, counted once: then its wrapper owns it, and it only knows its wrapper.
+// Whether it is a Python object's C++ part with a count of one: then its wrapper owns it.
 bool NativeScan::is_owned_by_target(const Arrival& arrival, const std::string& name) const {
-  uint64_t count = 0;  // of strong references, the low half of the word since 1.0
+  uint64_t count = 0;  // the strong count, the low half of the word since 1.0
   return !is_for_natives_ && items_[arrival.item].shape == Shape::target &&
          (name.find("TensorImplE") != std::string::npos || name.find("StorageImplE") != std::string::npos) &&
          reader_.read_word(arrival.block.first + sizeof(uint64_t), &count) && static_cast<uint32_t>(count) == 1;
 }
 
-// The tool's own objects; and a storage, whose block has a tensor's numbers, or what was there before them.
+// Whether it cannot be a holder: the tool's own objects; a storage, whose block has a tensor's numbers or stale
+// contents.
 bool NativeScan::is_no_holder(const Arrival& arrival, const std::string& name) const {
   uint64_t vtable = 0;
   if (reader_.read_word(arrival.block.first, &vtable) && is_own(vtable)) return true;
@@ -82,8 +83,8 @@ bool NativeScan::is_no_holder(const Arrival& arrival, const std::string& name) c
   return name.find("StorageImplE") != std::string::npos && items_[arrival.item].shape != Shape::target;
 }
 
-// Memory that an allocator of its own has not given out: it begins with one free entry of the whole size. Of that kind
-// is what each C++ runtime keeps for exceptions when memory is out; what was there before has never been written over.
+// Whether the block is a pool that its own allocator has not used: it begins with one free entry of the full size. C++
+// runtimes keep such a pool for exceptions when memory is out; its stale contents are never overwritten.
 bool NativeScan::is_unused_pool(const Block& block) const {
   constexpr uint64_t least_pool = 1024, rounding = 64;
   uint64_t entry[2];  // size, next
@@ -112,12 +113,12 @@ void NativeScan::add_block(const Arrival& arrival, uint32_t origin) {
   const auto added = static_cast<uint32_t>(items_.size() - 1);
   if (origins_[origin].item == 0) origins_[origin].item = added;
   if (item.name == nullptr && climb_tree(added)) return;
-  // The last word is where malloc's next chunk begins, to which malloc's own lists point.
+  // The last word is where malloc's next chunk begins, which malloc's own lists point to.
   const Address last = std::min(item.last - sizeof(uint64_t), item.first + searched_starts);
   for (Address start = item.first; start < last; start += sizeof(uint64_t)) seekers_.push_back({start, added});
 }
 
-// A node of std::map and its kin: colour, parent, left, right. Parents lead to the header, which stands in the map.
+// Climbs from a node of a std::map and the like: colour, parent, left, right. Parents lead to the header in the map.
 bool NativeScan::climb_tree(uint32_t item) {
   struct Node {
     uint64_t colour, parent, left, right;
@@ -126,7 +127,7 @@ bool NativeScan::climb_tree(uint32_t item) {
   for (int steps = 0; steps < 96; ++steps) {
     if (!reader_.read(at, &node, sizeof node) || (node.colour & 0xffffffff) > 1) return false;
     if (!looks_like_pointer(node.parent) || !reader_.read(node.parent, &parent, sizeof parent)) return false;
-    if (parent.parent == at && (parent.colour & 0xffffffff) == 0) {  // the header; the root's parent is the header
+    if (parent.parent == at && (parent.colour & 0xffffffff) == 0) {  // the header and the root are each other's parents
       items_[item].shape = Shape::map_node;
       arrive(node.parent, item, 1);
       return true;

@@ -18,7 +18,7 @@ bool NativeScan::explains(NodeId node, Address target) const {
   return std::any_of(row.begin(), row.end(), [&](NodeId to) { return graph_.addresses[to] == target; });
 }
 
-// Does everything that instances of this type refer to show in their traverse? The interpreter's own types are so.
+// Whether the traverse of this type's instances shows all references, as for the interpreter's own types.
 bool NativeScan::is_trusted(PyTypeObject* type) const {
   if (type == &PyCapsule_Type) return false;
   for (const PyTypeObject* base = type; base != nullptr; base = base->tp_base) {
@@ -30,8 +30,8 @@ bool NativeScan::is_trusted(PyTypeObject* type) const {
   return true;
 }
 
-// Tensors and storages are known whole; so is every object of the interpreter's own types. A frozen graph of an earlier
-// question has addresses of everything.
+// Whether the object's references are all known: tensors, storages and objects of the interpreter's own types. A frozen
+// graph of an earlier question contains addresses of everything.
 bool NativeScan::would_show(NodeId node) const {
   const NodeKind kind = graph_.type_of(node).kind;
   if (kind == NodeKind::python) {
@@ -41,7 +41,7 @@ bool NativeScan::would_show(NodeId node) const {
   return kind == NodeKind::tensor || kind == NodeKind::storage;
 }
 
-// A C++ object knows the wrapper that owns it.
+// Whether a C++ object refers to the wrapper that owns it.
 bool NativeScan::is_back_pointer(NodeId node, uint32_t target) const {
   const NodeId from = target_nodes_[target];
   return from != no_node && graph_.type_of(node).kind != NodeKind::python && explains(from, graph_.addresses[node]);
@@ -57,7 +57,7 @@ NodeId NativeScan::static_type_at(Address address) const {
   return address < graph_.addresses[node] + static_cast<Address>(type->tp_basicsize) ? node : no_node;
 }
 
-// A weak reference is known to its referent, which does not own it.
+// Whether it is the list of weak references in an object, which do not own it.
 bool NativeScan::is_weak_list(Address at, Address target) const {
   PyObject* object = object_at(target);
   if (!PyWeakref_Check(object)) return false;
@@ -66,23 +66,23 @@ bool NativeScan::is_weak_list(Address at, Address target) const {
   return offset != 0 && at == address_of(referent) + static_cast<Address>(offset);
 }
 
-// Is a C++ object among the blocks on the path? What Python's own objects hold has none.
+// Whether there is a C++ object among the blocks on the path; there is none if Python's own objects hold the target.
 bool NativeScan::has_class(uint32_t item) const {
   for (; items_[item].shape != Shape::target; item = items_[item].inner)
     if (items_[item].name != nullptr) return true;
   return false;
 }
 
-// malloc may have given up to three words more than a C++ object needs, and what was there before still stands in them.
+// Whether the word is inside the object: malloc may add up to three words, which have stale contents.
 bool NativeScan::is_inside(const Arrival& arrival) const {
   const uint64_t offset = arrival.at - arrival.block.first;
   if (arrival.node != no_node && graph_.type_of(arrival.node).kind == NodeKind::python) return true;
   return offset + 4 * sizeof(uint64_t) <= arrival.block.bytes();
 }
 
-// c10::SmallVector: address of the first element, number, room, and behind these the room itself, while it is enough.
-// Behind the last element, old values remain. A node has such a vector of its outputs' shapes, and each
-// shape one of its sizes.
+// c10::SmallVector: address of the first element, size, capacity, then inline storage, while that suffices. Behind the
+// last element, stale values remain. A node has such a vector for the shapes of its outputs, and each shape has one for
+// its sizes.
 bool NativeScan::is_unused(const Arrival& arrival) const {
   constexpr uint64_t word = sizeof(uint64_t), head = 2 * word, searched = 32;
   const TorchLayout* layout = torch_layout();
@@ -111,7 +111,7 @@ Confidence NativeScan::confidence_of(const Arrival& arrival) const {
 void NativeScan::settle_node(const Arrival& arrival, uint32_t origin) {
   const Address target = targets_[origins_[origin].target];
   const TypeRow& row = graph_.type_of(arrival.node);
-  if (arrival.node == target_nodes_[origins_[origin].target]) {  // a part of it that points back
+  if (arrival.node == target_nodes_[origins_[origin].target]) {  // a back pointer in a part of the target
     origins_[origin].is_stale = true;
     return;
   }
@@ -135,7 +135,7 @@ void NativeScan::settle_node(const Arrival& arrival, uint32_t origin) {
   offer(origin, found);
 }
 
-// A block that has been given back to one of the interpreter's free lists is in use for the allocator.
+// Whether the block is in one of the interpreter's free lists, which is in use for the allocator.
 bool NativeScan::is_dead_object(const Block& block) const {
   for (const uint64_t head : {0, 16, 32}) {
     uint64_t words[2], metatype;

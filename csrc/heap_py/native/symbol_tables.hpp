@@ -1,4 +1,5 @@
-// Names of variables in a library's file: in the table of all symbols, where that was not stripped, or of the exported.
+// Names of variables in a library's file: from its full symbol table if that was not stripped, else from the exported
+// symbols.
 #pragma once
 
 #include <string>
@@ -7,9 +8,8 @@
 
 namespace gradlife::heap {
 
-// The mangled name of the variable at an address counted from where the library is loaded, or from where its
-// thread-local data begin; "": the file does not say. What stands in the file is not trusted: it may have been replaced
-// since it was loaded.
+// Returns the mangled name of the variable at an offset from the library's load address, or from its thread-local data;
+// "": the file has none. The file's contents are not trusted: it may have been replaced since it was loaded.
 std::string find_variable(const std::string& path, Address offset, bool is_thread_local);
 
 }  // namespace gradlife::heap

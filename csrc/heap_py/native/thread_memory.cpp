@@ -14,12 +14,12 @@ namespace gradlife::heap {
 namespace {
 
 constexpr uint64_t page = 4096;
-constexpr uint64_t control_block_bytes = page;  // glibc's own part of a thread at the top of its stack, rounded up
+constexpr uint64_t control_block_bytes = page;  // glibc's own part at the top of a thread's stack, rounded up
 constexpr uint64_t usual_stack = uint64_t{8} << 20;
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 
-// The offset of the thread pointer from pthread_self(), and of the table of thread-local blocks in it.
+// The offsets of the thread pointer from pthread_self(), and of the table of thread-local blocks in it.
 #ifdef __x86_64__
 constexpr uint64_t table_in_thread_pointer = 8;
 uint64_t thread_pointer_distance() { return 0; }
@@ -31,7 +31,7 @@ uint64_t thread_pointer_distance() {
 }
 #endif
 
-// The start of a library's thread-local block in one thread; 0: none, or not to be found.
+// Returns the start of a library's thread-local block in one thread; 0: none, or not found.
 Address find_locals(const MemoryReader& reader, Address control_block, const Library& library) {
   Address table, count, block;
   if (!reader.read_word(control_block + thread_pointer_distance() + table_in_thread_pointer, &table)) return 0;
@@ -84,7 +84,7 @@ void ThreadMemory::add_thread(Address control_block, uint64_t number, bool is_ca
   add_stack(control_block, number, is_caller);
 }
 
-// The loader says of the calling thread where its blocks are; the same table is then believed of other threads.
+// The loader tells the calling thread where its blocks are; if the table agrees, it is trusted for other threads.
 void ThreadMemory::add_locals(Address control_block, uint64_t number, bool is_caller) {
   for (const Library& library : libraries_.all()) {
     if (library.tls_number == 0) continue;
@@ -106,7 +106,7 @@ void ThreadMemory::add_stack(Address control_block, uint64_t number, bool is_cal
   add({std::max(mapping->first, last > usual_stack * 8 ? last - usual_stack * 8 : 0), last}, what, number, nullptr);
 }
 
-// Stacks of threads that Python does not know lie behind a page that nobody may touch.
+// Stacks of threads that Python does not know follow a guard page.
 bool ThreadMemory::is_behind_guard(Address address) const {
   const Mapping* mapping = map_.find(address);
   if (mapping == nullptr || mapping->what != Mapping::What::anonymous || address >= mapping->first + usual_stack)

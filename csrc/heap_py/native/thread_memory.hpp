@@ -11,15 +11,15 @@ class ThreadMemory {
   enum class What : uint8_t { nothing, own_stack, python_stack, stack, thread_local_data };
   struct Place {
     What what = What::nothing;
-    uint64_t thread = 0;               // its number to the system
-    const Library* library = nullptr;  // of thread-local data
-    Address first = 0;                 // where it begins
+    uint64_t thread = 0;               // its id in the system
+    const Library* library = nullptr;  // for thread-local data
+    Address first = 0;                 // its first address
   };
   // Needs the interpreter lock: the threads are those that it knows.
   ThreadMemory(const MemoryMap& map, const Libraries& libraries, ScanArena& arena);
   Place find(Address address) const;
   static std::string name_of(uint64_t thread);  // "the main thread", "thread 4711"
-  bool is_behind_guard(Address address) const;  // a guess at the stacks of threads that Python does not know
+  bool is_behind_guard(Address address) const;  // guesses stacks of threads that Python does not know
 
  private:
   struct Part : AddressRange {
@@ -35,7 +35,7 @@ class ThreadMemory {
   const MemoryMap& map_;
   const Libraries& libraries_;
   MemoryReader reader_;
-  ScanVector<Part> parts_;  // the first that has an address tells
+  ScanVector<Part> parts_;  // the first one that contains an address is used
 };
 
 }  // namespace gradlife::heap

@@ -1,4 +1,4 @@
-// Torch's objects that nothing known refers to, and how many own each.
+// Torch's objects without a known referrer, and the number of owners of each.
 #include <stdexcept>
 
 #include "heap_py/native/census.hpp"

@@ -10,7 +10,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr uint64_t piece_bytes = uint64_t{1} << 18;  // fits the second cache
+constexpr uint64_t piece_bytes = uint64_t{1} << 18;  // fits into the second-level cache
 constexpr size_t row = AddressSet::row;
 constexpr uint64_t is_present_or_swapped = uint64_t{3} << 62;
 
@@ -94,7 +94,7 @@ bool MemorySearch::note_present_pages(AddressRange piece) {
 #endif
 }
 
-// Runs of pages that are there are read in one go.
+// Reads runs of present pages together.
 void MemorySearch::read_piece(AddressRange piece, Task task) {
   const bool knows_pages = note_present_pages(piece);
   const size_t count = (piece.last - piece.first) / page_bytes_;

@@ -1,17 +1,17 @@
-// Words of memory that equal one of many addresses.
+// Searches memory for words that equal one of many addresses.
 #pragma once
 
 #include "heap_py/memory/memory_map.hpp"
 
 namespace gradlife::heap {
 
-// Up to some ten thousand addresses. A small table of marks says of nearly every other word that it is none of them.
+// Up to some ten thousand addresses. A small table of marks excludes nearly every other word.
 class AddressSet {
  public:
   AddressSet(const ScanVector<Address>& sorted, ScanArena& arena);
   bool may_contain(uint64_t word) const { return marks_[(word * 0x9E3779B97F4A7C15ull) >> shift_] != 0; }
   static constexpr size_t row = 8;
-  bool may_contain_any(const uint64_t* words) const {  // of a row of words, without a branch
+  bool may_contain_any(const uint64_t* words) const {  // tests a row of words without a branch
     const uint8_t* marks = marks_.data();
     const unsigned shift = shift_;
     uint8_t found = 0;
@@ -19,7 +19,7 @@ class AddressSet {
     return found != 0;
   }
   static constexpr uint32_t none = UINT32_MAX;
-  uint32_t find(uint64_t word) const;  // its place in the sorted row, or none
+  uint32_t find(uint64_t word) const;  // its index in the sorted row, or none
   Address operator[](uint32_t place) const { return addresses_[place]; }
 
  private:
@@ -30,15 +30,15 @@ class AddressSet {
 
 struct WordHit {
   Address at;
-  uint32_t place;  // in the address set's row
+  uint32_t place;  // index in the address set's row
 };
 
-// Words in a row of memory that can be read; `start` is where they stand.
+// Searches a row of readable memory; `start` is its address.
 void search_words(const uint64_t* words, size_t count, Address start, const AddressSet& wanted,
                   ScanVector<WordHit>& hits);
 
-// All writable private memory of the process. Pages that were never touched are passed over, so none comes into being;
-// what goes away meanwhile is passed over too.
+// Searches all writable private memory of the process. Pages that were never touched are skipped, so none is created;
+// those that are unmapped meanwhile are skipped, too.
 class MemorySearch {
  public:
   MemorySearch(const MemoryMap& map, ScanArena& arena);
@@ -47,12 +47,12 @@ class MemorySearch {
   MemorySearch& operator=(const MemorySearch&) = delete;
   void leave_out(AddressRange range);
   void search(const AddressSet& wanted, ScanVector<WordHit>& hits);
-  void read_only();  // the same reading without a search: what it costs at least
+  void read_only();  // the same reading without a search: its least cost
   uint64_t bytes_read() const { return bytes_read_; }
 
  private:
   struct Task {
-    const AddressSet* wanted = nullptr;  // nothing is looked for without it
+    const AddressSet* wanted = nullptr;  // nullptr: only reads
     ScanVector<WordHit>* hits = nullptr;
   };
   void read_all(Task task);
@@ -63,9 +63,9 @@ class MemorySearch {
 
   const MemoryMap& map_;
   MemoryReader reader_;
-  ScanVector<AddressRange> left_out_;  // in order, none within another
+  ScanVector<AddressRange> left_out_;  // in order, without overlaps
   ScanVector<uint64_t> words_;         // of one piece
-  ScanVector<uint64_t> pages_;         // what the kernel says of each of its pages
+  ScanVector<uint64_t> pages_;         // the kernel's information about each of its pages
   uint64_t page_bytes_;
   uint64_t bytes_read_ = 0;
   int page_file_ = -1;

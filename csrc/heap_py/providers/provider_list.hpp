@@ -9,7 +9,7 @@ namespace gradlife::heap {
 
 class Providers {
  public:
-  Providers();  // looks which frameworks are loaded; imports none
+  Providers();  // finds the loaded frameworks; imports none
   const std::vector<Provider*>& all() const { return all_; }
   std::vector<std::string> limits() const;
 
@@ -18,7 +18,7 @@ class Providers {
   std::vector<Provider*> all_;
 };
 
-// The number of owners of a native object; -1: unknown.
+// Returns the number of owners of a native object; -1: unknown.
 int64_t owners_of(const Graph& graph, const std::vector<Provider*>& providers, NodeId node);
 
 }  // namespace gradlife::heap

@@ -14,7 +14,7 @@ uint64_t native_bytes(const Graph& graph, NodeId node, const std::vector<Provide
   return 0;
 }
 
-// The size function of a type, and the provider that knows more. `size`: of Python types.
+// The size function of a type, and the provider that knows more. `size`: only for Python types.
 struct Measure {
   std::optional<ShallowSize> size = std::nullopt;
   Provider* provider = nullptr;

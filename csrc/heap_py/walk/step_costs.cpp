@@ -14,7 +14,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr uint8_t of_interpreter = 8;  // so many steps a way through the program may be longer
+constexpr uint8_t of_interpreter = 8;  // a path through the program may be this many steps longer
 constexpr uint8_t of_standard_library = 8;
 constexpr uint8_t of_installed_package = 3;
 
@@ -43,7 +43,7 @@ class StepCosts {
   }
 
  private:
-  // A node's cost is its type's: those that cost more have a row of their own.
+  // A node's cost is that of its type: nodes with a higher cost get a row of their own.
   void raise(const PyObject* object, uint8_t more) {
     const NodeId node = object != nullptr ? builder_.find(address_of(object)) : no_node;
     if (node != no_node) raise(node, more);
@@ -60,7 +60,7 @@ class StepCosts {
     graph_.types[node] = row->second;
   }
 
-  // Callbacks that a program registers are its own; the rest are tables that fill themselves.
+  // Raises the cost of the interpreter's tables, which fill themselves; callbacks that a program registers are its own.
   void raise_interpreter() {
     gl_visit_interpreter(
         PyInterpreterState_Get(),
@@ -93,7 +93,7 @@ class StepCosts {
     }
   }
 
-  // The calls that lead to the program's own, and those that it makes.
+  // Raises the cost of library frames: calls that lead to the program's own, and calls that it makes.
   void raise_frame(NodeId node, void* address) {
     gl_frame frame;
     if (address == nullptr || gl_read_frame(address, &frame) == 0) return;
@@ -102,7 +102,7 @@ class StepCosts {
       raise(node, of_installed_package);
   }
 
-  // Frames that an exception's traceback has, too.
+  // Raises the cost of frames that an exception's traceback has, too.
   void raise_frame_objects() {
     const auto is_frames = [](const TypeRow& row) { return row.address == address_of(&PyFrame_Type); };
     const auto found = std::find_if(graph_.type_rows.begin(), graph_.type_rows.end(), is_frames);
@@ -116,8 +116,8 @@ class StepCosts {
 
   Graph& graph_;
   const Builder& builder_;
-  std::string_view folder_;                        // of the standard library
-  std::unordered_set<std::string_view> standard_;  // names that sys keeps
+  std::string_view folder_;                        // the folder of the standard library
+  std::unordered_set<std::string_view> standard_;  // names in sys
   std::unordered_set<NodeId> raised_;
   std::map<std::pair<uint32_t, uint8_t>, uint32_t> rows_;
 };

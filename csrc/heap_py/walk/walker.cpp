@@ -56,7 +56,7 @@ class WalkSink final : public ReferenceSink {
  private:
   Builder& builder_;
   uint32_t count_ = 0;
-  uint32_t silent_ = 0;  // references of a wrapper whose traverse shows none
+  uint32_t silent_ = 0;  // the number of references of a wrapper whose traverse shows none
 };
 
 bool is_below(PyObject* source, const std::string& folder) {
@@ -86,7 +86,7 @@ bool are_plain_members(const PySetObject* set, int levels) {
   return true;
 }
 
-// As a compiler makes them: a program can put anything among the constants of its code.
+// Whether it is a constant that a compiler makes: a program can put anything among the constants of its code.
 bool is_plain_constant(PyObject* constant, int levels) {
   if (PyUnicode_CheckExact(constant) || PyBytes_CheckExact(constant) || is_number(constant)) return true;
   if (levels == 0) return false;
@@ -115,7 +115,7 @@ bool is_small_atom(PyObject* object, size_t least_bytes) {
 
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument) {
   int64_t count = 0;
-  bool is_caller = is_argument;  // its argument still stands on its stack, whose height it does not write down
+  bool is_caller = is_argument;  // its argument is still on its stack, whose height is not stored
   gl_frame frame;
   for (void* at = gl_newest_frame(PyThreadState_Get()); at != nullptr; at = gl_older_frame(at)) {
     if (gl_read_frame(at, &frame) == 0) continue;
@@ -127,7 +127,7 @@ int64_t count_own_references(const PyObject* object, const WalkOptions& options,
   return count;
 }
 
-// A budget may be any number: the heap that it is for need not be as large.
+// A budget may be any number: the heap need not be as large.
 constexpr size_t most_room_ahead = size_t{1} << 19;
 
 Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers)
@@ -144,7 +144,7 @@ Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provi
 bool Walker::run() {
   for (Provider* provider : providers_) provider->start(builder_);
   add_roots();
-  // Without the tracked objects ahead, the walk goes outwards from the roots.
+  // If tracked objects are not added ahead, the walk goes outwards from the roots.
   graph_.tracked_begin = graph_.tracked_end = graph_.size();
   if (options_.budget == 0) add_tracked();
   const size_t last = options_.budget != 0 ? graph_.size() + options_.budget : SIZE_MAX;
@@ -196,7 +196,7 @@ void Walker::add_roots() {
   roots_.thread = builder_.add_type({"thread", NodeKind::root, 0, 2});
   roots_.frame = builder_.add_type({labels::running_frame, NodeKind::root, 0, 4});
   types_.add_native_rows();
-  builder_.add(8, roots_.process);  // stands at no address
+  builder_.add(8, roots_.process);  // has no address
   builder_.add(address_of(PyInterpreterState_Get()), roots_.interpreter);
   add_threads();
 }
@@ -230,7 +230,7 @@ void Walker::expand_root(NodeId node) {
   }
 }
 
-// A live value on the stack is distinguished from a popped one by being known to the collector.
+// Expands a frame. A live value on the stack differs from a popped one in being tracked.
 void Walker::expand_frame(void* address) {
   gl_frame frame;
   if (gl_read_frame(address, &frame) == 0) return;
@@ -252,7 +252,7 @@ void Walker::add_tracked() {
   graph_.addresses.reserve(graph_.size() + gl_estimate_tracked());
   struct Call {
     Walker* walker;
-    bool ran_out;  // nothing is thrown through the collector's own code
+    bool ran_out;  // no exception may pass through the collector's own code
   } call{this, false};
   gl_visit_tracked(
       [](PyObject* object, void* state) {
@@ -266,14 +266,14 @@ void Walker::add_tracked() {
   graph_.tracked_end = graph_.size();
 }
 
-// Everything hangs on sys.modules: the path through it says least, so it costs nothing.
+// Everything is reachable from sys.modules: the path through it says least, so it costs nothing.
 uint32_t Walker::modules_row(uint32_t row) {
   TypeRow free_of_charge = graph_.type_rows[row];
   free_of_charge.step_cost = 0;
   return builder_.add_type(std::move(free_of_charge));
 }
 
-// A type of C code is no object to the collector, yet holds what is put into it.
+// The collector does not track a type of C code, but the type holds what is put into it.
 void Walker::expand_static_type(PyTypeObject* type) {
 #if PY_VERSION_HEX >= 0x030c0000
   PyObject* names = PyType_GetDict(type);
@@ -330,7 +330,7 @@ namespace {
 struct Shown {
   Builder& builder;
   const PyObject* type;
-  bool is_empty;  // nothing but its type was shown
+  bool is_empty;  // whether only its type was shown
 };
 
 int visit_of_wrapper(PyObject* target, void* state) {

@@ -1,4 +1,4 @@
-// One pass over everything that the interpreter holds: the graph of a moment.
+// One pass over everything that the interpreter holds: the graph at one moment.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -14,26 +14,26 @@
 namespace gradlife::heap {
 
 struct WalkOptions {
-  bool with_leaves = true;     // objects that refer to nothing: numbers, text, bytes
-  size_t least_atom = 0;       // bytes below which numbers, text, bytes and code, with its constants, are left out
-  std::string hidden_sources;  // frames of code below this folder are the tool's own
+  bool with_leaves = true;     // objects without references: numbers, text, bytes
+  size_t least_atom = 0;       // smaller numbers, text, bytes and code with its constants are left out
+  std::string hidden_sources;  // frames of code below this folder belong to the tool
   std::vector<PyObject*> hidden_objects;
-  bool with_natives = false;  // also native objects without a known referrer, and their referents
-  size_t budget = 0;          // the number of objects to read, those nearest to the roots; 0: all
+  bool with_natives = false;  // adds native objects without a known referrer, and their referents
+  size_t budget = 0;          // the number of objects to read, nearest to the roots first; 0: all
 };
 
-// Counts the references to an object from the tool's own frames of this thread; with `is_argument`, the call's, too.
+// Counts the references to an object from the tool's own frames in this thread; with `is_argument`, also the call's.
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument = true);
 
-// Returns whether the type can never hold a leak: text, numbers, and code, which holds only these.
+// Whether the type can never hold a leak: text, numbers, and code, which holds only these.
 bool is_small_atom(PyObject* object, size_t least_bytes = SIZE_MAX);
 
-// Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and makes no object.
+// Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and creates no object.
 class Walker {
  public:
   Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers);
-  // False: the budget ended before the heap did. Then the referents of the last objects are unknown, and all objects
-  // that no root reaches.
+  // Returns false if the budget ended before the heap did. Then the referents of the last objects and all unreachable
+  // objects are unknown.
   bool run();
 
  private:
@@ -48,7 +48,7 @@ class Walker {
   void expand_frame(void* address);
   void expand_fields(PyObject* object, const std::vector<Py_ssize_t>& fields);
   void expand_python(NodeId node, PyObject* object);
-  uint32_t name_type(NodeId node);  // the row of its type proper
+  uint32_t name_type(NodeId node);  // the row of its exact type
   void expand_wrapper(PyObject* object, const TypeTable::Entry& entry);
   uint32_t modules_row(uint32_t row);
   void expand_static_type(PyTypeObject* type);
@@ -64,9 +64,9 @@ class Walker {
   } roots_{};
 };
 
-// Walks within the budget. A smaller heap is read whole, with the objects that no root reaches. False: partial.
+// Walks within the budget. Returns true if the whole heap was read, with unreachable objects; false if only a part.
 bool walk_heap(Graph& graph, WalkOptions options, const std::vector<Provider*>& providers);
-// The limit of a partial walk, as a sentence.
+// Describes the limit of a partial walk in a sentence.
 std::string budget_limit(size_t budget);
 
 }  // namespace gradlife::heap

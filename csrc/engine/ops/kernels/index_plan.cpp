@@ -30,7 +30,7 @@ Tensor as_int64(const Tensor& index) {
   return converted;
 }
 
-// Masks as the coordinates of their true elements: one index for each dimension of a mask.
+// Replaces masks by the coordinates of their true elements: one index for each dimension of a mask.
 TensorList without_masks(const TensorImpl& tensor, const TensorList& indices) {
   TensorList result;
   for (const Tensor& index : indices) {
@@ -68,7 +68,7 @@ Dims common_sizes(const TensorList& indices) {
   return sizes;
 }
 
-// The position of the index dimensions in the result: replacing adjacent indexed dimensions, else in front.
+// Returns the position of the index dimensions in the result: in place of adjacent indexed dimensions, else in front.
 size_t place_of_indices(const TensorList& indices) {
   size_t first = indices.size();
   size_t last = 0;
@@ -97,10 +97,10 @@ void add_offsets(const TensorImpl& offsets, const TensorImpl& index, size_t dim,
   });
 }
 
-// The dimensions of a plan are those before, those of the indices, and those after; a Dims for each operand.
+// The dimensions of a plan: those before the indices, those of the indices, those after; one Dims per operand.
 struct Layout {
   std::vector<size_t> kept;  // dimensions of the tensor that are not indexed
-  size_t place;              // how many of these come before the dimensions of the indices
+  size_t place;              // the number of them before the dimensions of the indices
   Dims joined(const Dims& of_tensor, const Dims& of_indices) const {
     Dims result;
     for (size_t i = 0; i < place; ++i) result.push_back(of_tensor[kept[i]]);
@@ -148,7 +148,7 @@ IndexPlan plan_index(const TensorImpl& tensor, const TensorList& given) {
 }
 
 void locate(IndexPlan& plan, const TensorImpl& tensor) {
-  size_t number = 0;  // what an error calls the dimension: only those that are indexed count
+  size_t number = 0;  // the number of the dimension in an error: only indexed ones count
   for (size_t dim = 0; dim < plan.indices.size(); ++dim) {
     if (!plan.indices[dim]) continue;
     add_offsets(*plan.offsets, *plan.indices[dim], number++, tensor.sizes()[dim], tensor.strides()[dim]);
@@ -156,7 +156,7 @@ void locate(IndexPlan& plan, const TensorImpl& tensor) {
 }
 
 Tensor nonzero_columns(const TensorImpl& tensor) {
-  std::vector<int64_t> found;  // the coordinates of one element after those of another
+  std::vector<int64_t> found;  // the coordinates, one element after another
   int64_t count = 0;
   int64_t position[max_dims] = {};
   dispatch(tensor.dtype(), [&](auto zero) {

@@ -14,7 +14,7 @@ struct Matrix {
   int64_t column_step;
 };
 
-// Rows of b that fit in the cache together with the rows of the result that they go into.
+// Rows of b that fit into the cache together with the result rows that they are added to.
 constexpr int64_t inner_block = 64;
 constexpr int64_t column_block = 512;
 
@@ -30,7 +30,7 @@ void multiply_rows(const Matrix<T>& a, const Matrix<T>& b, T* out, int64_t out_s
   }
 }
 
-// `b` has its columns next to each other. `out` is contiguous and starts at 0.
+// `b` has column stride 1. `out` is contiguous and zero at first.
 template <class T>
 void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out, int64_t rows, int64_t inner, int64_t columns) {
   for (int64_t j = 0; j < columns; j += column_block) {
@@ -70,7 +70,7 @@ bool has_unit_columns(const TensorImpl& matrix) {
   return matrix.strides()[matrix.dim() - 1] == 1 || matrix.sizes()[matrix.dim() - 1] == 1;
 }
 
-// A copy with columns next to each other where the matrix is not so already.
+// Returns a copy with column stride 1; empty if the matrix has that already.
 Tensor packed(const TensorImpl& matrix) {
   if (has_unit_columns(matrix)) return {};
   Tensor copied = empty(matrix.sizes(), matrix.dtype());

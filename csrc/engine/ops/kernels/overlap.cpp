@@ -17,7 +17,7 @@ Range range_of(const TensorImpl& dense) {
 
 enum class Overlap : uint8_t { none, partial, full };
 
-// Only dense tensors are distinguished: for others PyTorch finds it too expensive to know.
+// Only dense tensors are distinguished, as in PyTorch, which considers the check too expensive for others.
 Overlap overlap_of(const TensorImpl& target, const TensorImpl& source) {
   if (&target == &source) return Overlap::full;
   if (target.storage() != source.storage() || target.numel() == 0 || source.numel() == 0) return Overlap::none;

@@ -1,13 +1,13 @@
-// Errors of in-place operations besides those of autograd: overlapping memory, a result that does not fit.
+// Errors of in-place operations other than those of autograd: overlapping memory, a result that does not fit.
 #pragma once
 
 #include "engine/tensor/tensor.hpp"
 
 namespace gradlife::ops {
 
-// Error: two elements of the target are one place in memory (it was expanded).
+// Error: two elements of the target share memory (it was expanded).
 void refuse_overlap(const TensorImpl& target);
-// Error: target and source share some memory without being the same window.
+// Error: target and source share some memory but are not the same window.
 void refuse_partial_overlap(const TensorImpl& target, const TensorImpl& source);
 // Error: target and source share some memory.
 void refuse_shared_memory(const TensorImpl& target, const TensorImpl& source);

@@ -27,7 +27,7 @@ int rank(DType dtype) {
   return 0;
 }
 
-// The dtypes of one operation's inputs, by how much each counts.
+// The dtypes of one operation's inputs, by priority.
 class Votes {
  public:
   void add(const TensorImpl& tensor) {
@@ -51,7 +51,7 @@ class Votes {
     group.dtype = group.was_cast ? promote(group.dtype, dtype) : dtype;
     group.was_cast = true;
   }
-  // The weaker group only decides when it is of a higher kind: floating over integer over bool.
+  // The weaker group decides only if it is of a higher kind: floating over integer over bool.
   static Vote combine(const Vote& strong, const Vote& weak) {
     if (!strong.was_cast) return weak;
     if (!weak.was_cast || is_complex(strong.dtype)) return strong;
@@ -63,7 +63,7 @@ class Votes {
   Vote with_dims_, without_dims_, numbers_;
 };
 
-// Compare two dimensions by stride: `a` is outer (1), inner (-1), or undecided (0).
+// Compares two dimensions by stride: `a` is outer (1), inner (-1), or undecided (0).
 int compare_dims(const Dims* strides, size_t inputs, const Dims& sizes, size_t a, size_t b) {
   for (size_t i = 0; i < inputs; ++i) {
     const int64_t stride_a = strides[i][a];
@@ -90,7 +90,7 @@ bool find_common_strides(const Dims& sizes, std::initializer_list<const TensorIm
   return contiguous || alike;
 }
 
-// Contiguous whatever the order of dimensions of size 1 would say.
+// Whether it is contiguous, ignoring the order of dimensions of size 1.
 bool is_plainly_contiguous(const Dims& sizes, const TensorImpl& input) {
   return input.dim() == 0 ||
          (input.is_contiguous() && input.sizes() == sizes && input.strides() == contiguous_strides(sizes));

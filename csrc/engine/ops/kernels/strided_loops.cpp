@@ -52,7 +52,7 @@ To as_complex(From value, bool conjugates) {
   }
 }
 
-// Between complex numbers, or from real ones.
+// Copies complex or real numbers to complex ones.
 void copy_to_complex(const TensorImpl& target, const TensorImpl& source, const Loops& loops) {
   const bool conjugates = is_complex(source.dtype()) && source.is_conjugate() != target.is_conjugate();
   dispatch_complex(target.dtype(), [&](auto to_zero) {

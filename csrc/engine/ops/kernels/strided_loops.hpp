@@ -1,6 +1,6 @@
 // Loops over the elements of strided tensors: the plan of a loop, rows of it that vectorise, and dispatch on dtypes.
 //
-// Dimensions are merged where all operands allow it, so that contiguous tensors are one long row, whatever their shape.
+// Dimensions are merged if all operands allow it, so that contiguous tensors are one long row, whatever their shape.
 #pragma once
 
 #include <array>
@@ -50,31 +50,31 @@ inline int64_t row_stride(const Loops& loops, size_t operand) {
   return loops.dims == 0 ? 0 : loops.strides[operand][0];
 }
 
-// Strides of a tensor of `sizes` seen in a broadcast shape: 0 along every dimension that is repeated.
+// Returns the strides of a tensor of `sizes` in a broadcast shape: 0 along every repeated dimension.
 Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& shape);
 // Error: "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 0".
 Dims broadcast_sizes(const Dims& a, const Dims& b);
 
-// Copies with conversion and broadcasting; also between overlapping windows of equal strides.
+// Copies with conversion and broadcasting, also between overlapping windows with equal strides.
 void copy(const TensorImpl& target, const TensorImpl& source);
 void fill(const TensorImpl& target, const Scalar& value);
 
-// A new tensor for a result: contiguous, or in the memory order of its inputs as PyTorch's TensorIterator has it. A
-// number among the operands (`takes_number`) is one of other shape to that.
+// Creates a tensor for a result: contiguous, or in the memory order of its inputs like PyTorch's TensorIterator, to
+// which a number among the operands (`takes_number`) is a tensor of another shape.
 Tensor allocate_result(const Dims& sizes, DType dtype, std::initializer_list<const TensorImpl*> inputs,
                        bool takes_number = false);
-// A new tensor with these strides, which leave no gaps.
+// Creates a tensor with these strides, which must leave no gaps.
 Tensor allocate(const Dims& sizes, const Dims& strides, DType dtype);
-// A new tensor laid out in memory like another one; one with gaps is packed in the same order.
+// Creates a tensor with the memory layout of another one, without its gaps.
 Tensor allocate_like(const TensorImpl& tensor, DType dtype);
 Dims propagated_strides(const Dims& sizes, std::initializer_list<const TensorImpl*> inputs, bool takes_number = false);
 
-// Strides without gaps, in the memory order of operands with these strides; the first that tells two dimensions apart
-// decides.
+// Returns strides without gaps, in the memory order of operands with these strides; the first that orders two
+// dimensions decides.
 Dims strides_in_order(const Dims& sizes, const Dims* strides, size_t count);
 
 DType promote(DType a, DType b);
-// The dtype of an operation on these: tensors with dimensions count before those without, and those before numbers.
+// Returns the dtype of an operation: tensors with dimensions precede those without, and those precede numbers.
 DType result_dtype(std::initializer_list<const TensorImpl*> inputs);
 DType result_dtype(const TensorImpl& tensor, const Scalar& number);
 const char* scalar_type_name(DType dtype);  // "Float"
@@ -145,11 +145,11 @@ void dispatch_floats(DType dtype, const char* operation, F&& body) {
   fail(ErrorKind::not_implemented, "\"", operation, "\" not implemented for '", scalar_type_name(dtype), "'");
 }
 
-// Materialize a conjugated view as a tensor of its own; return any other tensor unchanged.
+// Materializes a conjugated view; returns any other tensor unchanged.
 Tensor resolved(const Tensor& tensor);
 
-// A tensor, or a number, as an operand of element type T: converted where it has another dtype; a single element is
-// taken by value, so that broadcasting it costs nothing.
+// A tensor or a number as an operand of element type T, converted if needed; a single element is taken by value, so
+// that broadcasting it costs nothing.
 template <class T>
 class Operand {
  public:
@@ -195,8 +195,8 @@ class Operand {
   Tensor converted_;
 };
 
-// True if writing a row at `out` does not overwrite *value. If not, each element is read when its turn comes, as
-// PyTorch's loops do.
+// Whether writing a row at `out` leaves *value unchanged. If not, each element is read when it is used, as in PyTorch's
+// loops.
 template <class Out, class Value>
 bool keeps(const Out* out, int64_t length, const Value* value) {
   const auto at = reinterpret_cast<uintptr_t>(value);
@@ -227,7 +227,7 @@ void map_row(int64_t length, Out* out, int64_t out_step, const A* a, int64_t a_s
   }
 }
 
-// out = f(a). `out` has its result's dtype and shape already.
+// out = f(a). `out` already has its result's dtype and shape.
 template <class Out, class A, class F>
 void map(const TensorImpl& out, const Operand<A>& a, F f) {
   if (out.is_contiguous() && a.is_row_like(out))

@@ -9,7 +9,7 @@
 namespace gradlife::heap {
 namespace {
 
-enum class Counted : uint8_t { strong, weak, borrowed, coupled };  // as Ownership
+enum class Counted : uint8_t { strong, weak, borrowed, coupled };  // in the order of Ownership
 
 bool is_owner(uint8_t ownership) {
   return ownership == static_cast<uint8_t>(Counted::strong) || ownership == static_cast<uint8_t>(Counted::coupled);
@@ -136,7 +136,7 @@ namespace {
 struct LabelSearch {
   const void* target;
   const char* label = nullptr;
-  const void* node = nullptr;  // a tensor's
+  const void* node = nullptr;  // the node of a tensor
 };
 
 void search(const HeapInterface& engine, const void* managed, LabelSearch& wanted) {
@@ -153,7 +153,7 @@ void search(const HeapInterface& engine, const void* managed, LabelSearch& wante
 
 }  // namespace
 
-// Traverse shows a node's Python object or hooks in its tensor's place where only the tensor owns them.
+// The traverse of a tensor shows its node's Python object or hooks if only the tensor owns the node.
 Label EngineProvider::describe_edge(PyObject* source, PyObject* target) {
   const void* managed = engine_.object_behind(source);
   if (managed == nullptr) return {};

@@ -10,7 +10,7 @@ namespace gradlife::heap {
 
 class EngineProvider final : public Provider {
  public:
-  // The engine's interface where its extension is loaded; nullptr otherwise, also where it is of another version.
+  // Returns the engine's interface if its extension is loaded in the same version; nullptr otherwise.
   static const HeapInterface* find_interface();
 
   explicit EngineProvider(const HeapInterface& engine) : engine_(engine) {}

@@ -7,7 +7,7 @@
 
 namespace gradlife::heap {
 
-// As numpy 1.7 and all since lay an array out; its C interface is public and kept.
+// The layout of an array since numpy 1.7; its C interface is public and stable.
 struct NumpyProvider::Array {
   PyObject_HEAD char* data;
   int dimensions;
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int owns_data = 4;
 
-// The head of numpy's description of an item type, the same in 1.x and 2.x up to what follows the number.
+// The head of numpy's description of an item type, the same in 1.x and 2.x up to the field after the number.
 struct ItemType {
   PyObject_HEAD PyTypeObject* scalar;
   char kind, letter, byte_order, flags;
@@ -96,7 +96,7 @@ void NumpyProvider::expand_python(PyObject* object, ReferenceSink& sink) {
   if (has_objects && (array.flags & owns_data) != 0) expand_items(array, sink);
 }
 
-// Only of an array that owns its memory: the items of a view are its base's.
+// Expands the items of an array that owns its memory: the items of a view belong to its base.
 void NumpyProvider::expand_items(const Array& array, ReferenceSink& sink) const {
   std::vector<Py_ssize_t> at(static_cast<size_t>(array.dimensions), 0);
   for (size_t i = 0; i < at.size(); ++i)

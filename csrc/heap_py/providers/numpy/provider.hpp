@@ -1,5 +1,5 @@
-// The references of numpy's arrays: the array or buffer whose memory they show, and the items of object arrays.
-// Also the contents of the capsules by which arrays are handed over.
+// The references of numpy's arrays: the array or buffer whose memory they show, and the items of object arrays. Also
+// the contents of the capsules in which arrays are exchanged.
 #pragma once
 
 #include "heap_py/interpreter/provider.hpp"
@@ -8,7 +8,7 @@ namespace gradlife::heap {
 
 class NumpyProvider final : public Provider {
  public:
-  // The type of arrays where numpy is loaded; nullptr otherwise.
+  // Returns the type of arrays if numpy is loaded; nullptr otherwise.
   static PyTypeObject* find_array_type();
 
   explicit NumpyProvider(PyTypeObject* arrays);
@@ -31,7 +31,7 @@ class NumpyProvider final : public Provider {
   uint64_t item_bytes(const PyObject* type) const;
 
   PyTypeObject* arrays_;
-  int version_;  // the first number of numpy's; 0 where it is one whose arrays are not known
+  int version_;  // numpy's major version; 0 if its arrays are not known
   std::vector<std::string> limits_;
 };
 

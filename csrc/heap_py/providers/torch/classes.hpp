@@ -1,4 +1,4 @@
-// The class of a C++ object of torch, read from its run-time type information and that of its bases.
+// The class of a C++ object of torch, from its run-time type information and that of its bases.
 #pragma once
 
 #include <array>
@@ -43,19 +43,19 @@ constexpr const char* torch_class_names[torch_class_count] = {"",
                                                               "saved_hooks_class",
                                                               "metadata_class",
                                                               "mapping_class"};
-// The C++ class of each, "c10::TensorImpl"; empty: this torch has none.
+// The C++ class of each, "c10::TensorImpl"; empty if this torch has none.
 using TorchClassTable = std::array<std::string, torch_class_count>;
 
 struct KnownClass {
   TorchClass what = TorchClass::none;
   std::string name;      // "SinBackward0"
-  bool is_base = false;  // the class that is meant itself, none derived from it
+  bool is_base = false;  // the class itself, not a derived one
 };
 
 class TorchClasses {
  public:
   explicit TorchClasses(const TorchClassTable& table) : table_(table) {}
-  const KnownClass& of_vtable(uint64_t vtable);  // any word
+  const KnownClass& of_vtable(uint64_t vtable);  // for any word
 
  private:
   KnownClass classify(const std::vector<std::string>& lineage) const;
@@ -70,7 +70,7 @@ inline bool is_node(TorchClass what) {
   return what == TorchClass::node || what == TorchClass::accumulator || what == TorchClass::context_node;
 }
 inline bool is_tensor_or_none(TorchClass what) { return what == TorchClass::tensor || what == TorchClass::undefined; }
-// The label of the dict behind a hook of this class; nullptr: the class is no hook.
+// The label of the dict behind a hook of this class; nullptr: the class is not a hook.
 const char* hooks_label(TorchClass what);
 
 }  // namespace gradlife::heap

@@ -16,8 +16,8 @@ uint32_t TorchProvider::count_of(Address object) const {
   return reader_.read_word(object + layout_.count_in_target, &count) ? static_cast<uint32_t>(count) : 0;
 }
 
-// The owner count of a tensor's grad_fn. Nodes without a count of their own stand behind that of a
-// std::shared_ptr, whose second word leads to it.
+// Returns the owner count of a tensor's grad_fn. Nodes without a count of their own have one in the control block of a
+// std::shared_ptr, which its second word points to.
 uint32_t TorchProvider::count_of_node(Address node, Address meta) const {
   if (layout_.are_nodes_coupled) return count_of(node);
   constexpr uint32_t count_in_block = 8, most_owners = 1 << 24;
@@ -34,20 +34,20 @@ bool TorchProvider::wrapper_of(Address object, uint32_t wrapper_offset, uint32_t
          read(*wrapper, object_in_wrapper, &back) && back == object;
 }
 
-// The Python object that a node is known by: its context, or its wrapper.
+// Returns the Python object of a node: its context, or its wrapper.
 bool TorchProvider::python_object_of(Address node, const KnownClass& known, Address* shown) const {
   if (known.what == TorchClass::context_node)
     return wrapper_of(node, layout_.context_in_node, layout_.node_in_context, shown);
   return layout_.are_nodes_coupled && wrapper_of(node, layout_.wrapper_in_node, layout_.node_in_wrapper, shown);
 }
 
-// A tensor shows the Python object of its node.
+// Adds the Python object of a tensor's node, which the tensor will show.
 void TorchProvider::await_face(Address impl, Address meta, ReferenceSink& sink) {
   Address wrapper, node, shown;
   if (!read(meta, layout_.node_in_meta, &node) || !is_node(class_of(node).what)) return;
   if (!wrapper_of(impl, layout_.wrapper_in_impl, layout_.impl_in_wrapper, &wrapper)) return;
   const KnownClass& known = class_of(node);
-  const uint32_t own = layout_.are_nodes_coupled ? 2 : 1;  // the tensor, and that object
+  const uint32_t own = layout_.are_nodes_coupled ? 2 : 1;  // the owners: the tensor, and that object
   const uint32_t owners = count_of(impl), owners_of_node = count_of_node(node, meta);
   if (!python_object_of(node, known, &shown) || owners < 1 || owners_of_node < own ||
       (owners == 1 && owners_of_node == own))

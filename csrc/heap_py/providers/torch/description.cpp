@@ -12,7 +12,7 @@ std::string TorchDescriptions::sizes(Address impl) const {
   if (!read(impl, layout_.dimensions_in_impl, &count) || count > most) return "";
   Address at = impl + layout_.sizes_in_impl;
   if (layout_.sizes_in_impl == TorchLayout::absent || !reader_.read_word(at, &first)) return "";
-  if (count == 1 && first == 0) return "";  // empty, or its sizes are symbols and kept elsewhere
+  if (count == 1 && first == 0) return "";  // empty, or its sizes are symbols stored elsewhere
   std::vector<int64_t> sizes(static_cast<size_t>(count));
   if (count > most_inline) at = first;
   if (count > 0 && !reader_.read(at, sizes.data(), sizes.size() * sizeof(int64_t))) return "";

@@ -9,11 +9,11 @@ namespace gradlife::heap {
 class TorchDescriptions {
  public:
   TorchDescriptions(const TorchLayout& layout, const PageCache& reader) : layout_(layout), reader_(reader) {}
-  std::string tensor(Address impl) const;      // "float32 [64, 32] cuda:0"; nothing of what can't be read
+  std::string tensor(Address impl) const;      // "float32 [64, 32] cuda:0", without parts that cannot be read
   std::string storage(Address storage) const;  // "8192 bytes"
   std::string device(Address storage) const;   // "cuda:0"
-  static std::string device_name(const TorchLayout& layout, uint64_t word);  // of its two bytes
-  // Bytes of its memory. 0 also for meta storages and symbolic sizes.
+  static std::string device_name(const TorchLayout& layout, uint64_t word);  // from its two bytes
+  // Returns the bytes of its memory; 0 also for meta storages and symbolic sizes.
   uint64_t bytes(Address storage) const;
 
  private:

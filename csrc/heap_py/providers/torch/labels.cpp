@@ -9,7 +9,7 @@ namespace {
 
 Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<uintptr_t>(pointer)); }
 
-// Notes what one table of hooks is called among what a node holds.
+// Records the label of one table of hooks among a node's references.
 class TableSink final : public ReferenceSink {
  public:
   explicit TableSink(const PyObject* table) : table_(table) {}
@@ -32,7 +32,7 @@ Label TorchProvider::describe_table(Address node, PyObject* table) {
   return {Relation::native, sink.found != nullptr ? sink.found : labels::hook_table};
 }
 
-// 0: none, or none that is known to be there still.
+// Returns the node of a context; 0: none, or none known to be alive.
 Address TorchProvider::node_of_context(const PyObject* context) {
   Address node, back;
   const bool is_its_own = read(address_of(context), layout_.node_in_context, &node) && is_node(class_of(node).what) &&
@@ -48,8 +48,8 @@ Address TorchProvider::node_of_tensor(const PyObject* tensor) {
   return has_node ? node : 0;
 }
 
-// A type's own traverse gives no names: the fields of wrappers, and if only a tensor owns its node,
-// that node's Python object or hooks in its tensor's place.
+// The traverse of a type gives no names. Labels the fields of wrappers and, if only a tensor owns its node, the node's
+// Python object or hooks, which the tensor shows.
 Label TorchProvider::describe_edge(PyObject* source, PyObject* target) {
   struct Field {
     uint32_t offset;

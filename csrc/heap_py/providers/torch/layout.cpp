@@ -9,7 +9,7 @@ namespace gradlife::heap {
 namespace {
 
 std::unique_ptr<TorchLayout>& current() {
-  static auto* layout = new std::unique_ptr<TorchLayout>;  // never destroyed: the walk may run while the process ends
+  static auto* layout = new std::unique_ptr<TorchLayout>;  // never destroyed: a walk may run while the process ends
   return *layout;
 }
 
@@ -153,12 +153,12 @@ void set_field(TorchLayout& layout, const std::string& name, PyObject* value) {
     if (name != field.name) continue;
     const unsigned long offset = PyLong_AsUnsignedLong(value);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    if (offset < largest_offset) layout.*field.offset = static_cast<uint32_t>(offset);  // else it stays absent
+    if (offset < largest_offset) layout.*field.offset = static_cast<uint32_t>(offset);  // otherwise it stays absent
     return;
   }
   for (const TypeField& field : type_fields) {
     if (name != field.name) continue;
-    layout.*field.type = as_type(Py_NewRef(value), name);  // kept for good: torch is not unloaded either
+    layout.*field.type = as_type(Py_NewRef(value), name);  // kept forever: torch is not unloaded either
     return;
   }
   for (const FlagField& field : flag_fields) {

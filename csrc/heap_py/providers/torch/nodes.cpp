@@ -108,7 +108,7 @@ void TorchProvider::expand_slots(const std::vector<uint64_t>& words, const char*
   for (size_t i = 0; i * step < words.size(); ++i) expand_slot(&words[i * step], name, static_cast<int64_t>(i), sink);
 }
 
-// Since 2.13 a checkpoint keeps its inputs in slots of its own, each behind an object of pybind11's.
+// Since 2.13 a checkpoint keeps its inputs in slots of its own, each in a pybind11 object.
 void TorchProvider::expand_saved_tensor(PyObject* object, ReferenceSink& sink) {
   const Address address = static_cast<Address>(reinterpret_cast<uintptr_t>(object));
   Address slot, ownership;
@@ -120,8 +120,8 @@ void TorchProvider::expand_saved_tensor(PyObject* object, ReferenceSink& sink) {
     expand_slot(words.data(), labels::saved_tensor, -1, sink);
 }
 
-// Fields that a class of nodes adds to the common ones: slots, lists of slots, lists of tensors. A slot without a
-// tensor is one too.
+// Returns the fields that a class of nodes adds to the common ones: slots, lists of slots, lists of tensors. A slot
+// without a tensor counts, too.
 std::vector<TorchProvider::Place> TorchProvider::places_of(Address node, const std::vector<uint64_t>& words) {
   std::vector<Place> places;
   std::vector<uint64_t> list;
@@ -145,7 +145,7 @@ std::vector<TorchProvider::Place> TorchProvider::places_of(Address node, const s
   return places;
 }
 
-// Named where the class's names are as many as its places, in the order in which they stand.
+// Labels the places by name if the class has as many names as places, in the same order.
 void TorchProvider::expand_saved(Address node, const KnownClass& known, ReferenceSink& sink) {
   std::vector<uint64_t> words;
   if (layout_.slots_in_node == TorchLayout::absent || !read_block(node, words)) return;
@@ -161,7 +161,7 @@ void TorchProvider::expand_saved(Address node, const KnownClass& known, Referenc
     else
       refer_to_all(sink, places[i].list, name);
   }
-  // Other nodes hold nodes by their edges; what else points at one in them does not own it.
+  // Other nodes hold nodes only by their edges; another pointer in them to a node does not own it.
   if (known.name != "CopySlices") return;
   for (size_t i = layout_.slots_in_node / word_bytes; i < words.size(); ++i)
     if (is_node(class_of(words[i]).what)) refer(sink, words[i], labels::replayed_operation);
@@ -172,7 +172,7 @@ void TorchProvider::refer_to_all(ReferenceSink& sink, const std::vector<uint64_t
     if (class_of(tensors[i]).what == TorchClass::tensor) refer(sink, tensors[i], name, static_cast<int64_t>(i));
 }
 
-// Python objects behind small C++ ones: dicts of hooks, metadata, pack and unpack functions.
+// Python objects in small C++ ones: dicts of hooks, metadata, pack and unpack functions.
 void TorchProvider::expand_holder(Address holder, ReferenceSink& sink) {
   const TorchClass what = class_of(holder).what;
   if (const char* label = hooks_label(what)) refer_to_object(sink, holder, layout_.dict_in_hook, label);
@@ -183,7 +183,7 @@ void TorchProvider::expand_holder(Address holder, ReferenceSink& sink) {
   refer_to_object(sink, holder, layout_.packed_in_hooks, labels::packed);
 }
 
-// A node's Python object shows its hooks.
+// Adds the hooks that a node's Python object will show.
 void TorchProvider::await_hooks(Address node, const KnownClass& known, Address holder, ReferenceSink& sink) {
   Address shown, dict;
   const uint32_t owners = count_of(node);

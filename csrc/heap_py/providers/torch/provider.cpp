@@ -60,7 +60,7 @@ uint32_t TorchProvider::row_of(const KnownClass& known, NodeKind kind, Address o
   return row;
 }
 
-// False: it is none of those that the provider describes, or freed.
+// False: not of a kind that the provider describes, or freed.
 bool TorchProvider::kind_of(Address object, const KnownClass& known, NodeKind* kind) const {
   if (known.what == TorchClass::tensor) {
     *kind = NodeKind::tensor;
@@ -74,17 +74,17 @@ bool TorchProvider::kind_of(Address object, const KnownClass& known, NodeKind* k
   return is_alive(object, *kind);
 }
 
-// If memory contradicts the layout, nothing is shown.
+// Adds a reference; nothing if memory contradicts the layout.
 void TorchProvider::refer(ReferenceSink& sink, Address target, const char* label, int64_t index) {
   const KnownClass& known = class_of(target);
   NodeKind kind;
   if (kind_of(target, known, &kind)) sink.native(pointer_to(target), row_of(known, kind, target), label, index);
 }
 
-// A freed object may still look like one, while malloc has not given its memory again; but nobody counts on it.
+// A freed object may still look alive while malloc has not reused its memory, but its count is zero.
 bool TorchProvider::is_alive(Address object, NodeKind kind) const {
   if (layout_.count_in_target == TorchLayout::absent) return true;
-  if (kind == NodeKind::grad_node && !layout_.are_nodes_coupled) return true;  // these stand behind a count of its own
+  if (kind == NodeKind::grad_node && !layout_.are_nodes_coupled) return true;  // they have a count in a control block
   uint64_t count;
   return reader_.read_word(object + layout_.count_in_target, &count) && static_cast<int32_t>(count) > 0;
 }
@@ -96,24 +96,24 @@ bool TorchProvider::read(Address object, uint32_t offset, Address* word) const {
   return offset != TorchLayout::absent && reader_.read_word(object + offset, word) && *word != 0;
 }
 
-// All of an object that operator new or make_shared gave.
+// Reads all of an object that operator new or make_shared allocated.
 bool TorchProvider::read_block(Address object, std::vector<uint64_t>& words) const {
   const size_t bytes = std::min<uint64_t>(object_bytes(reader_, object), largest_block);
   words.resize(bytes / sizeof(uint64_t));
   return !words.empty() && reader_.read(object, words.data(), words.size() * sizeof(uint64_t));
 }
 
-// Did malloc give exactly this much here? Its chunk says so in the word in front (glibc); three pointers that only
-// happen to ascend do not stand in front of such a chunk.
+// Whether malloc allocated exactly this much here, by the chunk's size in the word before (glibc). Three pointers that
+// only happen to ascend have no such chunk.
 bool TorchProvider::is_allocation(Address begin, uint64_t bytes) const {
   uint64_t chunk;
   if (begin % 16 != 0 || !reader_.read_word(begin - sizeof(uint64_t), &chunk)) return false;
   const uint64_t usable = (chunk & ~uint64_t{15}) - sizeof(uint64_t);
-  constexpr uint64_t slack = 48;  // rounding, and a remainder too small to be a chunk of its own
+  constexpr uint64_t slack = 48;  // rounding, and a remainder too small for a chunk
   return usable >= bytes && usable < bytes + slack;
 }
 
-// The elements of a vector. Its three words point at its begin, its end, and the end of its memory.
+// Reads the elements of a vector. Its three words point to its begin, its end, and the end of its memory.
 bool TorchProvider::read_vector(Address at, std::vector<uint64_t>& content) const {
   uint64_t words[3];
   content.clear();
@@ -151,7 +151,7 @@ void TorchProvider::expand_python(PyObject* object, ReferenceSink& sink) {
   if (read(address_of(object), offset, &target)) refer_to_impl(sink, target, is_a(layout_.tensor_type));
 }
 
-// Up to PyTorch 2.9 a tensor's wrapper outlived its references while its impl had other owners than it.
+// Up to PyTorch 2.9 a tensor's wrapper was kept without its references while its impl had other owners.
 void TorchProvider::refer_to_impl(ReferenceSink& sink, Address impl, bool is_tensor) {
   const KnownClass& known = class_of(impl);
   if (is_tensor && !layout_.are_counts_coupled && known.what == TorchClass::tensor)
@@ -159,8 +159,8 @@ void TorchProvider::refer_to_impl(ReferenceSink& sink, Address impl, bool is_ten
   refer(sink, impl, labels::its_impl);
 }
 
-// The tensors of save_for_backward are in a vector inside the context itself. Its node is shown only where that knows
-// it: what a weak reference of an older release points at may be something else by now.
+// The tensors of save_for_backward are in a vector in the context itself. Its node is shown only if the node confirms
+// it: the weak reference of an older release may point to something else by now.
 void TorchProvider::expand_context(PyObject* context, ReferenceSink& sink) {
   Address node, back;
   if (layout_.context_owns_node && read(address_of(context), layout_.node_in_context, &node) &&
@@ -175,7 +175,7 @@ void TorchProvider::expand_context(PyObject* context, ReferenceSink& sink) {
 void TorchProvider::expand_native(const void* object, uint32_t type, ReferenceSink& sink) {
   const Address address = address_of(object);
   const KnownClass& known = class_of(address);
-  if (known.what == kinds_[type]) expand_address(address, sink);  // else it is no longer what it was
+  if (known.what == kinds_[type]) expand_address(address, sink);  // else another object has replaced it
 }
 
 void TorchProvider::expand_address(Address address, ReferenceSink& sink) {
@@ -192,7 +192,7 @@ void TorchProvider::expand_address(Address address, ReferenceSink& sink) {
   }
 }
 
-// An impl owns its wrapper while it has other owners than the wrapper. The wrapper has a flag for it, too.
+// Adds the wrapper of an impl, which the impl owns while it has other owners. The wrapper has a flag for it, too.
 void TorchProvider::refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset,
                                      uint32_t object_in_wrapper) {
   Address wrapper;
@@ -214,15 +214,14 @@ void TorchProvider::expand_tensor(Address impl, const KnownClass& known, Referen
   std::vector<uint64_t> words;
   if (known.is_base || layout_.impl_bytes == TorchLayout::absent || !read_block(impl, words)) return;
   for (size_t i = layout_.impl_bytes / sizeof(uint64_t); i < words.size(); ++i)
-    refer_to_part(sink, words[i]);  // sparse and nested tensors, and those of functorch, are made of others
+    refer_to_part(sink, words[i]);  // sparse and nested tensors, and those of functorch, contain others
 }
 
 void TorchProvider::refer_to_part(ReferenceSink& sink, Address target) {
   if (class_of(target).what == TorchClass::tensor) refer(sink, target, "part");
 }
 
-// Only what is known to have been written: a block of memory has in its other words what stood there before it was
-// given.
+// Reads only fields that are known to have been written: other words of a block have stale contents.
 void TorchProvider::expand_meta(Address meta, const KnownClass& known, ReferenceSink& sink) {
   Address target;
   uint64_t has_base;

@@ -1,4 +1,4 @@
-// The references of torch's C++ objects, read with a calibrated layout and checked by class. Makes no wrapper.
+// The references of torch's C++ objects, read with a calibrated layout and checked by class. Creates no wrapper.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class TorchProvider final : public Provider {
   void expand_native(const void* object, uint32_t type, ReferenceSink& sink) override;
   int64_t native_owners(const void* object, uint32_t type) override;
   void find_natives(const std::function<void(const void* object, uint32_t type)>& tell) override;
-  // The same of a native object that no walk found; nothing where none of a known class stands there.
+  // Expands a native object that no walk found; nothing if there is no object of a known class.
   void expand_address(Address object, ReferenceSink& sink);
   Label describe_edge(PyObject* source, PyObject* target) override;
   std::string describe_python(PyObject* object) override;
@@ -28,7 +28,7 @@ class TorchProvider final : public Provider {
   const std::vector<std::string>& limits() const override { return limits_; }
 
  private:
-  const KnownClass& class_of(Address object);  // at an address that need not be one's
+  const KnownClass& class_of(Address object);  // at an address that need not be an object's
   uint32_t row_of(const KnownClass& known, NodeKind kind, Address object);
   bool is_alive(Address object, NodeKind kind) const;
   bool read(Address object, uint32_t offset, Address* word) const;
@@ -40,7 +40,7 @@ class TorchProvider final : public Provider {
   void refer(ReferenceSink& sink, Address target, const char* label, int64_t index = -1);
   void refer_to_impl(ReferenceSink& sink, Address impl, bool is_tensor);
   void refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset, uint32_t object_in_wrapper);
-  uint32_t count_of(Address object) const;  // its owners, 0 where they can't be read
+  uint32_t count_of(Address object) const;  // the number of its owners; 0 if it cannot be read
   uint32_t count_of_node(Address node, Address meta) const;
   bool wrapper_of(Address object, uint32_t wrapper_offset, uint32_t object_in_wrapper, Address* wrapper) const;
   bool python_object_of(Address node, const KnownClass& known, Address* shown) const;
@@ -65,14 +65,14 @@ class TorchProvider final : public Provider {
   void expand_edges(Address node, ReferenceSink& sink);
   void expand_hooks(Address node, const KnownClass& known, ReferenceSink& sink);
   void expand_shapes(Address node, ReferenceSink& sink);
-  // Offsets of a node's saved data: a slot at that word, or a list that begins there.
+  // The place of a node's saved data: a slot at that word, or a list that begins there.
   struct Place {
     size_t word;
     std::vector<uint64_t> list;
   };
   std::vector<Place> places_of(Address node, const std::vector<uint64_t>& words);
   void expand_saved(Address node, const KnownClass& known, ReferenceSink& sink);
-  // A saved tensor's place has its data, and where they were packed what it was made from. Is it one?
+  // Whether the words are a saved tensor: its data and, if they were packed, what it was made from.
   bool is_slot(const std::vector<uint64_t>& words, size_t first);
   bool has_slots(const std::vector<uint64_t>& words);
   void expand_slot(const uint64_t* slot, const char* name, int64_t index, ReferenceSink& sink);

@@ -1,4 +1,4 @@
-// The provider's references of one object, to be compared with known ones.
+// The provider's references of one object, for comparison with known ones.
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heap_py/memory/allocation_size.hpp"
 #include "heap_py/providers/torch/provider.hpp"
@@ -27,7 +27,7 @@ class ListSink final : public ReferenceSink {
   const Graph& graph_;
 };
 
-// A provider by itself, outside of a walk.
+// A provider on its own, without a walk.
 class Trial {
  public:
   Trial() : builder_(graph_, 16), provider_(*torch_layout(), PageCache::few) { provider_.start(builder_); }
