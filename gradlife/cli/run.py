@@ -32,7 +32,7 @@ from gradlife.runner.tour import run_tour
 
 
 def page_with_tour(report: RunReport) -> str:
-    """The page of a run, which opens with the guided tour."""
+    """Return the page of a run, which opens with the guided tour."""
     from gradlife.reports.html.run import run_page  # templates are loaded only for a page
 
     return run_page(report, run_tour())

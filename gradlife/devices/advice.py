@@ -1,4 +1,4 @@
-"""What to do when a device's memory runs out, in the order of the bytes that it saves."""
+"""Advice for a device whose memory runs out, the largest saving first."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def waiting(memory: DeviceMemory) -> Iterator[Advice]:
 
 
 def owners(memory: DeviceMemory) -> Iterator[Advice]:
-    """What owners can let go."""
+    """Yield advice on what owners can release."""
     for owner in memory.owners:
         if owner.text in BY_OWNER:
             text, reason = BY_OWNER[owner.text]
@@ -73,7 +73,7 @@ def owners(memory: DeviceMemory) -> Iterator[Advice]:
 
 
 def held(owner: BlockOwner) -> Advice:
-    """A variable that holds tensors."""
+    """Return advice on a variable that holds tensors."""
     name = owner.text.partition(" of ")[0]
     place = f"; made at {owner.place}" if owner.place is not None else ""
     return Advice(f"del {name} after its last use", owner.bytes, f"held by {owner.text}{place}")

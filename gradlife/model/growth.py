@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class GrowthKind(enum.Enum):
-    """What increases after each round."""
+    """The kind of thing that grows in each round."""
 
     UNKNOWN = enum.auto()  # unknown: no two snapshots were compared
     CONTAINER = enum.auto()  # an existing container has more items

@@ -18,7 +18,7 @@ ROUNDS_OF = "rounds_of_rank"
 
 
 class RankEnd(StrEnum):
-    """How a rank ended."""
+    """The way in which a rank ended."""
 
     FINISHED = "finished"
     FAILED = "failed"  # its program exited with its own status

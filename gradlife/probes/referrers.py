@@ -1,10 +1,4 @@
-"""What Python-level tools find for a subject that is never freed: a chain to a module, a dead end, or nothing.
-
-Reads: `gc.get_referrers`, by breadth-first search from the subject, and `objgraph.find_backref_chain` if objgraph is
-installed. Cannot see: references that C++ code owns, and owners that the collector does not track; this limit is what
-the probe shows. Cost: each visited object takes one pass over all objects that the collector tracks, about 10 ms with
-PyTorch loaded, so at most `MOST_VISITED` are visited. Only living subjects are examined, after a collection.
-"""
+"""The answer of Python-level tools for a subject that is never freed: a chain to a module, a dead end, or nothing."""
 
 from __future__ import annotations
 

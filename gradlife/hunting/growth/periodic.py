@@ -25,7 +25,7 @@ TOLERANCE = 0.02
 
 @dataclass(frozen=True)
 class Release:
-    """How often kept memory is released."""
+    """How often kept memory is released, and its largest size."""
 
     period: int  # steps; 0 if it varies
     bytes: int  # kept at most

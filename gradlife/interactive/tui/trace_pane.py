@@ -60,7 +60,7 @@ def rendered(row: HeapNode, trace: Trace, styles: dict[Part, str]) -> Iterator[R
 
 
 def hanging(line: Line, styles: dict[Part, str]) -> RenderableType:
-    """A line whose folded parts stay to the right of the path's stem."""
+    """Return a line whose wrapped parts stay to the right of the path's stem."""
     text = Text.assemble(*((printable(words), styles[part]) for words, part in line))
     lead = next((lead for lead in LEADS if text.plain.startswith(lead)), "")
     below = BELOW.get(lead, " " * len(lead))

@@ -80,7 +80,7 @@ class AllocatorState:
 
 
 class OwnerKind(StrEnum):
-    """How the owner of a block is known."""
+    """The way in which the owner of a block is known."""
 
     HOLDER = "holder"  # a tensor's storage; its holder is known
     LINE = "line"  # only the allocating line is known
@@ -163,7 +163,7 @@ class DeviceMemory:
 
 @dataclass(frozen=True)
 class DeviceReport:
-    """Who owns the memory of each device."""
+    """The owners of the memory of each device."""
 
     source: str  # a file or the process
     devices: tuple[DeviceMemory, ...]

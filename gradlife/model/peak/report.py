@@ -162,7 +162,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What activation checkpointing of a module buys, and what it costs."""
+    """The savings and the cost of checkpointing a module's activations."""
 
     module: str  # a path; `*` stands for the numbers of several
     modules: int
@@ -173,7 +173,7 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class ProcessMemory:
-    """What malloc gave out from the step's beginning to its peak, and how much of that storages explain."""
+    """The bytes that malloc handed out from the step's beginning to its peak, and how many of them storages explain."""
 
     grown_bytes: int
     recorded_bytes: int

@@ -1,6 +1,6 @@
-"""A cache of a function keeps its newest results: `@functools.cache` becomes `@functools.lru_cache(maxsize=8)`.
+"""Bound a function's cache to its newest results: `@functools.cache` becomes `@functools.lru_cache(maxsize=8)`.
 
-A result that is gone is computed again. It is safe where the function computes the same each time and changes nothing.
+Dropped results are computed again. It is safe if the function is deterministic and changes nothing.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.source_edits import edited, replaced
 
-#: Results that are kept.
+#: The number of results to keep.
 SIZE = 8
 
-#: Functions around functions that are followed.
+#: Most levels of calls to follow.
 MOST_NESTED = 4
 
-#: Modules whose functions give the same for the same arguments, but for those with such a part in their name.
+#: Modules whose functions are deterministic, except those with one of these parts in their name.
 SAME = frozenset({"torch", "math", "np", "numpy", "F", "functional", "nn", "self"})
 CHANCE = ("rand", "normal", "uniform", "dropout", "bernoulli", "multinomial", "exponential", "poisson", "seed")
 BUILTINS = frozenset(
@@ -27,7 +27,7 @@ BUILTINS = frozenset(
 
 
 def bounded_cache(site: Site) -> str | None:
-    """The changed source; None where no function with an unbounded cache has a decorator at the line."""
+    """Return the changed source; None if no function has the decorator of an unbounded cache at the line."""
     for node in ast.walk(site.tree):
         if isinstance(node, ast.FunctionDef):
             found = next((one for one in node.decorator_list if one.lineno == site.line), None)
@@ -39,7 +39,7 @@ def bounded_cache(site: Site) -> str | None:
 
 
 def decorator_name(node: ast.expr) -> str:
-    """The name of `lru_cache` where the decorator is a cache without a bound; empty for another."""
+    """Return the name of `lru_cache` if the decorator is an unbounded cache; else empty."""
     plain = node.func if isinstance(node, ast.Call) else node
     written = ast.unparse(plain)
     if written == "functools.cache" and node is plain:
@@ -52,12 +52,12 @@ def decorator_name(node: ast.expr) -> str:
 
 
 def is_asked(site: Site, name: str) -> bool:
-    """Does the program count what the cache has?"""
+    """Whether the program reads the statistics of a cache."""
     return any(last_name(node) in {"cache_info", "cache_parameters"} for node in site.nodes())
 
 
 def is_same_each_time(site: Site, function: ast.FunctionDef, depth: int) -> bool:
-    """Does it only compute, with functions that have no chance in them?"""
+    """Whether the function only computes, and calls only deterministic functions."""
     for node in parts(function):
         if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom | ast.Await | ast.Expr | ast.Delete):
             return False
@@ -69,13 +69,13 @@ def is_same_each_time(site: Site, function: ast.FunctionDef, depth: int) -> bool
 
 
 def parts(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yield the parts of a function's body but its docstring."""
+    """Yield the parts of a function's body without its docstring."""
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     return (part for statement in body for part in ast.walk(statement))
 
 
 def is_known(site: Site, function: ast.expr, depth: int) -> bool:
-    """Does a call of it give the same each time?"""
+    """Whether calls of the function are known to be deterministic."""
     name = last_name(function)
     if not name or name.endswith("_") or any(part in name for part in CHANCE):
         return False
@@ -88,5 +88,5 @@ def is_known(site: Site, function: ast.expr, depth: int) -> bool:
 
 
 def is_own(site: Site, name: str) -> bool:
-    """Is a function of that name the program's?"""
+    """Whether the program defines a function of that name."""
     return any(isinstance(node, ast.FunctionDef) and node.name == name for node in site.nodes())

@@ -1,7 +1,7 @@
-"""A gradient with a graph is dropped after its last use: `points.grad = None` follows what reads `points.grad`.
+"""Drop a gradient with a graph after its last use: `points.grad = None` follows the last read of `points.grad`.
 
-The graph of the gradient refers to the tensor that has it, a cycle that no collector sees. It is safe where the tensor
-is a variable of one function, and nothing else reads its gradient.
+The graph of the gradient refers to the tensor that holds the gradient: a cycle that no collector sees. It is safe if
+the tensor is a variable of one function, and nothing else reads its gradient.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.source_edits import edited
 
-#: Methods that keep their argument.
+#: Methods and functions that keep their argument.
 KEEPERS = frozenset({"append", "appendleft", "add", "put", "insert", "extend", "setdefault", "setattr"})
 
 
 def without_gradient(site: Site) -> str | None:
-    """The changed source; None where the line makes no gradients with a graph, or one of another tensor is read."""
+    """Return the changed source; None if the line makes no gradients with a graph, or several variables' are read."""
     node = site.statement
     function = next(site.reader.around(node, ast.FunctionDef), None) if node is not None else None
     if node is None or not isinstance(function, ast.FunctionDef) or not is_backward_with_graph(node):
@@ -33,7 +33,7 @@ def without_gradient(site: Site) -> str | None:
 
 
 def is_backward_with_graph(node: ast.stmt) -> bool:
-    """Is it a call of `backward` that asks for a graph?"""
+    """Whether the statement calls `backward` with ``create_graph=True``."""
     if (
         not isinstance(node, ast.Expr)
         or not isinstance(node.value, ast.Call)
@@ -46,7 +46,7 @@ def is_backward_with_graph(node: ast.stmt) -> bool:
 
 
 def is_gradient(node: ast.AST) -> bool:
-    """Does it read `.grad` of a variable?"""
+    """Whether the node reads `.grad` of a variable."""
     return (
         isinstance(node, ast.Attribute)
         and node.attr == "grad"
@@ -56,12 +56,12 @@ def is_gradient(node: ast.AST) -> bool:
 
 
 def is_module(node: ast.Attribute) -> bool:
-    """Is it the function `torch.autograd.grad`, or one of torch.func?"""
+    """Whether the attribute is the function `torch.autograd.grad`, or one of torch.func."""
     return last_name(node.value) in {"autograd", "func", "functorch", "torch"}
 
 
 def is_own(site: Site, function: ast.FunctionDef, name: str) -> bool:
-    """Is it a variable that the function makes, and that no other place keeps?"""
+    """Whether the function creates the variable, and nothing else keeps its tensor or reads a gradient."""
     inside = {id(part) for part in ast.walk(function)}
     made = False
     for node in site.nodes():

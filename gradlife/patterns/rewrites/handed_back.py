@@ -1,8 +1,7 @@
-"""A result that a function notes down and returns is not noted any longer: `return notes["output"]` becomes
-`return notes.pop("output")`.
+"""Remove a result from the notes when it is returned: `return notes["output"]` becomes `return notes.pop("output")`.
 
-A closure that has the dictionary would hold the result, whose graph holds the closure. It is safe where nothing else asks
-for that key.
+Otherwise a closure with the dictionary holds the result, whose graph holds the closure. It is safe if nothing else uses
+the key.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from gradlife.patterns.rewrites.source_edits import edited, replaced
 
 
 def handed_back(site: Site) -> str | None:
-    """The changed source; None where the line sets no key of a local dictionary that is only returned after it."""
+    """Return the changed source; None if the line sets no key of a local dict that is only returned afterwards."""
     node = site.statement
     function = next(site.reader.around(node, ast.FunctionDef), None) if node is not None else None
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(function, ast.FunctionDef):
@@ -39,5 +38,5 @@ def handed_back(site: Site) -> str | None:
 
 
 def is_item(node: ast.expr | None, target: ast.Subscript) -> bool:
-    """Is it the same item, read?"""
+    """Whether the expression reads the same item."""
     return isinstance(node, ast.Subscript) and ast.unparse(node) == ast.unparse(target)

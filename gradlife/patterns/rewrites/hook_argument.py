@@ -1,7 +1,7 @@
-"""A hook of a module uses its argument instead of `self`: `output * self.scale` becomes `output * module.scale`.
+"""Make a hook use its module argument instead of `self`: `output * self.scale` becomes `output * module.scale`.
 
-PyTorch gives a hook the module that it is registered on, which is `self`. The function refers to it no longer, so module,
-table of hooks and function are no cycle.
+PyTorch passes a hook the module that it is registered on, which is `self`. Without `self` the function does not refer
+to the module, so module, hook table and function form no cycle.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from gradlife.patterns.rewrites.source_edits import Edit, edited, replaced
 
 REGISTERS = frozenset({"register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"})
 
-#: Functions that take arguments and are written in place or by name.
+#: Functions that are written in place or defined by name.
 Hook = ast.FunctionDef | ast.Lambda
 
 
 def with_own_argument(site: Site) -> str | None:
-    """The changed source; None where the method registers no function of its own on `self` that uses `self`."""
+    """Return the changed source; None if the method registers on `self` no function of its own that uses `self`."""
     methods = [node for node in ast.walk(site.tree) if isinstance(node, ast.FunctionDef) and is_around(node, site.line)]
     owners = [one for one in methods if isinstance(site.reader.parent(one), ast.ClassDef) and one.args.args]
     if len(owners) != 1 or any(last_name(node) == "deepcopy" for node in site.nodes()):
-        return None  # a copy's hook would be given the copy
+        return None  # the hook of a copy would get the copy
     method, me = owners[0], owners[0].args.args[0].arg
     hooks = [hook for call in registrations(method, me) for hook in functions(method, call.args[0])]
     edits = [edit for hook in hooks if is_given_only(site, method, hook) for edit in renamed(hook, me)]
@@ -32,7 +32,7 @@ def with_own_argument(site: Site) -> str | None:
 
 
 def is_around(node: ast.FunctionDef, line: int) -> bool:
-    """Does a function reach over the line?"""
+    """Whether the function contains the line."""
     return node.lineno <= line <= (node.end_lineno or 0)
 
 
@@ -57,7 +57,7 @@ def functions(method: ast.FunctionDef, given: ast.expr) -> Iterator[Hook]:
 
 
 def is_given_only(site: Site, method: ast.FunctionDef, hook: Hook) -> bool:
-    """Is the function given to registrations and to nothing else?"""
+    """Whether the function is only passed to registrations."""
     calls = {id(part) for call in registrations(method, method.args.args[0].arg) for part in ast.walk(call.args[0])}
     if isinstance(hook, ast.Lambda):
         return True
@@ -65,7 +65,7 @@ def is_given_only(site: Site, method: ast.FunctionDef, hook: Hook) -> bool:
 
 
 def renamed(hook: Hook, me: str) -> Iterator[Edit]:
-    """Yield the edits that put the first argument in the place of a name."""
+    """Yield the edits that replace a name by the first argument."""
     if hook.args.args:
         first = hook.args.args[0].arg
         body = hook.body if isinstance(hook.body, list) else [hook.body]

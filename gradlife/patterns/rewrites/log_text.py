@@ -1,7 +1,7 @@
-"""A log record keeps text: `log.info("%s", x)` becomes `log.info("%s", str(x))`.
+"""Log text instead of an object: `log.info("%s", x)` becomes `log.info("%s", str(x))`.
 
-A handler that gathers records keeps their arguments, too. The message stays the same where the text is `%s` and nothing
-changes the argument in place before the record is written.
+A handler that collects records keeps their arguments, too. The message stays the same if the conversion is `%s` and
+nothing changes the argument in place before the record is formatted.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from gradlife.patterns.rewrites.source_edits import edited, is_plain, replaced
 
 LEVELS = frozenset({"debug", "info", "warning", "error", "critical"})
 
-#: Methods of containers that change them.
+#: Methods that change their container.
 CHANGERS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "add", "setdefault", "sort"})
 
-#: Attributes of a tensor that stay.
+#: Attributes of a tensor that do not change.
 FIXED = frozenset({"shape", "dtype", "device", "ndim"})
 
 #: A conversion of the % operator.
@@ -26,7 +26,7 @@ CONVERSION = re.compile(r"%(?:%|[-#0 +]*(?:\d+)?(?:\.\d+)?[a-zA-Z])")
 
 
 def log_text(site: Site) -> str | None:
-    """The changed source; None where the statement is no such call, or the program looks into records."""
+    """Return the changed source; None if the statement is no such call, or if the program processes records itself."""
     node = site.statement
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return None
@@ -44,17 +44,17 @@ def log_text(site: Site) -> str | None:
 
 
 def looks_into_records(site: Site) -> bool:
-    """Has the program formatters, filters or handlers of its own?"""
+    """Whether the program has its own formatters, filters or handlers."""
     names = {"LogRecord", "Formatter", "Filter", "Handler", "addFilter", "setLogRecordFactory", "getMessage"}
     return any(last_name(node) in names for node in site.nodes())
 
 
 def changes_in_place(site: Site, value: ast.expr) -> bool:
-    """May a name in the value be changed in place?"""
+    """Whether a name in the value may be changed in place."""
     parts = [part for one in branches(value) or [value] for part in ast.walk(one)]
     attributes = {part.attr for part in parts if isinstance(part, ast.Attribute)}
     if attributes - FIXED:
-        return True  # a weight or a gradient, which the next step changes
+        return True  # perhaps a weight or a gradient, which the next step changes
     names = {last_name(part) for part in parts} - {""}
     for node in site.nodes():
         is_alias = isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute | ast.Subscript | ast.Name)

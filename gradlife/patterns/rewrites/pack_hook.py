@@ -1,7 +1,7 @@
-"""A pack hook packs a tensor without its graph: `return tensor` becomes `return tensor.detach()`.
+"""Pack a tensor without its graph: in a pack hook, `return tensor` becomes `return tensor.detach()`.
 
-A saved output that is packed as it is holds the node that holds it. PyTorch gives the unpacked tensor its grad node again,
-so nothing is computed differently. It is safe where the function is given to the hooks and never called.
+A saved output that is packed unchanged holds the node that holds it. PyTorch gives the unpacked tensor its grad node
+again, so the computation is the same. It is safe if the function is only passed to the hooks and never called.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HOOKS = "saved_tensors_hooks"
 
 
 def packed_without_graph(site: Site) -> str | None:
-    """The changed source; None where the line sets no hooks, or more happens to the pack hook than being given to them."""
+    """Return the changed source; None if the line sets no hooks, or if the pack hook is used elsewhere."""
     blocks = [node for node in ast.walk(site.tree) if isinstance(node, ast.With) and node.lineno == site.line]
     calls = [one.context_expr for block in blocks for one in block.items]
     hooks = [one for one in calls if isinstance(one, ast.Call) and last_name(one.func) == HOOKS and one.args]
@@ -31,7 +31,7 @@ def packed_without_graph(site: Site) -> str | None:
 
 
 def packers(site: Site, block: ast.With, name: str) -> Iterator[ast.FunctionDef]:
-    """Yield the functions that the name may mean; of an argument, all that the file gives to any call."""
+    """Yield the functions that the name may mean; for an argument, all that the program passes for it."""
     around = next(site.reader.around(block, ast.FunctionDef), None)
     names = {name}
     if isinstance(around, ast.FunctionDef) and name in [one.arg for one in around.args.args]:
@@ -47,7 +47,7 @@ def packers(site: Site, block: ast.With, name: str) -> Iterator[ast.FunctionDef]
 
 
 def is_given_only(site: Site, name: str) -> bool:
-    """Is the function nowhere called, and never anything but an argument?"""
+    """Whether the function is never called, and only used as an argument."""
     for node in site.nodes():
         up = site.reader.parent(node)
         if last_name(node) == name and not (isinstance(up, ast.Call) and node in up.args):
@@ -56,7 +56,7 @@ def is_given_only(site: Site, name: str) -> bool:
 
 
 def detaching(function: ast.FunctionDef) -> Iterator[Edit]:
-    """Yield the edits that detach the argument where it is returned as it is."""
+    """Yield the edits that detach the argument where it is returned unchanged."""
     for node in ast.walk(function):
         if (
             isinstance(node, ast.Return)

@@ -73,7 +73,7 @@ class Reader:
             up = self.parent(up)
 
     def may_be_constant(self, value: ast.expr) -> bool:
-        """May an expression be None or a number, which have no methods of a tensor's: by its variable or its argument?"""
+        """Whether an expression may be None or a number, which lack a tensor's methods, by its variable or argument."""
         names = {one.id for one in (value, *branches(value)) if isinstance(one, ast.Name)}
         function = next(self.around(value, ast.FunctionDef, ast.AsyncFunctionDef), None)
         for node in ast.walk(function) if names and function is not None else ():
@@ -154,7 +154,7 @@ class Reader:
 
 
 def branches(value: ast.expr) -> list[ast.expr]:
-    """The values that a choice may give."""
+    """Return the values that a conditional may have."""
     return [value.body, value.orelse] if isinstance(value, ast.IfExp) else []
 
 

@@ -1,7 +1,7 @@
-"""A hook of an object that only one function uses is removed after that: `extractor.handle.remove()`.
+"""Remove an object's hook after the object's last use: `extractor.handle.remove()`.
 
-An extractor registers a method of its own, which writes into the extractor. After the last use of the extractor nobody
-can read what the hook writes. It is safe where the object never leaves the function, and the method does nothing else.
+An extractor registers its own method, which writes into the extractor. After the extractor's last use nothing can read
+what the hook writes. It is safe if the object never leaves its function, and the method does nothing else.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.source_edits import Edit, edited
 
-#: Methods of tensors without an effect.
+#: Methods without an effect outside the object.
 QUIET = frozenset(
     {"detach", "clone", "cpu", "float", "mean", "norm", "abs", "max", "min", "sum", "item", "numpy", "append"}
 )
 
 
 def without_hook_after_use(site: Site) -> str | None:
-    """The changed source; None where the line keeps no handle of such a hook, or the object is used elsewhere."""
+    """Return the changed source; None if the line keeps no handle of such a hook, or the object is used elsewhere."""
     node = site.statement
     init = next(site.reader.around(node, ast.FunctionDef), None) if node is not None else None
     owner = site.reader.parent(init) if init is not None else None
@@ -36,14 +36,14 @@ def without_hook_after_use(site: Site) -> str | None:
 
 
 def handle_of(node: ast.Assign, init: ast.FunctionDef) -> str:
-    """The attribute of the object that keeps the handle."""
+    """Return the attribute of the object that keeps the handle."""
     target, me = node.targets[0], init.args.args[0].arg
     is_own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me
     return target.attr if is_own and isinstance(target, ast.Attribute) and len(node.targets) == 1 else ""
 
 
 def method_of(node: ast.Assign, init: ast.FunctionDef) -> str:
-    """The object's method that is registered."""
+    """Return the object's method that is registered."""
     call, me = node.value, init.args.args[0].arg
     if not isinstance(call, ast.Call) or not last_name(call.func).startswith("register_") or len(call.args) != 1:
         return ""
@@ -53,7 +53,7 @@ def method_of(node: ast.Assign, init: ast.FunctionDef) -> str:
 
 
 def is_watching(owner: ast.ClassDef, name: str) -> bool:
-    """Does the method only write into its own object?"""
+    """Whether the method only writes into its own object."""
     method = next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
     if method is None or not method.args.args:
         return False
@@ -77,7 +77,7 @@ def root_of(node: ast.AST) -> str:
 
 
 def is_removed(site: Site, handle: str) -> bool:
-    """Does the program remove the hook, somewhere?"""
+    """Whether the program removes the hook somewhere."""
     return any(
         isinstance(node, ast.Attribute) and node.attr == "remove" and last_name(node.value) == handle
         for node in site.nodes()
@@ -85,7 +85,7 @@ def is_removed(site: Site, handle: str) -> bool:
 
 
 def functions_with(site: Site, name: str) -> Iterator[tuple[ast.FunctionDef | None, str]]:
-    """Yield each function that makes an object of the class, with its variable; an empty name where it is no variable."""
+    """Yield each function that creates an object of the class, and its variable; empty if that is not a variable."""
     for node in site.nodes():
         if last_name(node) == name and isinstance(getattr(node, "ctx", None), ast.Load):
             call = site.reader.parent(node)
@@ -99,7 +99,7 @@ def functions_with(site: Site, name: str) -> Iterator[tuple[ast.FunctionDef | No
 
 
 def removing(site: Site, function: ast.FunctionDef, name: str, handle: str) -> Iterator[Edit]:
-    """Yield the edits that remove the hook after the last use of a variable that only its attributes are asked of."""
+    """Yield the edits that remove the hook after the last use of a variable of which only attributes are used."""
     names = [part for part in ast.walk(function) if isinstance(part, ast.Name) and part.id == name]
     made = [one for one in names if isinstance(one.ctx, ast.Store)]
     is_own = len(made) == 1 and all(

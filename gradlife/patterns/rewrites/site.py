@@ -1,4 +1,4 @@
-"""A statement that stores, and the program around it: what a rewrite may ask."""
+"""A statement that stores, and the program around it, as rewrites read it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Site:
     """The line that stores, in one file of a program."""
 
     text: str
-    tree: ast.Module  # that of the text, and one of the trees
+    tree: ast.Module  # parsed from the text, and one of the trees
     line: int
-    name: str  # of the variable, attribute or key that holds
+    name: str  # the variable, attribute or key that holds
     trees: Sequence[ast.Module]
 
     @cached_property
@@ -28,7 +28,7 @@ class Site:
 
     @cached_property
     def statement(self) -> ast.stmt | None:
-        """The simple statement that begins at the line, alone on it; None if there is none."""
+        """The simple statement that has the line to itself; None if there is none."""
         found = [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt) and node.lineno == self.line]
         if len(found) != 1 or hasattr(found[0], "body") or self.before(found[0]).strip():
             return None
@@ -39,11 +39,11 @@ class Site:
         return (node for tree in self.trees for node in ast.walk(tree))
 
     def before(self, node: ast.stmt) -> str:
-        """The text on a statement's line before it: its indentation."""
+        """Return the text before a statement on its line: its indentation."""
         return self.rows[node.lineno - 1].encode()[: node.col_offset].decode()
 
     def written(self, node: ast.AST) -> str:
-        """The text of a part."""
+        """Return the source text of a node."""
         return ast.get_source_segment(self.text, node) or ""
 
     def line_above(self, node: ast.stmt, *lines: str) -> Edit:
@@ -54,7 +54,7 @@ class Site:
         )
 
     def line_below(self, node: ast.stmt, line: str) -> Edit | None:
-        """Return the edit that puts a line below a statement; None where more follows it on its line than a comment."""
+        """Return the edit that puts a line below a statement; None if other code follows on the statement's line."""
         last, column = node.end_lineno or node.lineno, node.end_col_offset or 0
         row = self.rows[last - 1].encode()
         rest = row[column:].decode().strip()
@@ -63,7 +63,7 @@ class Site:
         return Edit(last, len(row), last, len(row), f"\n{self.before(node)}{line}")
 
     def then(self, function: ast.FunctionDef, last: ast.stmt, line: str) -> Iterator[Edit]:
-        """Yield the edits that put a line below a statement of a function; if it returns a value, before that."""
+        """Yield the edits that put a line below a statement of a function; above the return if it returns a value."""
         if not isinstance(last, ast.Return):
             below = self.line_below(last, line)
             yield from [below] if below is not None else []
@@ -77,12 +77,12 @@ class Site:
                 yield below
 
     def remark(self, node: ast.stmt, words: str) -> Iterator[Edit]:
-        """Yield the edit that adds a comment to a statement's last line, where none is."""
+        """Yield the edit that adds a comment to a statement's last line, if it has none."""
         last, column = node.end_lineno or node.lineno, node.end_col_offset or 0
         if not self.rows[last - 1].encode()[column:].strip():
             yield Edit(last, column, last, column, f"  # {words}")
 
     @cached_property
     def rows(self) -> list[str]:
-        """The lines without their ends."""
+        """The lines without line ends."""
         return self.text.splitlines()

@@ -1,8 +1,8 @@
-"""What the program never reads is not piled up: a container keeps as many of its newest items as are read, mostly one; an
-attribute keeps None.
+"""Drop what the program never reads: a container keeps as many newest items as are read, mostly one; an attribute
+keeps None.
 
-Every mention of the name in every file counts, whatever object it is about. A container's may make it, empty it, add to
-it, or read so many of its newest items; another mention, and the answer is no.
+Every mention of the name in every file counts, whatever its object. Mentions may create the container, empty it, add to
+it, or read a number of its newest items; any other mention forbids the change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONTAINERS = QUEUES | {"list", "dict", "set", "deque", "defaultdict", "OrderedDi
 #: Expressions that make a container.
 DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 
-#: Methods without an effect that anything could miss.
+#: Methods without side effects.
 PURE = frozenset(
     {"detach", "clone", "cpu", "float", "double", "half", "mean", "sum", "norm", "item", "tolist", "numpy"}
 )
@@ -35,9 +35,9 @@ ALL = -1
 
 
 def keep_newest(site: Site, keys: Sequence[str | int] | None = None) -> str | None:
-    """The changed source; None where the statement adds to no container of that name, or the program reads old items.
+    """Return the changed source; None if the statement does not add to the named container, or old items are read.
 
-    ``keys``: from an item to the tensor in it that keeps a graph; None if none does.
+    ``keys``: path from an item to the tensor in it that keeps a graph; None if there is none.
     """
     statement = site.statement
     container = container_of(statement) if statement is not None else None
@@ -57,7 +57,7 @@ def keep_newest(site: Site, keys: Sequence[str | int] | None = None) -> str | No
 
 
 def limiting(site: Site, statement: ast.stmt, container: ast.expr, made: list[ast.expr], count: int) -> Iterator[Edit]:
-    """Yield the edits that limit a container to its newest items; none where no way is known."""
+    """Yield the edits that limit a container to its newest items; none if no way is known."""
     written = site.written(container)
     kinds = {last_name(one.func) if isinstance(one, ast.Call) else "" for one in made}
     if count and kinds <= {"", "list"}:
@@ -75,7 +75,7 @@ def limiting(site: Site, statement: ast.stmt, container: ast.expr, made: list[as
 
 
 def bounded(made: ast.expr, count: int) -> Iterator[Edit]:
-    """Yield the edit that gives a deque its length."""
+    """Yield the edit that sets the maxlen of a deque."""
     if isinstance(made, ast.Call) and not made.args:
         given = next((one.value for one in made.keywords if one.arg == "maxlen"), None)
         if given is not None:
@@ -86,7 +86,7 @@ def bounded(made: ast.expr, count: int) -> Iterator[Edit]:
 
 
 def container_of(statement: ast.stmt) -> ast.expr | None:
-    """The container that a statement adds one item to."""
+    """Return the container to which a statement adds one item."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         is_adding = isinstance(call.func, ast.Attribute) and call.func.attr in ADDERS and len(call.args) == 1
@@ -98,14 +98,14 @@ def container_of(statement: ast.stmt) -> ast.expr | None:
 
 
 def stored_value(statement: ast.stmt) -> ast.expr | None:
-    """The item that is added."""
+    """Return the item that is added."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         return statement.value.args[0]
     return statement.value if isinstance(statement, ast.Assign) else None
 
 
 def part_at(value: ast.expr | None, keys: Sequence[str | int]) -> ast.expr | None:
-    """The part of a written out dictionary, tuple or list at these keys."""
+    """Return the part of a dict, tuple or list display at these keys."""
     for key in keys:
         if isinstance(value, ast.Dict):
             pairs = zip(value.keys, value.values, strict=True)
@@ -118,7 +118,7 @@ def part_at(value: ast.expr | None, keys: Sequence[str | int]) -> ast.expr | Non
 
 
 def items_read(site: Site, container: ast.expr) -> int:
-    """How many of its newest items the program reads; ALL if that is not known."""
+    """Return how many of the newest items the program reads; ALL if that is not known."""
     counts, base = [0], base_name(container)
     for node in site.nodes():
         if is_reflection(node, site.name) or is_argument(node, container):
@@ -135,12 +135,12 @@ def items_read(site: Site, container: ast.expr) -> int:
 
 
 def is_argument(node: ast.AST, container: ast.expr) -> bool:
-    """Is the variable given by a caller, who has a name of his own for it?"""
+    """Whether the variable is an argument: the caller may have another name for the container."""
     return isinstance(node, ast.arg) and isinstance(container, ast.Name) and node.arg == container.id
 
 
 def is_key(site: Site, node: ast.Constant, container: ast.expr) -> bool:
-    """Is the text a key under which the container lies, or under which it is made?"""
+    """Whether the text is a key of the container, or one at which the container is created."""
     up = site.reader.parent(node)
     if isinstance(up, ast.Dict) and node in up.keys:
         return is_new(up.values[up.keys.index(node)])
@@ -148,7 +148,7 @@ def is_key(site: Site, node: ast.Constant, container: ast.expr) -> bool:
 
 
 def count_read(site: Site, node: ast.AST) -> int:
-    """How many of the newest items a mention reads."""
+    """Return how many of the newest items a mention reads."""
     up = site.reader.parent(node)
     above = site.reader.parent(up) if up is not None else None
     if isinstance(getattr(node, "ctx", None), ast.Store):
@@ -170,7 +170,7 @@ def count_read(site: Site, node: ast.AST) -> int:
 
 
 def newest(node: ast.Subscript) -> int:
-    """How many items `x[-3:]` or `x[-1]` reads."""
+    """Return how many items `x[-3:]` or `x[-1]` reads."""
     at = node.slice
     if not isinstance(node.ctx, ast.Load):
         return ALL
@@ -180,14 +180,14 @@ def newest(node: ast.Subscript) -> int:
 
 
 def negative(node: ast.expr | None) -> int:
-    """The number of a negative constant."""
+    """Return the absolute value of a negative constant; ALL for other expressions."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         return node.operand.value if isinstance(node.operand.value, int) and node.operand.value > 0 else ALL
     return ALL
 
 
 def length_asked(compared: ast.AST | None, length: ast.expr) -> int:
-    """How long it has to become for `len(x) >= 3` and `len(x) > 3` to stay true."""
+    """Return the length that keeps `len(x) >= 3` or `len(x) > 3` true."""
     if not isinstance(compared, ast.Compare) or compared.left is not length or len(compared.ops) != 1:
         return ALL
     [operator], [limit] = compared.ops, compared.comparators
@@ -197,7 +197,7 @@ def length_asked(compared: ast.AST | None, length: ast.expr) -> int:
 
 
 def makers(site: Site, container: ast.expr) -> Iterator[ast.expr]:
-    """Yield the expressions that make the container."""
+    """Yield the expressions that create the container."""
     for node in site.nodes():
         if isinstance(node, ast.Assign) and any(is_like(one, container) for one in node.targets) and is_new(node.value):
             yield node.value
@@ -211,7 +211,7 @@ def makers(site: Site, container: ast.expr) -> Iterator[ast.expr]:
 
 
 def is_new(value: ast.expr) -> bool:
-    """Does it make an empty container?"""
+    """Whether the expression creates an empty container."""
     if isinstance(value, ast.List | ast.Set):
         return not value.elts
     if isinstance(value, ast.Dict):
@@ -220,7 +220,7 @@ def is_new(value: ast.expr) -> bool:
 
 
 def is_written_out(site: Site, target: ast.expr) -> bool:
-    """May a library write out, or show, the object that has the attribute?"""
+    """Whether a library may serialize or print the object that has the attribute."""
     if not isinstance(target, ast.Attribute):
         return False
     calls = (node for node in site.nodes() if isinstance(node, ast.Call) and last_name(node.func) in WRITERS)
@@ -228,10 +228,10 @@ def is_written_out(site: Site, target: ast.expr) -> bool:
 
 
 def keep_nothing(site: Site, is_foreign: Callable[[str], bool]) -> str | None:
-    """The changed source, with None in an attribute; None where the program reads it, or the value has an effect.
+    """Return the changed source, with None in an attribute; None if the program reads it or the value has effects.
 
-    What the same function puts into other attributes of the same object goes with it. ``is_foreign``: may a library read
-    an attribute of that name?
+    Other unread attributes that the function sets on the same object become None, too. ``is_foreign`` tells whether a
+    library may read an attribute of that name.
     """
     node = site.statement
     if node is None or attribute_of(node) != site.name or not is_nothing(node, site, is_foreign):
@@ -247,7 +247,7 @@ def keep_nothing(site: Site, is_foreign: Callable[[str], bool]) -> str | None:
 
 
 def is_nothing(node: ast.stmt, site: Site, is_foreign: Callable[[str], bool]) -> TypeGuard[ast.Assign]:
-    """Does the statement put what has no effect into an attribute that nothing reads?"""
+    """Whether the statement assigns a value without side effects to an attribute that nothing reads."""
     name = attribute_of(node)
     if not name or not isinstance(node, ast.Assign) or is_foreign(name) or not is_pure(node.value):
         return False
@@ -263,19 +263,19 @@ def is_nothing(node: ast.stmt, site: Site, is_foreign: Callable[[str], bool]) ->
 
 
 def attribute_of(node: ast.stmt) -> str:
-    """The name of the only attribute that a statement assigns."""
+    """Return the name of the only attribute that a statement assigns."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Attribute):
         return node.targets[0].attr
     return ""
 
 
 def owner_of(node: ast.Assign) -> str:
-    """The object that gets an attribute, as it is written; empty for another assignment."""
+    """Return the object that gets an attribute, as written; empty for other assignments."""
     return ast.unparse(node.targets[0].value) if isinstance(node.targets[0], ast.Attribute) else ""
 
 
 def is_pure(value: ast.expr) -> bool:
-    """Has evaluating it no effect?"""
+    """Whether evaluating the expression has no side effects."""
     if isinstance(value, ast.Call):
         is_known = isinstance(value.func, ast.Attribute) and value.func.attr in PURE and not value.args
         return is_known and isinstance(value.func, ast.Attribute) and is_pure(value.func.value)

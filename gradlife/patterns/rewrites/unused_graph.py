@@ -1,7 +1,7 @@
-"""A kept tensor loses a graph that nothing walks: the program asks for no gradient, or only for those of the kept tensor.
+"""Detach a kept tensor from a graph that nothing uses: no gradients are computed, or only those of the kept tensor.
 
-`params = {k: p - 0.1 * g[k] ...}` keeps `(p - 0.1 * g[k]).detach()`; where the kept tensor is itself what gradients are
-asked for, it stays a leaf that requires them.
+`params = {k: p - 0.1 * g[k] ...}` keeps `(p - 0.1 * g[k]).detach()`. If gradients of the kept tensor itself are
+computed, it stays a leaf that requires grad.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from gradlife.patterns.rewrites.reads import base_name, is_like, is_reflection, 
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, is_plain
 
-#: Modules that call backward only where the program asks for it.
+#: Modules that call backward only on request of the program.
 QUIET = frozenset({"torch", "numpy", "functorch"}) | sys.stdlib_module_names
 
-#: Attributes that tell whether a tensor has a graph.
+#: Attributes that reveal whether a tensor has a graph.
 TELL_TALES = frozenset({"requires_grad", "grad_fn", "is_leaf", "retain_grad", "register_hook"})
 
-#: Functions that compute gradients, beside those of torch.func.
+#: Functions that compute gradients, besides those of torch.func.
 ASKING = frozenset({"backward", "jacobian", "hessian", "vjp", "jvp", "hvp", "vhp", "gradcheck", "gradgradcheck"})
 
 
 def without_unused_graph(site: Site) -> str | None:
-    """The changed source; None where the line assigns no such place, or the graph may be walked."""
+    """Return the changed source; None if the line does not assign the place, or if its graph may be used."""
     node = site.statement
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or name_of(node.targets[0]) != site.name:
         return None
@@ -42,7 +42,7 @@ def without_unused_graph(site: Site) -> str | None:
 
 
 def asks_otherwise(site: Site) -> bool:
-    """May gradients be asked for by another way than `autograd.grad`, or by a library?"""
+    """Whether gradients may be computed otherwise than by `autograd.grad`, or by a library."""
     own = {last_name(node.value) for node in site.nodes() if isinstance(node, ast.Attribute)}
     for node in site.nodes():
         if last_name(node) in ASKING or is_reflection(node, "backward"):
@@ -55,7 +55,7 @@ def asks_otherwise(site: Site) -> bool:
 
 
 def gradients(site: Site) -> Iterator[ast.Call]:
-    """Yield the calls of `autograd.grad`; those of torch.func walk no graph that is kept."""
+    """Yield the calls of `autograd.grad`; those of torch.func use no graph that is kept."""
     functional = {
         alias.asname or alias.name
         for node in site.nodes()
@@ -70,12 +70,12 @@ def gradients(site: Site) -> Iterator[ast.Call]:
 
 
 def is_of_func(function: ast.expr) -> bool:
-    """Is it `torch.func.grad`?"""
+    """Whether the function is `torch.func.grad`."""
     return isinstance(function, ast.Attribute) and last_name(function.value) in {"func", "functorch"}
 
 
 def detaching(value: ast.expr, method: str) -> Iterator[Edit]:
-    """Yield the edits that detach a tensor, or those that a written out container gets."""
+    """Yield the edits that detach a tensor, or each tensor in a container display."""
     if isinstance(value, ast.DictComp):
         yield from detaching(value.value, method)
     elif isinstance(value, ast.ListComp | ast.SetComp | ast.GeneratorExp):
@@ -91,7 +91,7 @@ def detaching(value: ast.expr, method: str) -> Iterator[Edit]:
 
 
 def is_of_place(site: Site, call: ast.Call, target: ast.expr) -> bool:
-    """Does the call ask for the gradient of a variable that is always the kept tensor?"""
+    """Whether the call computes the gradient of a variable that is always the kept tensor."""
     function = next(site.reader.around(call, ast.FunctionDef), None)
     if function is None or len(call.args) < 2 or not isinstance(call.args[1], ast.Name):
         return False
@@ -104,7 +104,7 @@ def is_of_place(site: Site, call: ast.Call, target: ast.expr) -> bool:
 
 
 def is_only_read_so(site: Site, target: ast.expr, node: ast.Assign) -> bool:
-    """Is the place only assigned, and read into variables whole?"""
+    """Whether the place is only assigned, and read as a whole into variables."""
     base = base_name(target)
     for part in site.nodes():
         if is_reflection(part, site.name) or (

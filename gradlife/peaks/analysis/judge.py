@@ -196,7 +196,7 @@ class Judge:
         return tuple(sorted(shares, key=lambda share: -share.bytes))
 
     def owner(self, storage: Storage, operation: int) -> Owner:
-        """Return what a storage is for. A storage held by names that no recorded operation made is an input."""
+        """Return what a storage is for. One that only names hold and that appeared between operations is an input."""
         owner = self._held.get(storage.address, Held()).owner
         if owner is not Owner.NAMED or storage.birth is not None:
             return owner

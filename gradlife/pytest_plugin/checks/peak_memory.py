@@ -68,7 +68,7 @@ def measured(item: pytest.Item, repeats: Repeats) -> PeakReport:
 
 
 def complaint(report: PeakReport, terms: PeakTerms) -> Iterator[str]:
-    """What is not as the marker says, and below it the first screen of the report; nothing where all is."""
+    """Return what contradicts the marker, and below it the first screen of the report; empty if nothing does."""
     if not report.peak_bytes:
         yield f"the peak of this test could not be measured: {report.trouble or 'it runs no operation of torch'}"
         return
@@ -79,7 +79,7 @@ def complaint(report: PeakReport, terms: PeakTerms) -> Iterator[str]:
 
 
 def excesses(report: PeakReport, terms: PeakTerms) -> Iterator[str]:
-    """Each limit that is exceeded. What was there before, and no run of the test reads, is not the test's."""
+    """Yield each limit that is exceeded. Memory from before that no run of the test reads does not count."""
     peak = report.peak_bytes - report.uses.get(Use.UNREAD.value, 0)
     if terms.limit is not None and peak > terms.limit:
         yield f"the peak of this test is {size(peak)}, more than its limit of {size(terms.limit)}"

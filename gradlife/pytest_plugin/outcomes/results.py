@@ -47,7 +47,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one counted run left."""
+    """The results of one counted run."""
 
     tensors: int  # Python objects, alive at the end of all runs
     others: int  # storages, grad nodes, contexts

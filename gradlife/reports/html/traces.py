@@ -120,8 +120,9 @@ def ring_drawing(cycle: Sequence[Step], legs: Sequence[str] = ()) -> Drawn:
 
 
 def is_unseen(step: Step, after: Step, legs: Sequence[str]) -> bool:
-    """Does the collector not see the reference from an object of a cycle to the next one? A leg has the next one's
-    unseen holders: `Tensor float32 [4] is held by DoubleBackward and Round 1 time where the collector does not look`.
+    """Whether the collector does not see the reference from an object of a cycle to the next one. A leg has the next
+    one's unseen holders: `Tensor float32 [4] is held by DoubleBackward and Round 1 time where the collector does not
+    look`.
     """
     for leg in legs:
         held, _, holders = leg.partition(" is held by ")

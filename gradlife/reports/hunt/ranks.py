@@ -112,7 +112,7 @@ def skew_words(one: Skew) -> str:
 
 
 def plain_owner(name: str) -> str:
-    """An owner as the program names it: ``cache (dict)`` for ``module __main__: global variable 'cache': dict``."""
+    """Format an owner: ``cache (dict)`` for ``module __main__: global variable 'cache': dict``."""
     name = name.replace(OF_A_TENSOR, ": Tensor")
     found = re.fullmatch(r"module __main__: global variable '([^']+)'(.*): ([^:]+)", name)
     return f"{found[1]}{found[2]} ({found[3]})" if found is not None else name

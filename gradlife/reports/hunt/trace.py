@@ -97,7 +97,7 @@ def reference_lines(lead: str, step: Step, more: int) -> Iterator[RenderableType
 
 
 def held_unseen(trace: Trace) -> Iterator[RenderableType]:
-    """The path from what only native code holds, and what holds that."""
+    """Yield the path from an object that only native code holds, and the holders of that object."""
     if trace.lead:
         yield Hanging(Text("  "), Text("native code holds the first of these:", NOTE))
         yield from path_down(trace.lead)

@@ -100,7 +100,7 @@ def candidates(view: RunView, story: ScenarioInfo) -> list[ReadingKey]:
 
 
 def release_of(system: SystemInfo) -> Release:
-    """The release behind a system's profile; a changed profile is no release."""
+    """Return the release behind a system's profile; a changed profile has none."""
     framework, _, version = system.profile.rpartition("-")
     if not framework or not version[:1].isdigit() or "+" in system.name:
         return Release(system.name, "")

@@ -36,7 +36,7 @@ def mark_visibility(
 
 
 def shown_places(start: Any, places: Mapping[int, tuple[int, bool]]) -> set[tuple[int, bool]]:
-    """The drawn objects that the collector is led to from an object, through containers that are not drawn."""
+    """Return the drawn objects that the collector reaches from an object through containers that are not drawn."""
     found: set[tuple[int, bool]] = set()
     passed = {id(start)}
     waiting = deque(gc.get_referents(start))
@@ -53,7 +53,7 @@ def shown_places(start: Any, places: Mapping[int, tuple[int, bool]]) -> set[tupl
 
 
 def is_everything(value: Any) -> bool:
-    """Does this lead to the whole program: a class, a module, the variables of a module?"""
+    """Whether this leads to the whole program: a class, a module, the variables of a module."""
     return issubclass(type(value), type) or type(value) is type(gc) or (type(value) is dict and "__builtins__" in value)
 
 
@@ -63,7 +63,7 @@ def seen_edges(
     nodes: Mapping[int, dict[str, Any]],
     leaving: Mapping[int, Sequence[list[Any]]],
 ) -> Iterator[list[Any]]:
-    """The edges on the paths from a Python object to the objects that it shows."""
+    """Return the edges on the paths from a Python object to the objects that it shows."""
     number, is_wrapper = place
     for edge in leaving.get(number, ()):
         if edge[4] == is_wrapper and arrival(edge, nodes) in targets:
@@ -79,7 +79,7 @@ def edges_behind(
     leaving: Mapping[int, Sequence[list[Any]]],
     passed: set[int],
 ) -> list[list[Any]]:
-    """The same from a C++ object on, up to the next Python object of each way."""
+    """Return the edges from a C++ object on, up to the next Python object of each path."""
     found: list[list[Any]] = []
     for edge in leaving.get(number, ()):
         if edge[4] or edge[3] not in KEEPS:
@@ -95,7 +95,9 @@ def edges_behind(
 
 
 def arrival(edge: list[Any], nodes: Mapping[int, dict[str, Any]]) -> tuple[int, bool] | None:
-    """The Python object that an edge leads to: a plain one, a wrapper, or the wrapper that the C++ object keeps."""
+    """Return the Python object that an edge leads to: a plain one, or the wrapper that is the target or that it
+    keeps.
+    """
     node = nodes[edge[1]]
     if edge[5] or node["kind"] == "python":
         return edge[1], edge[5]
