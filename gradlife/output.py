@@ -30,7 +30,7 @@ class LostOutputError(OutputError):
 class OutputFile:
     """A file to be written at the end of a run; entering it proves that it can be.
 
-    An ordinary file is written beside its destination and then moved, so that neither a failed run nor a full disk
+    An ordinary file is written next to its destination and then moved, so that neither a failed run nor a full disk
     destroys an earlier report.
     """
 

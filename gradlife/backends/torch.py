@@ -15,7 +15,7 @@ MODULE = "torch"
 
 
 def is_installed() -> bool:
-    """Whether PyTorch is installed beside gradlife. Does not import it."""
+    """Whether PyTorch is installed next to gradlife. Does not import it."""
     return importlib.util.find_spec(MODULE) is not None
 
 

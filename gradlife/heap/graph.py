@@ -33,7 +33,7 @@ class Story(Referrers):
     """What the graph knows about why one object is alive."""
 
     node: int
-    detail: str  # beside its type: "len 3"
+    detail: str  # shown after its type: "len 3"
     lifetime: str  # a `gradlife.model.trace.Lifetime`
     path: list[Reference]  # from a root to the object
     cycle: list[Reference]  # keeps it alive, if no root does

@@ -41,7 +41,7 @@ class Patient(Protocol):
         """Explain why the value of a Python expression is alive; None if expressions cannot be evaluated."""
 
     def step(self, count: int) -> None:
-        """Let the program take so many steps. Raises `NeedsProcessError` for a file."""
+        """Let the program take this many steps. Raises `NeedsProcessError` for a file."""
 
     def cut(self, finding: Finding) -> str:
         """Cut the suspect reference and name it. Raises `NeedsProcessError` for a file."""

@@ -1,4 +1,4 @@
-"""The probes: one instrument per file. The worker calls them beside the story."""
+"""The probes: one instrument per file. The worker calls them while the story runs."""
 
 from gradlife.probes.catalogue import PROBES, Probe, get_probe, is_comparable
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-#: A program that uses less than this share of one CPU, or less than so many seconds, is only waiting.
+#: A program that uses less than this share of one CPU, or less than this many seconds, is only waiting.
 SHARE, LEAST = 0.01, 0.05
 
 TICK = os.sysconf("SC_CLK_TCK")

@@ -16,7 +16,7 @@ from gradlife.ranks.merge import ROW_EACH, capped, end_text
 from gradlife.ranks.rank_report import end_of, folders_of_ranks, json_at, member_at
 from gradlife.ranks.skew import most_above
 
-#: Ranks whose peak is above the median by this factor and by so many bytes are skew.
+#: Ranks whose peak is above the median by this factor and by this many bytes are skew.
 SHARE, LEAST = 1.05, 1 << 20
 
 

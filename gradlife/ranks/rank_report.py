@@ -162,7 +162,7 @@ def json_at(path: str) -> dict[str, Any]:
 
 
 def document_at(path: str) -> dict[str, Any] | None:
-    """Read a hunt's report as JSON; None if the file is no report."""
+    """Read a hunt's report as JSON; None if the file is not a report."""
     found = json_at(path)
     return found if str(found.get("format", "")).startswith("gradlife.hunt/") else None
 

@@ -93,7 +93,7 @@ def folder_for(rank: Rank, wanted: str | None, environ: Mapping[str, str]) -> Ru
 
 
 def launcher_of(pid: int) -> str:
-    """Identify the process that launched the ranks by ID and start time: it is the nearest ancestor that is no rank."""
+    """Identify the process that launched the ranks by ID and start time: the nearest ancestor that is not a rank."""
     above = parent_of(pid)
     while above > 1 and is_rank(above):
         above = parent_of(above)

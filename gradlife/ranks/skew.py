@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from gradlife.model.ranks import Skew, packed
 
-#: Ranks above the median by this factor and by so many bytes are reported.
+#: Ranks above the median by this factor and by this many bytes are reported.
 GROWTH_SHARE, LEAST_GROWTH = 1.5, 4096
 PEAK_SHARE, LEAST_PEAK = 1.25, 64 << 20
 

@@ -23,7 +23,7 @@ IN_DETAIL = re.compile(r"\((?P<file>[^()]+):(?P<line>[0-9]+)\)")
 class Place:
     """A line of a file that exists."""
 
-    file: str  # as given, or found beside the target
+    file: str  # as given, or found next to the target
     line: int
 
     @property

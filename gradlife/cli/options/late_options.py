@@ -65,7 +65,7 @@ def say(words: str) -> None:
 
 
 def texts(script: str) -> Iterator[str]:
-    """Yield the sources of a script and of the modules beside it that it imports."""
+    """Yield the sources of a script and of the modules in its folder that it imports."""
     folder = os.path.dirname(os.path.abspath(script))
     waiting, seen = [script], {os.path.abspath(script)}
     while waiting:

@@ -167,7 +167,7 @@ class Toys:
 
     @functools.cached_property
     def deep(self) -> Any:
-        """A tensor with so many dimensions that its sizes are on the heap."""
+        """A tensor with enough dimensions that its sizes are on the heap."""
         return self._ones(3, 5, 7, 2, 4, 6)
 
     def tensors_of_dtypes(self) -> dict[str, tuple[Any, Any]]:

@@ -1,4 +1,4 @@
-"""Growth that is no leak: bounded containers that are not full yet, and library tables without tensors."""
+"""Growth that is not a leak: bounded containers that are not full yet, and library tables without tensors."""
 
 from __future__ import annotations
 

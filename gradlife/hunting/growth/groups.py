@@ -31,7 +31,7 @@ MANY_MORE = 2
 class Group:
     """Survivors that share a holder, or that are unreachable."""
 
-    anchor: int | None  # the nearest dominator that is no survivor; None if the group is unreachable
+    anchor: int | None  # the nearest dominator that is not a survivor; None if the group is unreachable
     tops: list[int] = field(default_factory=list)  # members that no other member dominates
     members: dict[int, int] = field(default_factory=dict)  # each member with its top
     places: dict[int, int] = field(default_factory=dict)  # if many objects each hold one top: the holder of each top

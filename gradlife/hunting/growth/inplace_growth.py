@@ -19,7 +19,7 @@ from gradlife.hunting.snapshots.step_snapshots import sized, tensor_type_names
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import PerStep
 
-#: Rounds in each of which a place must have grown: a batch may by chance be larger than the last a few times.
+#: Least rounds in which a place must grow: a batch may by chance be larger than the last one a few times.
 LEAST_ROUNDS = 4
 
 #: Objects below this share of the largest at a place do not count as growing.

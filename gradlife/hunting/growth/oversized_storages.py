@@ -31,7 +31,7 @@ def finished_steps(evidence: Evidence, grown: Sequence[Grown]) -> list[Kept]:
 
 
 def kept_by_slices(graph: _heap.Graph, born: Births, skipped: Iterable[int]) -> list[Kept]:
-    """Find storages made in a round of which the program names only a small part."""
+    """Find storages made in a round of which the program's tensors show only a small part."""
     outside = set(skipped)
     found = []
     for storage in storages_of(graph):
@@ -65,7 +65,7 @@ def shown_of(graph: _heap.Graph, storage: int) -> int | None:
 def is_named(graph: _heap.Graph, impl: int, storage: int) -> bool:
     """Whether a tensor or its wrapper has a referrer other than each other and views of the tensor.
 
-    A referring tensor with another storage is no view: it has this tensor as its gradient.
+    A referring tensor with another storage is not a view: it has this tensor as its gradient.
     """
     wrappers = {node for node in graph.referents(impl) if graph.kind(node) == "python"}
     own = {impl, *wrappers}

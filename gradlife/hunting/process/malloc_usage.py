@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradlife import _heap
 
-#: Changes up to so many bytes per step, plus so many at once, are ignored. A leaked torch object is larger than the
+#: Changes up to this many bytes per step, plus this many at once, are ignored. A leaked torch object is larger than the
 #: first, and malloc's own reserve varies by the second.
 LEAST_A_STEP = 16
 LEAST = 2048

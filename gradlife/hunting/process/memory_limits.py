@@ -6,7 +6,7 @@ import os
 import resource
 from collections.abc import Iterator
 
-#: A report is due when memory has doubled since the last one, above so many bytes.
+#: A report is due when memory has doubled since the last one and exceeds this many bytes.
 LEAST_DOUBLED = 256 << 20
 
 #: Near the limit, a report is due when memory has grown by this factor: the last one before a kill should be recent.

@@ -24,7 +24,7 @@ VARIABLES = (
 #: Default seconds that a finished rank waits for the others: as long as NCCL waits for a collective.
 PATIENCE = 600.0
 
-#: The files in a rank's folder beside its reports.
+#: The files in a rank's folder besides its reports.
 MEMBER, LOG, RESULT = "member.json", "log", "result.json"
 
 
@@ -54,7 +54,7 @@ def rank_of(environ: Mapping[str, str], least: int = 2) -> Rank | None:
 
 
 def whole(text: str | None) -> int | None:
-    """Parse a number as launchers write it, such as ``4(x2)`` from SLURM; None if it is no number."""
+    """Parse a number as launchers write it, such as ``4(x2)`` from SLURM; None if it is not a number."""
     digits = (text or "").partition("(")[0]
     return int(digits) if digits.isdecimal() and digits.isascii() else None
 

@@ -64,7 +64,7 @@ def append(path: str, text: str) -> None:
 
 
 def read_state(path: str) -> dict[str, dict[str, Any]]:
-    """Return the findings that earlier runs reported; empty if there is no file. UsageError if it is no state file."""
+    """Return the findings that earlier runs reported; empty if there is no file. UsageError for another file."""
     try:
         with open(path, encoding="utf-8") as file:
             document = json.load(file)

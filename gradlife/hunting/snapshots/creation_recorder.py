@@ -19,7 +19,7 @@ from gradlife.hunting.snapshots.creation_sites import Notes
 from gradlife.hunting.snapshots.node_weights import LEAK_TYPES
 from gradlife.hunting.snapshots.step_snapshots import ARRAY, full_name, subclasses, tensor_type_names
 
-#: Types recorded beside tensors before the growing types are known. Instances of other types have many sizes.
+#: Types recorded besides tensors before the growing types are known. Instances of other types have many sizes.
 USUAL = (LEAK_TYPES | {ARRAY}) - {"frame", "generator", "coroutine", "async_generator", "type"}
 
 #: Python reuses freed objects of these types without its allocator, so their block may show an earlier creator.

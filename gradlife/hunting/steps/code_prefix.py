@@ -88,7 +88,7 @@ def location_entries(table: bytes) -> Iterator[bytes]:
 
 
 def unlocated(count: int) -> bytes:
-    """Return entries without a line for so many units."""
+    """Return entries without a line for this many units."""
     whole, rest = divmod(count, MOST_UNITS)
     lengths = [MOST_UNITS] * whole + ([rest] if rest else [])
     return bytes(FIRST_BYTE | NONE << 3 | length - 1 for length in lengths)

@@ -18,12 +18,12 @@ WARMUP_FIRINGS = 4
 #: Steps of the chosen optimizer during which a rarer one may still replace it.
 DOUBT = 200
 
-#: The chosen optimizer is finished after so many steps of others, or so many times its longest pause if that is more:
+#: The chosen optimizer is finished after this many steps of others, or this multiple of its longest pause, if longer:
 #: the program trains one model and then another.
 QUIET = 40
 QUIETER = 4
 
-#: An optimizer that began after the chosen one's last step succeeds it after so many times its longest pause.
+#: An optimizer that began after the chosen one's last step succeeds it after this multiple of its longest pause.
 SUCCESSION = 2
 
 Step = Callable[[], object]
@@ -139,7 +139,7 @@ class OptimizerSteps:
 
 
 def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
-    """Call ``then`` for each new optimizer: it will step, if seldom, and what happens in between is no step."""
+    """Call ``then`` for each new optimizer: it will step, if seldom, and calls in between are not steps."""
     optimizer = optimizer_module.Optimizer
     plain = optimizer.__init__
 

@@ -47,7 +47,7 @@ BACKWARD = frozenset(name for name in dis.opmap if "JUMP_BACKWARD" in name and n
 #: Names of code that is a part of the function around it.
 PARTS = frozenset({"<module>", "<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
 
-#: Frames below these are no steps: modules while they are imported, and code that torch's compiler may replace.
+#: Frames below these are not steps: modules while they are imported, and code that torch's compiler may replace.
 IMPORTS, COMPILER = "<frozen importlib", os.path.join("torch", "_dynamo", "")
 
 

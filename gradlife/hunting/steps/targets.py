@@ -23,7 +23,7 @@ MODULE_MARK = "-m "
 
 
 class AskedWrongly(UsageError):
-    """The command names something that its program does not have, which is no failure of the program."""
+    """The command names something that its program does not have; the program has not failed."""
 
 
 class UnknownFunction(AskedWrongly, UnknownNameError):
@@ -91,7 +91,7 @@ def python_command(name: str) -> str | None:
 
 
 def find_command(name: str) -> str | None:
-    """Return the path of a console script, on PATH or beside this interpreter; UsageError if it is another Python's."""
+    """Return the path of a console script, on PATH or near this interpreter; UsageError if it is another Python's."""
     beside = os.path.dirname(sys.executable)
     path = shutil.which(name) or shutil.which(name, path=beside)
     if path is None or os.path.basename(name) != name:
@@ -115,7 +115,7 @@ SHEBANG = re.compile(
 
 
 def interpreter_of(path: str) -> str | None:
-    """Return the Python that a script names in its first lines; None if it is no Python script."""
+    """Return the Python that a script names in its first lines; None if it is not a Python script."""
     with open(path, "rb") as file:
         found = SHEBANG.match(file.read(1024))
     return os.fsdecode(found["quoted"] or found["bare"]) if found is not None else None

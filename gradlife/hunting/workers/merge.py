@@ -48,7 +48,7 @@ def with_workers(report: HuntReport, folder: str) -> HuntReport:
 
 
 def about_work(report: HuntReport) -> HuntReport:
-    """Adjust the report of a program that leaves its work to workers: having taken no step itself is no trouble."""
+    """Adjust the report of a program that leaves its work to workers: it need not take a step itself."""
     if all(one.in_workers is not None for one in report.findings):  # workers' rates are not per interval of time
         report = replace(report, settings={key: one for key, one in report.settings.items() if key != "step_seconds"})
     if not report.works_in_workers or report.script_status:

@@ -68,7 +68,7 @@ class NotebookPatient:
         self.report, self._step, self._cuts = report, step, []
 
     def step(self, count: int) -> None:
-        """Run the cell so many times, apply cuts after each round, and return what was added."""
+        """Run the cell this many times, apply cuts after each round, and return what was added."""
         if self._step is None:
             raise UsageError("no cell was hunted yet", "%%gradlife hunt")
         before = take_snapshot(0)

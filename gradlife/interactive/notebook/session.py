@@ -26,7 +26,7 @@ from gradlife.reports.hunt.terminal import print_hunt
 from gradlife.reports.peak.terminal import print_peak
 from gradlife.reports.values import counted, size
 
-#: Verbs that end the session, of which a notebook has none.
+#: Verbs that end the session; a notebook has none.
 ENDING = {"quit", "continue"}
 #: Verbs that a cell may stand below.
 OF_CELLS = {"hunt", "peak"}

@@ -92,7 +92,7 @@ class Explorer(App[GradlifeError | None]):
         self.theme = DARK
 
     def compose(self) -> ComposeResult:
-        """Compose a line of facts, the lists beside the trace, the search, the progress, the keys."""
+        """Compose a line of facts, the lists next to the trace, the search, the progress, the keys."""
         yield Static(id="facts")
         with Container(id="body"):
             with TabbedContent(id="lists", initial=HOLDERS):

@@ -29,7 +29,7 @@ def note_of(report: DeviceReport) -> tuple[str, str]:
 
 
 def report_in(notes: Iterable[tuple[str, str]]) -> DeviceReport | None:
-    """Return the report in a snapshot's notes; None where there is none, or where it is damaged."""
+    """Return the report in a snapshot's notes; None if there is none, or if it is damaged."""
     text = dict(notes).get(NOTE)
     if text is None:
         return None

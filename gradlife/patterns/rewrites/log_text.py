@@ -26,7 +26,7 @@ CONVERSION = re.compile(r"%(?:%|[-#0 +]*(?:\d+)?(?:\.\d+)?[a-zA-Z])")
 
 
 def log_text(site: Site) -> str | None:
-    """Return the changed source; None if the statement is no such call, or if the program processes records itself."""
+    """Return the changed source; None for another statement, or if the program processes records itself."""
     node = site.statement
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return None

@@ -172,7 +172,7 @@ def name_of(target: ast.expr) -> str:
 
 
 def base_name(target: ast.expr) -> str:
-    """Return `b` of `a.b["key"]`; empty if it is no item."""
+    """Return `b` of `a.b["key"]`; empty if it is not an item."""
     return last_name(target.value) if isinstance(target, ast.Subscript) else ""
 
 

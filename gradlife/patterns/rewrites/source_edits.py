@@ -9,7 +9,7 @@ from dataclasses import dataclass
 #: Expressions to which a method call can be added without parentheses.
 ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
-#: Methods and functions whose result is no tensor, or one without a graph.
+#: Methods and functions whose result is not a tensor, or a tensor without a graph.
 PLAIN_CALLS = frozenset({"item", "tolist", "float", "int", "str", "len", "repr", "bool", "detach"})
 
 

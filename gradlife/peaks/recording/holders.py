@@ -213,7 +213,7 @@ class Search:
             yield attribute_holder(owner, name, path)
 
     def _owner_of_attributes(self, node: int) -> int | None:
-        """Return the object whose attributes are in a dict; None if it is no such dict."""
+        """Return the object whose attributes are in a dict; None if it is another dict."""
         for above in self._graph.referrers(node)[:4]:
             reference = self._reference(above, node)
             if reference.label == "__dict__":

@@ -134,7 +134,7 @@ class Family(StrEnum):
     """The family of a torch class."""
 
     TENSOR = "tensor"
-    CARRIER = "carrier"  # carries torch memory but is no tensor: storages, grad nodes, contexts
+    CARRIER = "carrier"  # carries torch memory but is not a tensor: storages, grad nodes, contexts
     NONE = ""
 
 

@@ -158,7 +158,7 @@ def unsure(finding: Finding) -> Explained:
 
 
 def meant(finding: Finding) -> Explained | None:
-    """Return why a survivor is no leak, if it is none."""
+    """Return why a survivor is not a leak; None if it is one."""
     steps = finding.trace.steps
     if caches.is_meant(finding):
         return caches.explained(finding)

@@ -1,4 +1,4 @@
-"""Annotations for GitHub: show a leak beside the line that made the survivors."""
+"""Annotations for GitHub: show a leak at the line that made the survivors."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "m
 
 @dataclass(frozen=True, slots=True)
 class PeakTerms:
-    """The terms of a test's marker; None is no limit of this kind."""
+    """The terms of a test's marker; None: no limit of this kind."""
 
     limit: int | None = None  # bytes
     drag: float | None = None  # per cent of the peak

@@ -103,7 +103,7 @@ def side_of(run: ScenarioRun, stage: str) -> Side:
 
 def sentence(run: ScenarioRun, stage: str, read: dict[str, Any], is_whole: bool) -> str:
     """Return one sentence on a stage: how many counts the node has, and whether it still leads to x."""
-    counts = read["block"]  # separate control blocks beside an object; none if the node has one count
+    counts = read["block"]  # separate control blocks of an object; none if the node has one count
     if "x.grad" in read:
         if read["x.grad"] is None:
             return (

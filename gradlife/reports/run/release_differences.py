@@ -76,7 +76,7 @@ def merge(found: Iterable[Difference]) -> list[Difference]:
 
 
 def merged(group: Sequence[Difference]) -> Difference:
-    """Return the difference that stands for a group: preferably of a story that is no twin and has no context."""
+    """Return the difference that stands for a group: preferably of a story that is not a twin and has no context."""
     first = min(group, key=lambda one: (bool(one.story.fixed_of), bool(one.story.context)))
     names = {one.story.family for one in group}
     return Difference(first.story, first.statements, first.price, first.is_at_home, len(names))

@@ -22,7 +22,7 @@ def faithfulness(report: RunReport) -> list[str]:
 
 
 def pair_sentence(system: str, against: str, probes: list[PairTotals]) -> str:
-    """Describe how near a profile comes to its release."""
+    """Describe how closely a profile matches its release."""
     compared = sum(pair.compared for pair in probes)
     same, differs = sum(pair.same for pair in probes), sum(pair.differs for pair in probes)
     expected = sum(pair.expected for pair in probes)

@@ -1,4 +1,4 @@
-"""Annotations for GitHub, which shows each finding beside its line in a pull request."""
+"""Annotations for GitHub, which shows each finding at its line in a pull request."""
 
 from __future__ import annotations
 
