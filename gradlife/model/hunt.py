@@ -84,6 +84,7 @@ class Advice:
     text: str  # plain words with the user's variable and line
     code: str = ""  # the fix as Python lines
     links: tuple[str, ...] = ()  # "pytorch/pytorch#25340", or a URL
+    is_example: bool = False  # the code has names that are not the program's
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ class Patch:
     diff: str  # unified diff, as `git apply` accepts
     removed: tuple[str, ...]  # lines without the sign
     added: tuple[str, ...]
+    remains: str = ""  # what is kept after the change: "the numbers stay, the graphs go"
 
 
 @dataclass(frozen=True, slots=True)

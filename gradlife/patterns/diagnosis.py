@@ -11,6 +11,7 @@ from gradlife.patterns.known_leaks import library_of
 from gradlife.patterns.matching.matcher import find, find_around
 from gradlife.patterns.matching.pattern import Case, Fit, Pattern
 from gradlife.patterns.rules.table import PATTERNS
+from gradlife.patterns.stored_statement import StoredStatement
 from gradlife.patterns.unknown import unknown
 from gradlife.patterns.wording import Wording
 
@@ -23,18 +24,19 @@ def diagnose(
     growth: Growth = UNKNOWN_GROWTH,
     versions: Mapping[str, str] | None = None,
     created_at: tuple[str, ...] = (),
+    statement: str = "",
 ) -> Diagnosis:
     """Find which kind of leak a trace shows, why it is one, and its fix.
 
     ``growth`` is the step of the trace whose container has more items after each round, or another kind of growth, if
-    known. ``versions`` of libraries, ``{"torch": "2.13.0"}``, select their known bugs. A trace that no pattern fits
-    gets the code GL000.
+    known. ``versions`` of libraries, ``{"torch": "2.13.0"}``, select their known bugs. ``statement``: the one that
+    stores, if known; the advice's code is then a change of it. A trace that no pattern fits gets the code GL000.
     """
     case = Case(trace, kind, lifetime or trace.lifetime, growth)
     for pattern in PATTERNS:
         fit = next(fits(pattern, case), None)
         if fit is not None:
-            return describe_fit(pattern, case, fit, versions or {}, created_at)
+            return describe_fit(pattern, Wording(case, fit, created_at, StoredStatement(statement)), versions or {})
     return unknown(case)
 
 
@@ -71,13 +73,11 @@ def path_fits(pattern: Pattern, case: Case) -> Iterator[Fit]:
             yield Fit(case.steps, first, last)
 
 
-def describe_fit(
-    pattern: Pattern, case: Case, fit: Fit, versions: Mapping[str, str], created_at: tuple[str, ...]
-) -> Diagnosis:
+def describe_fit(pattern: Pattern, words: Wording, versions: Mapping[str, str]) -> Diagnosis:
     """Fill the pattern's sentences with the names of the case."""
-    words = Wording(case, fit, created_at)
-    advice = Advice(words.fill(pattern.advice), words.fill_code(pattern.fix), pattern.links)
-    library = library_of(pattern.code, case, versions)
+    code = words.fill_change(pattern.change) or words.fill_code(pattern.fix)
+    advice = Advice(words.fill(pattern.advice), code, pattern.links, is_example=words.is_example(code))
+    library = library_of(pattern.code, words.case, versions)
     return Diagnosis(pattern.code, pattern.title, words.fill(pattern.reason), advice, library)
 
 

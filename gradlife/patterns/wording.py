@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+import linecache
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from gradlife.model.trace import Step
 from gradlife.patterns.matching.pattern import Case, Fit
 from gradlife.patterns.matching.type_families import family_of
+from gradlife.patterns.stored_statement import StoredStatement
 
 VARIABLE = re.compile(r"'([^']*)'")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
+UNKNOWN_STATEMENT = StoredStatement()
+
+#: A frame of another thread, and where it stands.
+WAITS = re.compile(r"\((?P<file>[^()]+):(?P<line>\d+)\), thread ")
+
+#: A call that waits for an event or for the next item of a queue.
+WAITING_CALL = re.compile(r"(?P<owner>[A-Za-z_][\w.]*)\.(?P<method>wait|get)\(")
+
+#: A holder for which the program has no expression.
+UNKNOWN_HOLDER = "kept"
+
+#: Modules that lines of code may name without importing them.
+MODULES = frozenset({"torch", "functools", "collections", "weakref", "copy", "queue", "logging", "atexit"})
+
 
 class Wording:
     """The words of one case, under the names that templates use."""
 
-    def __init__(self, case: Case, fit: Fit, created_at: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        case: Case,
+        fit: Fit,
+        created_at: tuple[str, ...] = (),
+        statement: StoredStatement = UNKNOWN_STATEMENT,
+    ) -> None:
         self.case = case
         self.fit = fit
         self.created_at = created_at
+        self.statement = statement
 
     def fill(self, template: str) -> str:
         """Fill a sentence; unknown words are left out with the brackets around them."""
@@ -31,6 +56,21 @@ class Wording:
     def fill_code(self, template: str) -> str:
         """Fill lines of code; names without backticks."""
         return PLACEHOLDER.sub(lambda found: self.code_word(found[1]), template)
+
+    def fill_change(self, template: str) -> str:
+        """Fill a change of the statement that stores; empty where the statement has another form."""
+        found = {name: self.change_word(name) for name in PLACEHOLDER.findall(template)}
+        return PLACEHOLDER.sub(lambda one: found[one[1]], template) if all(found.values()) else ""
+
+    def change_word(self, name: str) -> str:
+        """Return a word about the statement, else one about the trace."""
+        return str(getattr(self.statement, name, "")) if hasattr(self.statement, name) else self.code_word(name)
+
+    def is_example(self, code: str) -> bool:
+        """Whether lines of code have names that are not the program's, so that nobody can paste them."""
+        roots = {self.holder_code, self.kept.strip("`"), expression(self.fit.steps, self.fit.first)}
+        known = {re.split(r"\W", root)[0] for root in roots if root != UNKNOWN_HOLDER}
+        return bool(code) and has_other_names(code, self.statement.names | known)
 
     def code_word(self, name: str) -> str:
         """Return a word without backticks; literal braces stay."""
@@ -48,7 +88,7 @@ class Wording:
     @property
     def holder_code(self) -> str:
         """The holder as written in a line of code."""
-        return expression(self.case.steps[: self.holder_step + 1], self.holder_step) or "kept"
+        return expression(self.case.steps[: self.holder_step + 1], self.holder_step) or UNKNOWN_HOLDER
 
     @property
     def holder_step(self) -> int:
@@ -70,8 +110,8 @@ class Wording:
         """The line that keeps a tensor, with the tensor detached."""
         at = self.tensor_step
         if at > 0 and re.search(r"\[-?\d+\]$", self.fit.steps[at - 1].via):
-            return f"{expression(self.fit.steps, at - 1) or 'kept'}.append({self.result}.detach())"
-        return f"{expression(self.fit.steps, at) or 'kept'} = {self.result}.detach()"
+            return f"{expression(self.fit.steps, at - 1) or UNKNOWN_HOLDER}.append({self.result}.detach())"
+        return f"{expression(self.fit.steps, at) or UNKNOWN_HOLDER} = {self.result}.detach()"
 
     @property
     def tensor_step(self) -> int:
@@ -113,6 +153,13 @@ class Wording:
         return "result"
 
     @property
+    def without_graph(self) -> str:
+        """The statement that stores a tensor, with a number in its place if it has one element."""
+        kept = self.fit.steps[self.tensor_step] if self.fit.steps else None
+        is_scalar = kept is not None and kept.detail.endswith(" []")
+        return (self.statement.number if is_scalar else "") or self.statement.detached
+
+    @property
     def owner(self) -> str:
         """The type of the first referrer."""
         return self.first.object
@@ -143,6 +190,15 @@ class Wording:
     def frame(self) -> str:
         """The frame in question, with its line."""
         return self.described("frame", "generator", "running")
+
+    @property
+    def ending(self) -> str:
+        """Where a thread waits, and what ends it there."""
+        found = (WAITS.search(one.detail) for one in self.case.trace.ledger.referrers)
+        place = next((one for one in found if one is not None), None)
+        source = linecache.getline(place["file"], int(place["line"])).strip() if place is not None else ""
+        where = f"It waits at {place['file']}:{place['line']}" if place is not None else "It has not ended"
+        return f"{where}{f': `{source}`' if source else ''}. {end_of_waiting(source)}"
 
     @property
     def catching(self) -> str:
@@ -225,6 +281,28 @@ class Wording:
             if step_family(step) in families:
                 return quoted(step.detail or step.object)
         return "a function" if "function" in families else ""
+
+
+def end_of_waiting(source: str) -> str:
+    """What lets a thread go on behind the line at which it waits."""
+    found = WAITING_CALL.search(source)
+    if found is None:
+        return "Let its function return: set a stop event that its loop asks, or put a sentinel into its queue."
+    if found["method"] == "wait":
+        return f"Call `{found['owner']}.set()` when it may end."
+    return f"Put a sentinel into `{found['owner']}`, such as None, and return when it comes."
+
+
+def has_other_names(code: str, known: Collection[str]) -> bool:
+    """Whether code reads variables beside these that it does not set itself; code that does not parse may."""
+    try:
+        tree = ast.parse(f"{code}\ndef decorated(): ..." if code.startswith("@") else code)
+    except SyntaxError:
+        return True
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    made = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
+    return not read <= {*known, *made, *MODULES, *dir(builtins)}
 
 
 def step_family(step: Step) -> str:

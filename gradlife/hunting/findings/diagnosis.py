@@ -11,7 +11,7 @@ from gradlife.hunting.stores.program_sources import program_sources
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth, GrowthKind
 from gradlife.model.heap import TypeCount
-from gradlife.model.hunt import Arrivals, Finding, FindingKind, PerStep
+from gradlife.model.hunt import Arrivals, Confidence, Finding, FindingKind, PerStep
 from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint
 
@@ -41,12 +41,13 @@ def finding(
 
     ``growth`` is as in `diagnose`; ``executed``: files and lines of the program that ran in a step.
     """
-    diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions())
     printed = fingerprint(trace, growth=growth)
     grows_at = growth.step if growth.kind is GrowthKind.CONTAINER else None
     evidence = Evidence(created_at, frozenset(executed))
     sources = program_sources()
     stored = stored_at(trace, evidence, sources, growth)
+    statement = stored.source if stored is not None and stored.confidence is Confidence.SURE else ""
+    diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions(), statement=statement)
     patch = patch_for(diagnosis.code, trace, stored, sources, growth) if not also_held_by else None
     return Finding(
         kind,

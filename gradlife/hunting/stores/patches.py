@@ -23,9 +23,9 @@ def patch_for(
     source = next((one for one in sources if short_path(one.file) == stored.file), None)
     if source is None:
         return None
-    for changed, text in changes(code, trace, stored.line, source, sources, growth):
-        if text is not None and lies_below(changed.file):
-            return patch_of(short_path(changed.file), changed.text, text)
+    for one in changes(code, trace, stored.line, source, sources, growth):
+        if one.text is not None and lies_below(one.source.file):
+            return patch_of(short_path(one.source.file), one.source.text, one.text, one.remains)
     return None
 
 
@@ -34,12 +34,12 @@ def lies_below(file: str) -> bool:
     return not os.path.relpath(file).startswith(os.pardir)
 
 
-def patch_of(file: str, before: str, after: str) -> Patch:
+def patch_of(file: str, before: str, after: str, remains: str = "") -> Patch:
     """Return the change from one text to the other."""
     name = file.replace(os.sep, "/")
     rows = list(difflib.unified_diff(lines_of(before), lines_of(after), f"a/{name}", f"b/{name}"))
     ended = (row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n" for row in rows)
-    return Patch("".join(ended), changed_lines(rows, "-"), changed_lines(rows, "+"))
+    return Patch("".join(ended), changed_lines(rows, "-"), changed_lines(rows, "+"), remains)
 
 
 def lines_of(text: str) -> list[str]:

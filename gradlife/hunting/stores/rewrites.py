@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 from gradlife.hunting.stores.library_names import is_known_to_library
 from gradlife.hunting.stores.mechanisms import REGISTRATIONS
@@ -16,10 +19,11 @@ from gradlife.hunting.stores.statements import Statement, search
 from gradlife.hunting.stores.stored_at import is_initial, may_hold
 from gradlife.model.growth import Growth
 from gradlife.model.trace import Step, Trace
-from gradlife.patterns.rewrites.bounded_cache import bounded_cache
+from gradlife.patterns.rewrites.bounded_cache import SIZE, bounded_cache
 from gradlife.patterns.rewrites.grad_with_graph import without_gradient
 from gradlife.patterns.rewrites.handed_back import handed_back
 from gradlife.patterns.rewrites.hook_argument import with_own_argument
+from gradlife.patterns.rewrites.identity_test import by_identity
 from gradlife.patterns.rewrites.kept_graph import without_graph
 from gradlife.patterns.rewrites.kept_loss import keep_number
 from gradlife.patterns.rewrites.kept_traceback import without_traceback
@@ -30,6 +34,7 @@ from gradlife.patterns.rewrites.saved_on_ctx import saved_for_backward
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.unread_store import keep_newest, keep_nothing
 from gradlife.patterns.rewrites.unused_graph import without_unused_graph
+from gradlife.patterns.rewrites.weak_self import weak_argument, weak_method
 
 #: A tensor with its graph in a container that grows.
 KEPT_GRAPH = "GL402"
@@ -40,18 +45,32 @@ SCALAR = " []"
 #: Fewest items of a container that counts as growing without other evidence.
 FEW = 8
 
-#: Rewrites that depend on the stored line alone.
-ON_ITS_LINE = (
-    log_text,
-    bounded_cache,
-    packed_without_graph,
-    without_gradient,
-    without_hook_after_use,
-    handed_back,
-)
+#: Elements of a tensor that is written out whole; along each dimension of a larger one; and those of a short text.
+WRITTEN_OUT, EDGES, FEW_NUMBERS = 1_000, 6, 64
 
-#: A file and its new text.
-Change = tuple[Source, str | None]
+#: Rewrites that depend on the stored line alone, and what remains after each.
+ON_ITS_LINE = {
+    log_text: "the messages stay, the tensors go",
+    bounded_cache: f"the last {SIZE} results stay, older ones are computed again",
+    packed_without_graph: "backward gets the same values, the graph goes",
+    without_gradient: "the gradient stays until its last use",
+    without_hook_after_use: "the hook stays until its last use",
+    handed_back: "the result is returned, and kept no longer",
+    weak_method: "the method is called as before, the cycle goes",
+    weak_argument: "the function computes the same, the cycle goes",
+    by_identity: "the test is the same, the reference goes",
+}
+
+#: What remains after the rewrites that take a graph away.
+NUMBERS, VALUES = "the numbers stay, the graphs go", "the values stay, the graphs go"
+
+
+class Change(NamedTuple):
+    """A rewrite of one file."""
+
+    source: Source
+    text: str | None  # its new text; None if the rewrite does not fit
+    remains: str  # of what was kept before
 
 
 def changes(
@@ -62,18 +81,27 @@ def changes(
     held = container_in(trace.steps, growth.step)
     place = place_at(trace.steps[held - 1]) if held else None
     if code == KEPT_GRAPH and place is not None and holds_scalars(trace, growth):
-        yield source, keep_number(source.text, line, place.name, trees)
+        yield Change(source, keep_number(source.text, line, place.name, trees), NUMBERS)
     if any(hop.label == "__traceback__" for step in (*trace.steps, *trace.cycle) for hop in step.hops):
-        yield source, without_traceback(source.text, source.tree, line, trees)
+        text = without_traceback(source.text, source.tree, line, trees)
+        yield Change(source, text, "the exceptions stay, their tracebacks go")
     is_growing = held is not None and (growth.step == held or (trace.steps[held].length or 0) >= FEW)
     if not is_growing:
         yield from of_tensors(trace, line, source, sources)
     site = Site(source.text, source.tree, line, "", trees)
-    for rewrite in ON_ITS_LINE:
-        yield source, rewrite(site)
+    for rewrite, remains in ON_ITS_LINE.items():
+        if rewrite is not log_text or has_short_text(trace):
+            yield Change(source, rewrite(site), remains)
     if any(hop.label.strip("'") in REGISTRATIONS for step in trace.cycle for hop in step.hops):
-        yield source, with_own_argument(site)
+        yield Change(source, with_own_argument(site), "the hook computes the same, the cycle goes")
     yield from of_unread(trace, held if is_growing else None, site, source)
+
+
+def has_short_text(trace: Trace) -> bool:
+    """Whether the text of the survivor is short, so that records which keep it do not grow by much."""
+    shape = [int(one) for one in re.findall(r"\d+", trace.detail.partition("[")[2])]
+    count = math.prod(shape)
+    return (count if count <= WRITTEN_OUT else math.prod(min(one, EDGES) for one in shape)) <= FEW_NUMBERS
 
 
 def of_tensors(trace: Trace, line: int, source: Source, sources: Sequence[Source]) -> Iterator[Change]:
@@ -82,12 +110,14 @@ def of_tensors(trace: Trace, line: int, source: Source, sources: Sequence[Source
     for place in places_of_tensors(trace):
         one = only_statement(place, sources, (source.file, line))
         if one is not None:
-            yield one.source, without_graph(one.source.text, one.source.tree, one.line, place.name, trees)
-            yield one.source, saved_for_backward(one.source.text, one.source.tree, one.line, place.name, trees)
+            where = (one.source.text, one.source.tree, one.line, place.name, trees)
+            yield Change(one.source, without_graph(*where), VALUES)
+            yield Change(one.source, saved_for_backward(*where), "the tensor stays until backward, the cycle goes")
     steps = trace.steps or (*trace.cycle, *trace.cycle[:1])
     if any(is_tensor(step) and has_graph(step, trace) for step in steps):
         for _, place in places_outward(steps, len(steps) - 2):
-            yield source, without_unused_graph(Site(source.text, source.tree, line, place.name, trees))
+            site = Site(source.text, source.tree, line, place.name, trees)
+            yield Change(source, without_unused_graph(site), VALUES)
 
 
 def of_unread(trace: Trace, held: int | None, site: Site, source: Source) -> Iterator[Change]:
@@ -98,8 +128,8 @@ def of_unread(trace: Trace, held: int | None, site: Site, source: Source) -> Ite
         if not is_known_to_library(place):
             named = replace(site, name=place.name)
             if held is not None:
-                yield source, keep_newest(named, keys_to_graph(trace, held))
-            yield source, keep_nothing(named, partial(is_foreign, place))
+                yield Change(source, keep_newest(named, keys_to_graph(trace, held)), "what the program reads stays")
+            yield Change(source, keep_nothing(named, partial(is_foreign, place)), "nothing stays, for nothing reads it")
 
 
 def is_foreign(place: Place, name: str) -> bool:

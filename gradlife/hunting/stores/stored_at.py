@@ -67,7 +67,8 @@ def statement_that_stores(
         if found and one.has_first_values and all(map(is_initial, found)):
             initial = initial or (found if one.may_be_first else [])
         elif found:
-            return chosen(storing(found) if one.has_first_values else found, evidence)
+            later = storing(found) if one.has_first_values else found
+            return chosen([one for one in later if may_be(one, trace)] or later, evidence)
     return chosen(initial, evidence) if initial else line_of_maker(trace, evidence.created_at, sources)
 
 
@@ -115,6 +116,20 @@ def may_hold(one: Statement) -> bool:
     """Whether the stored value may be the survivor. A number or a text cannot be."""
     values = stored_values(one.node)
     return not values or not all(map(is_plain, values))
+
+
+def may_be(one: Statement, trace: Trace) -> bool:
+    """Whether the stored value may be the survivor; without a graph it is none that has one."""
+    values = stored_values(one.node)
+    has_graph = trace.tensor is not None and bool(trace.tensor.grad_fn)
+    return may_hold(one) and not (has_graph and values and all(map(is_detached, values)))
+
+
+def is_detached(value: ast.expr) -> bool:
+    """Whether it is certainly detached, or written out of such parts."""
+    if isinstance(value, ast.Tuple | ast.List):
+        return all(map(is_detached, value.elts))
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "detach"
 
 
 def stored_values(node: ast.stmt) -> list[ast.expr]:

@@ -65,7 +65,8 @@ class Fit:
 class Pattern:
     """One kind of leak: how its trace looks, why it is one, and what to do.
 
-    `reason`, `advice` and `fix` are templates with the names of `wording`. A row with `paths` matches reachable
+    `reason`, `advice` and `fix` are templates with the names of `wording`, `change` one with those of
+    `stored_statement`. A row with `paths` matches reachable
     objects, a row with `cycles` unreachable ones, and a row with neither objects that native code holds.
     """
 
@@ -74,6 +75,7 @@ class Pattern:
     reason: str
     advice: str
     fix: str = ""
+    change: str = ""  # the fix as a change of the statement that stores, where its form is known
     paths: tuple[str, ...] = ()
     cycles: tuple[str, ...] = ()
     when: Condition | None = None

@@ -38,6 +38,7 @@ NATIVE_PATHS = (
         "and the unit outlives the Python object.",
         "Compile once, and load new weights into the compiled module.",
         "traced = torch.jit.trace(model, example)  # once\ntraced.load_state_dict(weights)",
+        change="{once}",
         when=is_of_torchscript,
         kinds=NATIVE,
         links=("pytorch/pytorch#96726",),

@@ -10,7 +10,14 @@ from markupsafe import Markup
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.reports.html.code import code_markup
 from gradlife.reports.html.words import short
-from gradlife.reports.hunt.first_screen import can_be_proven, name_of_holder, path, place_text, proof_line
+from gradlife.reports.hunt.first_screen import (
+    can_be_proven,
+    name_of_holder,
+    pasted_code,
+    path,
+    place_text,
+    proof_line,
+)
 from gradlife.reports.hunt.sentences import by_whose_bug
 from gradlife.reports.source_places import first_place
 
@@ -26,6 +33,7 @@ class Answer:
     where: str
     advice: str  # empty if there is a patch
     change: Markup
+    remains: str  # after the change
     path: str
 
 
@@ -46,7 +54,8 @@ def answer_of(finding: Finding, number: int, report: HuntReport) -> Answer:
         title=short(f"{named}: {finding.title}" if named else finding.title),
         where=short(place_text(first_place(finding, report), finding)),
         advice="" if finding.patch is not None else short(advice.text, 2000),
-        change=code_markup("\n".join(changed_lines(finding)) or short(advice.code, 2000)),
+        change=code_markup("\n".join(changed_lines(finding)) or short("\n".join(pasted_code(finding)), 2000)),
+        remains=short(finding.patch.remains) if finding.patch is not None else "",
         path=short(path(finding.trace), 2000),
     )
 

@@ -89,7 +89,7 @@ def advice_lines(advice: Advice) -> Iterator[RenderableType]:
     if advice.text:
         yield Hanging(Text(f"{MARGIN}What to do: ", TITLE), Text(advice.text))
     if advice.code:
-        yield Text("")
+        yield Text(f"{MARGIN}For example:" if advice.is_example else "")
         for line in coloured(advice.code):
             yield Hanging(Text(MARGIN * 2), line) if line else Text("")
         yield Text("")

@@ -7,6 +7,7 @@ then the advice, then the line. `gradlife hunt --full` prints everything.
 from __future__ import annotations
 
 import linecache
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,16 +37,23 @@ from gradlife.reports.values import counted, size
 
 LINES = 15
 MOST_FINDINGS = 5
-#: Most lines of code in a piece of advice.
-MOST_CODE = 5
+#: Most lines of a piece of advice, and of its code.
+MOST_ADVICE, MOST_CODE = 3, 5
+DO = "do: "
 #: Most lines of a note on worker processes, and of skew below findings.
 MOST_NOTE, MOST_SKEW = 4, 2
 INDENT = "   "
+#: Columns of the command of a proof, and those that leave room for what it does.
+MOST_COMMAND, SHORT_COMMAND = 60, 31
 #: The sign between a limit and the command that lifts it.
 ARROW = " → "
+#: Stands for what is left out.
+GAP = "..."
 #: Prefixes of steps at which an object on a path gets its name.
 GLOBAL_VARIABLE = "global variable '"
 VARIABLES = (GLOBAL_VARIABLE, "local variable '", "argument '")
+#: The line in `main (train.py:23)`.
+MOMENT = re.compile(r":\d+\)$")
 #: Most lines of a path.
 MOST_PATH = 2
 #: Most objects of a path; a longer one is cut in the middle.
@@ -176,7 +184,7 @@ def block(finding: Finding, number: int, report: HuntReport, width: int) -> list
     where = place_text(first_place(finding, report), finding)
     if where:
         lines.append(clipped(Text(INDENT + where), width))
-    lines += [clipped(line, width) for line in change_lines(finding)]
+    lines += [clipped(line, width) for line in change_lines(finding, width)]
     if finding.arrivals is not None:
         lines.append(clipped(Text(f"{INDENT}comes {how_often(finding.arrivals, report.step)}", QUIET), width))
     if finding.consequences:
@@ -186,15 +194,30 @@ def block(finding: Finding, number: int, report: HuntReport, width: int) -> list
 
 
 def path_lines(text: str, width: int) -> list[str]:
-    """Return a path in at most `MOST_PATH` lines, broken before arrows; the last line is clipped."""
+    """Return a path in at most `MOST_PATH` lines. A longer one loses its middle, for root and survivor say most."""
+    words = text.split(ARROW)
+    while len(lines := broken(ARROW.join(words), width)) > MOST_PATH and len(words) > 3:
+        at = len(words) // 2
+        words = [*words[: at - (words[at] == GAP)], GAP, *words[at + 1 :]]
+        words = [word for number, word in enumerate(words) if word != GAP or words[number - 1] != GAP]
+    return [middle_out(line, width) for line in lines[:MOST_PATH]]
+
+
+def broken(text: str, width: int) -> list[str]:
+    """Return a path in as many lines as it needs, broken before arrows."""
     lines = [""]
     for number, word in enumerate(text.split(ARROW)):
         more = f"{ARROW if number else ''}{word}"
-        if number and len(lines) < MOST_PATH and cell_len(lines[-1] + more) > width:
+        if number and cell_len(lines[-1] + more) > width:
             lines.append(more.lstrip())
         else:
             lines[-1] += more
-    return [clipped(Text(line), width).plain for line in lines]
+    return lines
+
+
+def middle_out(text: str, width: int) -> str:
+    """Return a text on one line, its middle replaced by dots where it has no room."""
+    return text if cell_len(text) <= width else f"{text[: width // 2 - len(GAP)]}{GAP}{text[-(width // 2) :]}"
 
 
 def title_lines(finding: Finding, number: int, width: int) -> list[Text]:
@@ -223,18 +246,26 @@ def place_text(place: Place | None, finding: Finding) -> str:
     return f"{created}{place.relative}:{place.line}   {source}".rstrip()
 
 
-def change_lines(finding: Finding) -> Iterator[Text]:
-    """Yield the change to make: the patch, else the advice with its code as an example."""
-    if finding.patch is not None:
-        yield from (Text(f"{INDENT}- {line}", BAD) for line in finding.patch.removed)
-        yield from (Text(f"{INDENT}+ {line}", GOOD) for line in finding.patch.added)
+def change_lines(finding: Finding, width: int) -> Iterator[Text]:
+    """Yield the change to make: the patch with what remains after it, else the advice with code that can be pasted."""
+    patch, advice = finding.patch, finding.diagnosis.advice
+    if patch is not None:
+        yield from (Text(f"{INDENT}- {line}", BAD) for line in patch.removed)
+        yield from (Text(f"{INDENT}+ {line}", GOOD) for line in patch.added)
+        if patch.remains:
+            yield Text(f"{INDENT}({patch.remains})", QUIET)
         return
-    advice = finding.diagnosis.advice
     if advice.text:
-        yield Text(f"{INDENT}do: {advice.text}")
-    code = [line for line in advice.code.splitlines() if line.strip()]
-    for line in code[:MOST_CODE]:
+        rows = folded_lines(Text(advice.text), width - len(INDENT) - len(DO), MOST_ADVICE)
+        yield from (Text.assemble(INDENT, " " * len(DO) if number else DO, row) for number, row in enumerate(rows))
+    for line in pasted_code(finding)[:MOST_CODE]:
         yield Text.assemble(INDENT, "    ", (line, GOOD))
+
+
+def pasted_code(finding: Finding) -> list[str]:
+    """Return the code of the advice if it has the program's own names, else none."""
+    advice = finding.diagnosis.advice
+    return [line for line in advice.code.splitlines() if line.strip() and not advice.is_example]
 
 
 def name_of_holder(trace: Trace) -> str:
@@ -269,7 +300,7 @@ def path(trace: Trace) -> str:
 
 def path_words(steps: Sequence[Step]) -> Iterator[str]:
     """Return a root, then names and the objects behind them."""
-    yield f"{steps[0].object} {steps[0].detail}".strip()
+    yield f"{steps[0].object} {without_line(steps[0])}".strip()
     name = plain_name(steps[0].via) if len(steps) > 1 else ""
     for number, step in enumerate(steps[1:], 1):
         is_last = number + 1 == len(steps)
@@ -280,6 +311,11 @@ def path_words(steps: Sequence[Step]) -> Iterator[str]:
             yield name
         name = "" if is_last else step.via
         yield object_words(step)
+
+
+def without_line(root: Step) -> str:
+    """Return a root's detail without the line at which its loop stood then; another thread waits at its line."""
+    return MOMENT.sub(")", root.detail) if root.object == "running frame" and root.detail.endswith(")") else root.detail
 
 
 def object_words(step: Step) -> str:
@@ -299,7 +335,7 @@ def shortened(words: list[str]) -> list[str]:
     """Replace the middle of many words by dots."""
     if len(words) <= MOST_OBJECTS:
         return words
-    return [*words[: MOST_OBJECTS // 2], "...", *words[-(MOST_OBJECTS // 2 - 1) :]]
+    return [*words[: MOST_OBJECTS // 2], GAP, *words[-(MOST_OBJECTS // 2 - 1) :]]
 
 
 def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
@@ -346,15 +382,17 @@ def proof_line(report: HuntReport) -> Text:
     first = report.findings[0]
     proof, is_patched = first.proof, first.patch is not None
     if proof is None:
-        how = "changes the line" if is_patched else "cuts the reference"
-        return Text(f"Proof: gradlife hunt --prove {report.target} {how} and measures again")
-    what = "the line changed" if is_patched else "the reference cut"
+        command = f"gradlife hunt --prove {report.target}"
+        how = "changes a copy and measures" if is_patched else "cuts the reference"
+        what = f"{command} {how}" if len(command) <= SHORT_COMMAND else command
+        return Text(f"Proof: not run yet; {what if len(command) <= MOST_COMMAND else 'add --prove to the command'}")
+    what = "with the line changed" if is_patched else "with the reference cut"
     after = "0 B" if proof.after == PerStep() else amounts(proof.after)
     if proof.is_sufficient:
         more = f"; {proof.note}" if is_patched and proof.note else "" if is_patched else f" ({proof.cut})"
-        return Text.assemble(("Proof: ", GOOD), f"with {what}, {after} per step{more}")
+        return Text.assemble(("Proof: ", GOOD), f"{'in a copy ' if is_patched else ''}{what}, {after} per step{more}")
     still = "" if proof.after == PerStep() else "still "
-    return Text.assemble(("Not proven: ", NOTE), f"with {what}, {still}{after} per step. {proof.note}".rstrip())
+    return Text.assemble(("Not proven: ", NOTE), f"{what}, {still}{after} per step. {proof.note}".rstrip())
 
 
 def lead_on(report: HuntReport) -> Text:

@@ -43,6 +43,7 @@ def change_lines(finding: Finding) -> Iterator[Text]:
     if patch is not None:
         yield from (Text(f"{INDENT}- {line}", BAD) for line in patch.removed)
         yield from (Text(f"{INDENT}+ {line}", GOOD) for line in patch.added)
+        yield from [Text(f"{INDENT}({patch.remains})", QUIET)] if patch.remains else []
     if proof is not None:
         yield Text.assemble((f"{INDENT}before  ", QUIET), rate(proof.before))
         yield Text.assemble((f"{INDENT}after   ", QUIET), rate(proof.after))

@@ -181,7 +181,7 @@ def test_the_page_begins_with_what_to_change_and_its_proof() -> None:
         for part in (
             "1. run.history: A list of losses keeps the graph of each GL402, major",
             "- self.losses.append(loss) + self.losses.append(loss.item())",
-            "Proof: with the line changed, 0 B per step",
+            "Proof: in a copy with the line changed, 0 B per step",
             "What each round added",
             "Who holds it",
             "How far to believe it",

@@ -10,7 +10,7 @@ from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, 
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import SECOND, Confidence, Control, HuntReport, Patch, PerStep, Proof, Severity, StoredAt
 from gradlife.model.ranks import RankEnd, RankRow, Skew, Spread
-from gradlife.reports.hunt.first_screen import LINES, path_lines, plain_name, print_first_screen
+from gradlife.reports.hunt.first_screen import LINES, path, path_lines, plain_name, print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
 from printing import printed, widest
 
@@ -76,7 +76,7 @@ def test_screen_begins_with_the_answer_and_ends_with_proof_and_details() -> None
         '           print("mean", 0.5)',
         "   module __main__ → run.history → list (20 items) → Tensor → MseLossBackward0",
         "",
-        "Proof: gradlife hunt --prove train.py cuts the reference and measures again",
+        "Proof: not run yet; gradlife hunt --prove train.py cuts the reference",
         "Details: gradlife hunt --full train.py, or --html report.html",
     ]
 
@@ -149,10 +149,10 @@ def test_proof_gives_the_rate_after_the_cut() -> None:
 
 def test_proof_of_a_patch_gives_the_rate_and_the_losses() -> None:
     patched = replace(LOSSES, patch=Patch("", ("a(loss)",), ("a(loss.item())",)))
-    assert "Proof: gradlife hunt --prove train.py changes the line and measures again" in screen(hunt(patched))
+    assert "Proof: not run yet; gradlife hunt --prove train.py changes a copy and measures" in screen(hunt(patched))
     proof = Proof("train.py:41 changed", LOSSES.per_step, PerStep(), True, "400 losses are the same")
     text = screen(hunt(replace(patched, proof=proof)))
-    assert "Proof: with the line changed, 0 B per step; 400 losses are the same\n" in text
+    assert "Proof: in a copy with the line changed, 0 B per step; 400 losses are the same\n" in text
     failed = replace(proof, is_sufficient=False, note="loss 2 is 0.5 instead of 0.25")
     text = screen(hunt(replace(patched, proof=failed)))
     assert "Not proven: with the line changed, 0 B per step. loss 2 is 0.5 instead of 0.25\n" in text
@@ -182,13 +182,13 @@ def test_could_not_tell_gives_the_cause_and_one_command() -> None:
     ]
 
 
-def test_a_long_path_is_broken_before_an_arrow() -> None:
+def test_a_long_path_loses_its_middle_and_keeps_its_end() -> None:
     path = " → ".join(
         ["running frame main (train.py:23)", "model", *(f"Layer{number}" for number in range(9)), "Tensor"]
     )
     first, second = path_lines(path, 60)
     assert first == "running frame main (train.py:23) → model → Layer0 → Layer1"
-    assert second == "→ Layer2 → Layer3 → Layer4 → Layer5 → Layer6 → Layer7 → L..."
+    assert second == "→ Layer2 → ... → Layer5 → Layer6 → Layer7 → Layer8 → Tensor"
     assert path_lines("module → Tensor", 60) == ["module → Tensor"]
 
 
@@ -221,3 +221,46 @@ def test_a_clean_run_whose_ranks_differ_names_the_variable_that_one_rank_holds()
         "Skew: peak memory of rank 1: 520 MB, the usual rank 329 MB; cache['table']",
         "(Tensor) holds 192 MB there, 0 B on the usual rank",
     ]
+
+
+def test_one_object_with_a_long_name_loses_the_middle_of_it() -> None:
+    [line] = path_lines("module " + "n" * 80 + "Tensor", 40)
+    assert (line[:10], line[17:20], line[-8:], len(line)) == ("module nnn", "...", "nnTensor", 40)
+
+
+def test_what_remains_after_the_change_stands_below_it() -> None:
+    patch = Patch("", ("a(loss)",), ("a(loss.item())",), "the numbers stay, the graphs go")
+    lines = screen(hunt(replace(LOSSES, patch=patch))).splitlines()
+    assert lines[lines.index("   + a(loss.item())") + 1] == "   (the numbers stay, the graphs go)"
+
+
+def test_code_with_names_that_are_not_the_programs_is_left_to_the_full_report() -> None:
+    advice = replace(LOSSES.diagnosis.advice, is_example=True)
+    report = hunt(replace(LOSSES, diagnosis=replace(LOSSES.diagnosis, advice=advice)))
+    assert "run.history.append" not in screen(report)
+    assert "For example:" in printed(lambda console: print_hunt(console, report), 100)
+
+
+def test_a_long_advice_is_folded_and_not_cut() -> None:
+    advice = replace(LOSSES.diagnosis.advice, text="It waits at train.py:7. " * 5, code="")
+    lines = screen(hunt(replace(LOSSES, diagnosis=replace(LOSSES.diagnosis, advice=advice)))).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("   do: "))
+    assert lines[at + 1].startswith("       It waits at")
+    assert not any("..." in line for line in lines[at : at + 2])
+
+
+def test_the_line_where_the_main_loop_stood_is_left_out_and_that_of_a_thread_is_not() -> None:
+    root = replace(
+        LOSSES.trace.steps[0], object="running frame", detail="main (train.py:23)", via="local variable 'kept'"
+    )
+    shown = path(replace(LOSSES.trace, steps=(root, *LOSSES.trace.steps[1:])))
+    assert shown.startswith("running frame main (train.py) → kept")
+    waiting = replace(root, detail="upload (train.py:7), thread 'T'")
+    assert "upload (train.py:7), thread 'T'" in path(replace(LOSSES.trace, steps=(waiting, *LOSSES.trace.steps[1:])))
+
+
+def test_a_command_that_is_long_leaves_out_what_it_does() -> None:
+    assert "gradlife hunt --prove a/b/c/train_with_a_name.py\n" in screen(
+        hunt(LOSSES, target="a/b/c/train_with_a_name.py")
+    )
+    assert "Proof: not run yet; add --prove to the command\n" in screen(hunt(LOSSES, target="a/long/name" * 8))

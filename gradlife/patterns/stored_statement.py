@@ -1,0 +1,206 @@
+"""The statement that stores, changed as an advice asks for: in the program's own names, so that it can be pasted.
+
+Each property is empty where the statement has another form.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from gradlife.patterns.rewrites.kept_graph import DETACH, only_target, operands
+from gradlife.patterns.rewrites.kept_graph import detaching as detaching_operand
+from gradlife.patterns.rewrites.reads import last_name
+from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, replaced
+from gradlife.patterns.rewrites.unused_graph import detaching
+
+#: Methods that put one item into a container, and the index of that argument.
+ADDERS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "put_nowait": 0, "insert": 1, "setdefault": 1}
+
+#: Methods of loggers that have an inverse.
+INVERSE = {"addHandler": ("removeHandler", "handler"), "addFilter": ("removeFilter", "log_filter")}
+
+#: Between making something and removing it.
+MEANWHILE = "...  # the steps that need it"
+
+#: Values of which nobody knows here which part is meant.
+DISPLAYS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True)
+class StoredStatement:
+    """A statement on one line, without its indentation; empty if it is not known."""
+
+    source: str = ""
+
+    @cached_property
+    def node(self) -> ast.stmt | None:
+        """The only statement of the line; None where it goes on or does not parse."""
+        try:
+            body = ast.parse(self.source).body
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+        return body[0] if len(body) == 1 and not hasattr(body[0], "body") else None
+
+    @property
+    def names(self) -> set[str]:
+        """The variables in it."""
+        return (
+            {part.id for part in ast.walk(self.node) if isinstance(part, ast.Name)} if self.node is not None else set()
+        )
+
+    @property
+    def number(self) -> str:
+        """It stores a number."""
+        return self.with_value_called(".item()")
+
+    @property
+    def detached(self) -> str:
+        """It stores tensors without their graphs."""
+        node = self.node
+        target = only_target(node) if isinstance(node, ast.Assign | ast.AugAssign) else None
+        if isinstance(node, ast.Assign | ast.AugAssign) and isinstance(node.value, ast.BinOp):
+            is_sum = target is not None and not any(isinstance(one, DISPLAYS) for one in operands(node.value))
+            return self.edited(detaching_operand(node, target)) if target is not None and is_sum else ""
+        is_one = not isinstance(node, ast.Assign) or isinstance(target, ast.Name | ast.Attribute | ast.Subscript)
+        if self.many is not None:
+            return self.with_value_called(DETACH)
+        return self.edited(detaching(self.value, DETACH)) if self.value is not None and is_one else ""
+
+    @property
+    def leaf(self) -> str:
+        """It stores leaves that require gradients."""
+        is_assigned = isinstance(self.node, ast.Assign) and bool(self.target)
+        return self.edited(detaching(self.value, f"{DETACH}.requires_grad_()")) if is_assigned and self.value else ""
+
+    @property
+    def cloned(self) -> str:
+        """It stores a copy with a storage of its own."""
+        return self.with_value_called(".clone()")
+
+    @property
+    def forgotten(self) -> str:
+        """It stores an exception without its traceback."""
+        return self.with_value_called(".with_traceback(None)") if isinstance(self.value, ast.Name) else ""
+
+    @property
+    def shortened(self) -> str:
+        """It stores the last rows of a tensor."""
+        return self.with_value_called("[-10_000:].clone()") if isinstance(self.node, ast.Assign) and self.target else ""
+
+    @property
+    def weak(self) -> str:
+        """It stores a weak reference."""
+        if not self.target or not isinstance(self.value, ast.Name | ast.Attribute):
+            return ""
+        return f"{self.target} = weakref.ref({ast.unparse(self.value)})  # and {self.target}() where you need it"
+
+    @property
+    def named(self) -> str:
+        """It stores the name of a method instead of the method."""
+        value = self.value
+        if not self.target or not isinstance(value, ast.Attribute):
+            return ""
+        return f'{self.target} = "{value.attr}"  # and getattr({ast.unparse(value.value)}, {self.target})(...)'
+
+    @property
+    def cleared(self) -> str:
+        """It stores None."""
+        return f"{self.target} = None" if self.target else ""
+
+    @property
+    def dropped(self) -> str:
+        """The entry that it adds to a dictionary is removed."""
+        node, call = self.node, self.call
+        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+            return f"{ast.unparse(target.value)}.pop({ast.unparse(target.slice)}, None)"
+        if call is not None and last_name(call.func) == "setdefault" and isinstance(call.func, ast.Attribute):
+            return f"{ast.unparse(call.func.value)}.pop({ast.unparse(call.args[0])}, None)" if call.args else ""
+        return ""
+
+    @property
+    def once(self) -> str:
+        """It runs once."""
+        return f"{self.source}  # once, before the loop" if isinstance(self.node, ast.Assign | ast.Expr) else ""
+
+    @property
+    def saved(self) -> str:
+        """A tensor on ctx is saved for backward."""
+        node = self.node
+        target = only_target(node) if isinstance(node, ast.Assign) else None
+        if not isinstance(target, ast.Attribute) or not isinstance(self.value, ast.Name):
+            return ""
+        context, name = ast.unparse(target.value), self.value.id
+        return f"{context}.save_for_backward({name})  # in forward\n{name}, = {context}.saved_tensors  # in backward"
+
+    @property
+    def removal(self) -> str:
+        """What it registers is removed when it is needed no longer."""
+        call = self.registering
+        if call is None:
+            return ""
+        name, made = last_name(call.func), ast.unparse(call)
+        if name in INVERSE and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
+            inverse, word = INVERSE[name]
+            given, owner = call.args[0], ast.unparse(call.func.value)
+            handler = ast.unparse(given) if isinstance(given, ast.Name | ast.Attribute) else word
+            lines = [] if handler != word else [f"{word} = {ast.unparse(given)}"]
+            return "\n".join([*lines, f"{owner}.{name}({handler})", MEANWHILE, f"{owner}.{inverse}({handler})"])
+        if made.startswith("atexit.register(") and call.args:
+            return f"atexit.unregister({ast.unparse(call.args[0])})"
+        end, word = ("detach", "finalizer") if name == "finalize" else ("remove", "handle")
+        if call is self.value and self.target:
+            return f"{self.source}\n{MEANWHILE}\n{self.target}.{end}()"
+        return f"{word} = {made}\n{MEANWHILE}\n{word}.{end}()"
+
+    @property
+    def registering(self) -> ast.Call | None:
+        """The call that registers a hook, a handler or a callback, itself or as the value that is stored."""
+        for call in (self.call, self.value):
+            if isinstance(call, ast.Call):
+                name = last_name(call.func)
+                if name.startswith("register") or name in {*INVERSE, "finalize"}:
+                    return call
+        return None
+
+    # --- its parts ----------------------------------------------------------------------------------------------------
+
+    @property
+    def call(self) -> ast.Call | None:
+        """The call that it consists of."""
+        return self.node.value if isinstance(self.node, ast.Expr) and isinstance(self.node.value, ast.Call) else None
+
+    @property
+    def value(self) -> ast.expr | None:
+        """The expression that it stores."""
+        if isinstance(self.node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            return self.node.value
+        at = ADDERS.get(last_name(self.call.func), -1) if self.call is not None else -1
+        return self.call.args[at] if self.call is not None and 0 <= at < len(self.call.args) else None
+
+    @property
+    def many(self) -> ast.expr | None:
+        """The expression of which it stores each item."""
+        is_extending = self.call is not None and last_name(self.call.func) == "extend" and len(self.call.args) == 1
+        return self.call.args[0] if self.call is not None and is_extending else None
+
+    @property
+    def target(self) -> str:
+        """The only variable or attribute that it assigns, as it is written."""
+        target = only_target(self.node) if isinstance(self.node, ast.Assign | ast.AugAssign) else None
+        return ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute | ast.Subscript) else ""
+
+    def with_value_called(self, method: str) -> str:
+        """The statement with a method of the value that it stores, or of each of several that come of one expression."""
+        value, many = self.value, self.many
+        if many is not None and not isinstance(many, DISPLAYS):
+            return self.edited([replaced(many, f"one{method} for one in {ast.unparse(many)}")])
+        return self.edited(called_on(value, method)) if value is not None and not isinstance(value, DISPLAYS) else ""
+
+    def edited(self, edits: Iterable[Edit]) -> str:
+        """The statement with these edits; empty where there is nothing to edit."""
+        found = [*edits]
+        return edited(self.source, found) if found else ""

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from gradlife.patterns.stored_statement import StoredStatement
+from gradlife.patterns.wording import end_of_waiting, has_other_names
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "change"),
+    [
+        ("self.losses.append(loss)", "number", "self.losses.append(loss.item())"),
+        ("rows += [loss]", "detached", "rows += [loss.detach()]"),
+        ("rows.append((loss, x))", "detached", "rows.append((loss.detach(), x.detach()))"),
+        ("rows.append((loss, x))", "number", ""),
+        ("total = total + loss", "detached", "total = total + loss.detach()"),
+        ("total += loss if keep else 0", "detached", "total += loss.detach() if keep else 0"),
+        ("rows = rows + [loss]", "detached", ""),
+        ("a, b = f(x)", "detached", ""),
+        ("state.hidden = (h, c)", "detached", "state.hidden = (h.detach(), c.detach())"),
+        ("rows.extend(x.split(4))", "cloned", "rows.extend(one.clone() for one in x.split(4))"),
+        ("rows.extend(outputs)", "detached", "rows.extend(one.detach() for one in outputs)"),
+        ("state.fast = w - g", "leaf", "state.fast = (w - g).detach().requires_grad_()"),
+        ("failures.append(e)", "forgotten", "failures.append(e.with_traceback(None))"),
+        ("failures.append((step, e))", "forgotten", ""),
+        ("cache[key] = x", "dropped", "cache.pop(key, None)"),
+        ("cache.setdefault(key, x)", "dropped", "cache.pop(key, None)"),
+        ("self.parent = parent", "weak", "self.parent = weakref.ref(parent)  # and self.parent() where you need it"),
+        ("self.impl = self.pool", "named", 'self.impl = "pool"  # and getattr(self, self.impl)(...)'),
+        (
+            "self.seen = torch.cat([self.seen, x])",
+            "shortened",
+            "self.seen = torch.cat([self.seen, x])[-10_000:].clone()",
+        ),
+        ("atexit.register(print, loss)", "removal", "atexit.unregister(print)"),
+        ("state.memory.append({", "detached", ""),
+        ("@functools.cache", "once", ""),
+        ("traced = trace(model)", "once", "traced = trace(model)  # once, before the loop"),
+    ],
+)
+def test_an_advice_changes_the_statement_in_its_own_names(source: str, name: str, change: str) -> None:
+    assert getattr(StoredStatement(source), name) == change
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("layer.register_forward_hook(note)", ["handle = layer.register_forward_hook(note)", "handle.remove()"]),
+        ("kept.append(w.register_hook(note))", ["handle = w.register_hook(note)", "handle.remove()"]),
+        ("self.h = layer.register_hook(self.f)", ["self.h = layer.register_hook(self.f)", "self.h.remove()"]),
+        ("log.addHandler(h)", ["log.addHandler(h)", "log.removeHandler(h)"]),
+        (
+            "log.addHandler(StreamHandler())",
+            ["handler = StreamHandler()", "log.addHandler(handler)", "log.removeHandler(handler)"],
+        ),
+        ("weakref.finalize(o, f)", ["finalizer = weakref.finalize(o, f)", "finalizer.detach()"]),
+    ],
+)
+def test_what_is_registered_is_removed_by_its_own_name(source: str, lines: list[str]) -> None:
+    assert [line for line in StoredStatement(source).removal.splitlines() if not line.startswith("...")] == lines
+
+
+def test_code_that_cannot_be_pasted_is_an_example() -> None:
+    assert has_other_names("state.history.append(result.item())", {"state"})
+    assert not has_other_names("handle = layer.register_hook(note)\nhandle.remove()", {"layer", "note"})
+    assert not has_other_names("@functools.lru_cache(maxsize=32)", set())
+    assert has_other_names("%reset -f out", set())
+
+
+def test_a_thread_is_ended_where_it_waits() -> None:
+    assert end_of_waiting("done.wait()") == "Call `done.set()` when it may end."
+    assert end_of_waiting("item = self.jobs.get()") == (
+        "Put a sentinel into `self.jobs`, such as None, and return when it comes."
+    )
+    assert end_of_waiting("").startswith("Let its function return")
