@@ -14,6 +14,9 @@ from gradlife.patterns.rewrites.reads import branches, is_reflection, last_name
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.source_edits import Edit, edited, replaced
 
+#: Functions that tell what an attribute is, or find another one by the text in it.
+TESTS = frozenset({"isinstance", "getattr"})
+
 #: Functions that make a second object of one, or write it out.
 COPIERS = frozenset({"copy", "deepcopy", "dump", "dumps", "save", "spawn", "Process"})
 
@@ -97,7 +100,7 @@ def calls_of(site: Site, node: ast.stmt | None) -> list[ast.Call]:
     found: list[ast.Call] = []
     own = {id(part) for part in ast.walk(site.tree)}
     for one in site.nodes():
-        if is_reflection(one, attribute(node)):
+        if is_reflection(one, attribute(node)) and not is_by_own_name(site, one, node):
             return []
         if not is_attribute(one, attribute(node)) or not isinstance(getattr(one, "ctx", None), ast.Load):
             continue
@@ -105,9 +108,19 @@ def calls_of(site: Site, node: ast.stmt | None) -> list[ast.Call]:
         is_called = isinstance(up, ast.Call) and up.func is one and isinstance(one, ast.Attribute)
         if is_called and isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and id(one) in own:
             found += [up] if isinstance(up, ast.Call) else []
-        elif not isinstance(up, ast.Compare) and not (isinstance(up, ast.Call) and last_name(up.func) == "isinstance"):
+        elif not isinstance(up, ast.Compare) and not (isinstance(up, ast.Call) and last_name(up.func) in TESTS):
             return []
     return found
+
+
+def is_by_own_name(site: Site, call: ast.AST, node: ast.stmt | None) -> bool:
+    """Is it `getattr(x, x.impl)`, where the texts in that attribute name others?"""
+    if not isinstance(call, ast.Call) or last_name(call.func) != "getattr" or len(call.args) != 2:
+        return False
+    value = node.value if isinstance(node, ast.Assign) else None
+    texts = [*(branches(value) or [] if value is not None else []), *other_values(site, node)]
+    is_other = not any(isinstance(one, ast.Constant) and one.value == attribute(node) for one in texts)
+    return is_attribute(call.args[1], attribute(node)) and is_other
 
 
 def uses_attributes_only(site: Site, call: ast.Call, at: int) -> bool:
