@@ -10,7 +10,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,10 +26,18 @@ BLOCK = re.compile(
 RUNNER = """
 import contextlib, io, json, sys
 names, printed = {"__name__": "__main__"}, []
+
+def unseen():
+    from gradlife import _engine
+    from gradlife.runner.worker.ownership import Drawing
+    drawing = Drawing(_engine._live_graph(), {}, None)
+    drawing.mark_visibility()
+    return [edge[:3] for edge in drawing.edges if edge[-1]]
+
 for number, code in enumerate(json.load(sys.stdin)):
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(compile(code, f"<block {number + 1}>", "exec"), names)
-    printed.append(out.getvalue())
+    printed.append([out.getvalue(), unseen() if "owners(" in code else []])
 json.dump(printed, sys.stdout)
 """
 
@@ -43,6 +51,7 @@ class Block:
     picture: str | None
     title: str
     printed: str
+    unseen: Sequence[tuple[int, int, str]] = ()  # references that the collector does not see: two objects and a label
 
 
 class PageError(Exception):
@@ -64,8 +73,8 @@ def run_page(page: Path) -> list[Block]:
         raise PageError(f"{page.name}: {done.stderr}")
     printed = json.loads(done.stdout)
     return [
-        Block(one["code"], one["shown"], one["name"], one["title"] or "", text)
-        for one, text in zip(found, printed, strict=True)
+        Block(one["code"], one["shown"], one["name"], one["title"] or "", text, [(*edge,) for edge in unseen])
+        for one, (text, unseen) in zip(found, printed, strict=True)
     ]
 
 
@@ -88,4 +97,4 @@ def drawings(blocks: list[Block]) -> Iterator[tuple[Path, str]]:
 
     for block in blocks:
         if block.picture is not None:
-            yield PICTURES / f"{block.picture}.svg", drawn(block.printed, block.title)
+            yield PICTURES / f"{block.picture}.svg", drawn(block.printed, block.title, block.unseen)

@@ -92,6 +92,8 @@ def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
 def kept_by_library(steps: Sequence[Step]) -> Iterator[Fits]:
     """Find statements that make a library keep one of these steps."""
     for step in steps:
+        if "atexit" in step.via:
+            yield is_for_the_end
         if step.type == "logging.LogRecord":
             yield is_logging
         if step.type in SUSPENDED:
@@ -136,6 +138,11 @@ def has_argument(call: ast.Call, name: str) -> bool:
         return any(isinstance(part, ast.Lambda) for part in given)
     names = {part.id for part in given if isinstance(part, ast.Name)}
     return name in names | {part.attr for part in given if isinstance(part, ast.Attribute)}
+
+
+def is_for_the_end(node: ast.stmt, scope: Scope) -> bool:
+    """Whether it registers a function that is called when the program ends."""
+    return any(called(call) == "register" and "atexit" in ast.unparse(call.func) for call in calls(node))
 
 
 def is_logging(node: ast.stmt, scope: Scope) -> bool:

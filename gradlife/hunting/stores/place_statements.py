@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradlife.hunting.stores.place import Place, PlaceKind
-from gradlife.hunting.stores.statements import Scope, called, calls, is_assigned_in, parts, targets
+from gradlife.hunting.stores.statements import Function, Scope, called, calls, is_assigned_in, parts, targets
 
 #: Methods that put something into a list, dict, set or deque.
 ADDERS = frozenset(
@@ -32,6 +33,8 @@ def fills(node: ast.stmt, scope: Scope, place: Place, adders: frozenset[str] = A
 def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]) -> bool:
     """Whether this part of a statement adds to the container."""
     if isinstance(part, ast.Call):
+        if called(part) in added_by(scope, place, adders) and part.args:
+            return True
         if isinstance(part.func, ast.Attribute) and part.func.attr in adders and part.args + part.keywords:
             return not makes_container(part) and is_place(inner(part.func.value), scope, place)
         return called(part) in PUSHERS and len(part.args) > 1 and is_place(inner(part.args[0]), scope, place)
@@ -40,6 +43,29 @@ def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]
     if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
         return is_place(part.value, scope, place) or is_place(inner(part.value), scope, place)
     return False
+
+
+def added_by(scope: Scope, place: Place, adders: frozenset[str]) -> set[str]:
+    """Names that stand for a method of the container: `add = self.losses.append`, also as a default value."""
+    found = set()
+    for part in ast.walk(scope.source.tree):
+        if isinstance(part, ast.Assign) and is_adder(part.value, scope, place, adders):
+            found |= {name for target in part.targets if (name := last_name(target))}
+        if isinstance(part, Function | ast.Lambda):
+            given = [*part.args.posonlyargs, *part.args.args]
+            pairs = zip(given[len(given) - len(part.args.defaults) :], part.args.defaults, strict=True)
+            found |= {one.arg for one, default in pairs if is_adder(default, scope, place, adders)}
+    return found
+
+
+def is_adder(node: ast.expr, scope: Scope, place: Place, adders: frozenset[str]) -> bool:
+    """Whether it is such a method, not called."""
+    return isinstance(node, ast.Attribute) and node.attr in adders and is_place(inner(node.value), scope, place)
+
+
+def last_name(node: ast.expr) -> str:
+    """`b` of `a.b`."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def makes_container(call: ast.Call) -> bool:
@@ -92,7 +118,10 @@ def sets_attribute(call: ast.Call, scope: Scope, place: Place) -> bool:
 
 
 def is_text(node: ast.expr, text: str) -> bool:
-    """Whether the expression is this text as a literal."""
+    """Whether it is this text as a literal, or an f-string that may give it."""
+    if isinstance(node, ast.JoinedStr):
+        parts = [re.escape(str(one.value)) if isinstance(one, ast.Constant) else ".*" for one in node.values]
+        return re.fullmatch("".join(parts), text, re.DOTALL) is not None
     return isinstance(node, ast.Constant) and node.value == text
 
 

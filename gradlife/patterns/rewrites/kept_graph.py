@@ -49,6 +49,9 @@ def only_target(node: ast.Assign | ast.AugAssign) -> ast.expr | None:
 
 def detaching(node: ast.Assign | ast.AugAssign, target: ast.expr) -> Sequence[Edit]:
     """Return the edits that detach the tensor in the statement; none if several parts may be the tensor."""
+    if not isinstance(node, ast.AugAssign) and isinstance(node.value, ast.IfExp):
+        each = [detaching(ast.Assign([target], one), target) for one in (node.value.body, node.value.orelse)]
+        return [edit for edits in each for edit in edits] if all(each) else ()
     if isinstance(node, ast.AugAssign):
         parts = operands(node.value)
     elif any(is_like(part, target) for part in ast.walk(node.value)):

@@ -13,25 +13,34 @@ from gradlife.patterns.rewrites.reads import is_reflection
 from gradlife.patterns.rewrites.source_edits import called_on, edited
 
 #: List methods that do not read its items.
-HARMLESS = frozenset({"append", "appendleft", "clear"})
+HARMLESS = frozenset({"append", "appendleft", "insert", "extend", "extendleft", "clear"})
 
 
 def keep_number(text: str, line: int, name: str, trees: Iterable[ast.Module]) -> str | None:
     """Return the changed source; None if the line has another statement, or if the program in these trees may notice."""
-    found = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and node.lineno == line)
-    calls = [node for node in found if is_append(node, name)]
-    if len(calls) != 1 or not all(is_never_read(tree, name) for tree in trees):
+    found = (node for node in ast.walk(ast.parse(text)) if getattr(node, "lineno", 0) == line)
+    values = [value for node in found for value in added(node, name)]
+    if len(values) != 1 or not all(is_never_read(tree, name) for tree in trees):
         return None
-    [value] = calls[0].args
+    [value] = values
     edits = [*called_on(value, ".item()")]
     return edited(text, edits) if edits else None
 
 
+def added(node: ast.AST, name: str) -> Iterator[ast.expr]:
+    """Yield the values that `rows.append(x)`, `rows.insert(0, x)` and `rows += [x]` add to the list of that name."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.List) and is_named(node.target, name):
+        yield from node.value.elts
+    elif isinstance(node, ast.Call) and is_append(node, name):
+        yield node.args[-1]
+
+
 def is_append(node: ast.Call, name: str) -> bool:
-    """Whether it is an `append` of one value to the variable or attribute of that name."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr != "append":
+    """Whether the call adds one value to the variable or attribute of that name."""
+    counts = {"append": 1, "appendleft": 1, "insert": 2}
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in counts or node.keywords:
         return False
-    return is_named(node.func.value, name) and len(node.args) == 1 and not node.keywords
+    return is_named(node.func.value, name) and len(node.args) == counts[node.func.attr]
 
 
 def is_named(node: ast.AST, name: str) -> bool:
@@ -61,6 +70,8 @@ def untouched(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Assign) and is_new_list(node.value):
         yield from node.targets
     if isinstance(node, ast.AnnAssign) and is_new_list(node.value):
+        yield node.target
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         yield node.target
 
 

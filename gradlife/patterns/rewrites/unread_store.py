@@ -16,6 +16,8 @@ from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, replaced
 
 ADDERS = frozenset({"append", "appendleft", "add", "put", "put_nowait"})
+#: Methods that add several items, or one at a place.
+FILLERS = {"extend": 1, "extendleft": 1, "update": 1, "insert": 2, "setdefault": 2}
 QUEUES = frozenset({"Queue", "SimpleQueue", "LifoQueue", "PriorityQueue"})
 CONTAINERS = QUEUES | {"list", "dict", "set", "deque", "defaultdict", "OrderedDict", "WeakKeyDictionary"}
 
@@ -45,7 +47,8 @@ def keep_newest(site: Site, keys: Sequence[str | int] | None = None) -> str | No
         return None
     count = items_read(site, container)
     made = [*makers(site, container)]
-    if count == ALL or not made or (count and not isinstance(statement, ast.Expr)):
+    is_adding_one = isinstance(statement, ast.Expr) and stored_value(statement) is not None
+    if count == ALL or not made or (count and not is_adding_one):
         return None
     edits = [*limiting(site, statement, container, made, count)]
     value = stored_value(statement)
@@ -89,8 +92,11 @@ def container_of(statement: ast.stmt) -> ast.expr | None:
     """Return the container to which a statement adds one item."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
-        is_adding = isinstance(call.func, ast.Attribute) and call.func.attr in ADDERS and len(call.args) == 1
+        name = last_name(call.func)
+        is_adding = (name in ADDERS and len(call.args) == 1) or len(call.args) == FILLERS.get(name, -1)
         return call.func.value if is_adding and isinstance(call.func, ast.Attribute) else None
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+        return statement.target
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
         return target.value if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice) else None
@@ -100,7 +106,7 @@ def container_of(statement: ast.stmt) -> ast.expr | None:
 def stored_value(statement: ast.stmt) -> ast.expr | None:
     """Return the item that is added."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return statement.value.args[0]
+        return statement.value.args[0] if last_name(statement.value.func) in ADDERS else None
     return statement.value if isinstance(statement, ast.Assign) else None
 
 
@@ -152,6 +158,8 @@ def count_read(site: Site, node: ast.AST) -> int:
     up = site.reader.parent(node)
     above = site.reader.parent(up) if up is not None else None
     if isinstance(getattr(node, "ctx", None), ast.Store):
+        if isinstance(up, ast.AugAssign) and isinstance(up.op, ast.Add):
+            return 0
         is_made = isinstance(up, ast.Assign | ast.AnnAssign) and (up.value is None or is_new(up.value))
         return 0 if is_made or (isinstance(up, ast.Assign | ast.AnnAssign) and isinstance(up.value, DISPLAYS)) else ALL
     if isinstance(getattr(node, "ctx", None), ast.Del):
@@ -159,7 +167,7 @@ def count_read(site: Site, node: ast.AST) -> int:
     if isinstance(up, ast.Attribute) and isinstance(above, ast.Call):
         is_call = above.func is up and isinstance(site.reader.parent(above), ast.Expr)
         is_dropped = up.attr == "pop" and above.func is not up and last_name(above.func) == "finalize"
-        return 0 if (is_call and up.attr in ADDERS | {"clear"}) or is_dropped else ALL
+        return 0 if (is_call and up.attr in ADDERS | {"clear", *FILLERS}) or is_dropped else ALL
     if isinstance(up, ast.Subscript) and up.value is node:
         return 0 if isinstance(up.ctx, ast.Store) and isinstance(above, ast.Assign) else newest(up)
     if isinstance(up, ast.Call) and isinstance(up.func, ast.Name) and [node] == up.args:

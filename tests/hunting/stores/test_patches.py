@@ -72,7 +72,7 @@ def test_no_number_of_what_is_none_and_no_patch_of_what_stands_at_another_place(
     many = trace(variable("trainer"), owned("losses"), LIST, detail="float32 [8]")
     assert ".item()" not in str(diff(many, TRAINER))
     assert ".item()" not in str(diff(KEPT, TRAINER.replace("append(loss)", "append(0 if loss else 1)")))
-    assert diff(KEPT, TRAINER.replace("self.losses.append(loss)", "self.losses += [loss]")) is None
+    assert diff(KEPT, TRAINER.replace("self.losses.append(loss)", "self.losses = self.losses + [loss]")) is None
     assert diff(KEPT, TRAINER + "\n    def again(self):\n        self.losses.append(1)\n") is not None
 
 
@@ -120,3 +120,24 @@ def test_a_container_that_is_read_is_not_kept_from_growing_by_detaching_its_item
     text = TRAINER.replace("append(loss)", "append({'logp': loss})")
     assert "+        self.losses.append({'logp': loss.detach()})  # kept\n" in str(diff(kept, text, code="GL402"))
     assert diff(kept, f"{text}for one in trainer.losses: print(one)\n", code="GL402") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("kept.insert(0, f(x))", "kept.insert(0, f(x).item())"),
+        ("kept += [f(x)]", "kept += [f(x).item()]"),
+        ("kept.append(y := f(x))", "kept.append((y := f(x)).item())"),
+    ],
+)
+def test_a_list_of_losses_may_be_filled_in_other_spellings(line: str, wanted: str) -> None:
+    change = diff(trace(variable("kept"), LIST), f"kept = []\nfor x in y:\n    {line}\n")
+    assert change is not None
+    assert f"+    {wanted}\n" in change
+
+
+def test_a_total_that_may_be_new_is_detached_in_both_branches() -> None:
+    line = "    t.total = x if t.total is None else t.total + x\n"
+    change = diff(total_of(variable("t"), owned("total")), f"def step(t, x):\n{line}", code="GL403")
+    assert change is not None
+    assert "+    t.total = x.detach() if t.total is None else t.total + x.detach()\n" in change

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
-from gradlife.model.trace import Trace
+from gradlife.model.trace import TensorFacts, Trace
 from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, trace, variable
 
 
@@ -56,3 +58,29 @@ def test_another_class_of_the_same_attribute_does_not_store() -> None:
 def test_what_no_source_stores_has_no_line() -> None:
     assert found(KEPT, "print('nothing')\n") is None
     assert stored_at(trace(), Evidence(), [source(TRAINER)]) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kept = []\nadd = kept.append\nfor x in y:\n    add(x)\n",
+        "kept = []\ndef step(x, add=kept.append):\n    if x:\n        add(x)\n",
+        "kept = []\nself.add = kept.append\nfor x in y:\n    self.add(x)\n",
+    ],
+)
+def test_a_name_for_the_method_of_a_container_stores(text: str) -> None:
+    place = found(trace(variable("kept"), LIST), text)
+    assert place is not None
+    assert place[1] in {"add(x)", "self.add(x)"}
+
+
+def test_an_attribute_with_a_computed_name_is_stored_by_its_f_string() -> None:
+    text = "def step(state, n, x):\n    setattr(state, f'other_{n}', x)\n    setattr(state, f'batch_{n}', x)\n"
+    place = found(trace(variable("state"), owned("batch_7")), text)
+    assert place == (3, "setattr(state, f'batch_{n}', x)", "step", "sure")
+
+
+def test_none_and_a_detached_tensor_store_no_graph() -> None:
+    text = "def step(run, x):\n    if run.out:\n        run.out = run.out.detach()\n    run.out = x * 2\n"
+    kept = replace(trace(variable("run"), owned("out")), tensor=TensorFacts("MulBackward0"))
+    assert found(kept, text) == (4, "run.out = x * 2", "step", "sure")
