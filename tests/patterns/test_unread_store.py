@@ -149,3 +149,9 @@ def test_attributes_beside_it_get_none_and_none_does_if_a_library_may_read_one()
     assert found is not None
     assert wanted in found
     assert keep_nothing(site(text, "parent", 2), lambda name: name == "child") is None
+
+
+def test_a_list_of_the_class_is_emptied_too() -> None:
+    text = "class T:\n    kept = []\n\n    def see(self, x):\n        self.kept.append(x)\n"
+    assert CLEAR.replace("t.kept", "self.kept") in str(keep_newest(site(text, "kept", 5)))
+    assert keep_newest(site(text + "\nshow(T.kept)\n", "kept", 5)) is None

@@ -7,7 +7,7 @@ never reads the list's items: it could use the graph of a tensor in it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from gradlife.patterns.rewrites.reads import is_reflection
 from gradlife.patterns.rewrites.source_edits import called_on, edited
@@ -16,10 +16,11 @@ from gradlife.patterns.rewrites.source_edits import called_on, edited
 HARMLESS = frozenset({"append", "appendleft", "insert", "extend", "extendleft", "clear"})
 
 
-def keep_number(text: str, line: int, name: str, trees: Iterable[ast.Module]) -> str | None:
+def keep_number(text: str, line: int, name: str, trees: Sequence[ast.Module]) -> str | None:
     """Return the changed source; None if the line has another statement, or if the program in these trees may notice."""
     found = (node for node in ast.walk(ast.parse(text)) if getattr(node, "lineno", 0) == line)
-    values = [value for node in found for value in added(node, name)]
+    names = {alias for tree in trees for alias in aliases(tree, name)}
+    values = [value for node in found for value in added(node, name, names)]
     if len(values) != 1 or not all(is_never_read(tree, name) for tree in trees):
         return None
     [value] = values
@@ -27,10 +28,24 @@ def keep_number(text: str, line: int, name: str, trees: Iterable[ast.Module]) ->
     return edited(text, edits) if edits else None
 
 
-def added(node: ast.AST, name: str) -> Iterator[ast.expr]:
+def aliases(tree: ast.Module, name: str) -> Iterator[str]:
+    """Yield variables that stand for a method which adds to the list: `add = self.losses.append`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and is_method(node.value, name):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def is_method(node: ast.expr, name: str) -> bool:
+    """Whether it is `append` of the list, not called."""
+    return isinstance(node, ast.Attribute) and node.attr in {"append", "appendleft"} and is_named(node.value, name)
+
+
+def added(node: ast.AST, name: str, names: Collection[str] = ()) -> Iterator[ast.expr]:
     """Yield the values that `rows.append(x)`, `rows.insert(0, x)` and `rows += [x]` add to the list of that name."""
     if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.List) and is_named(node.target, name):
         yield from node.value.elts
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+        yield from node.args
     elif isinstance(node, ast.Call) and is_append(node, name):
         yield node.args[-1]
 
@@ -71,6 +86,8 @@ def untouched(node: ast.AST) -> Iterator[ast.AST]:
         yield from node.targets
     if isinstance(node, ast.AnnAssign) and is_new_list(node.value):
         yield node.target
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and node.value.attr in HARMLESS:
+        yield node.value.value
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         yield node.target
 

@@ -211,11 +211,22 @@ def makers(site: Site, container: ast.expr) -> Iterator[ast.expr]:
             yield node.value
         if isinstance(node, ast.AnnAssign) and is_like(node.target, container) and node.value is not None:
             yield node.value
+        if isinstance(node, ast.ClassDef) and isinstance(container, ast.Attribute):
+            yield from made_in_class(node, site.name)
         if isinstance(node, ast.keyword) and node.arg == site.name and is_new(node.value):
             yield node.value
         if isinstance(node, ast.Dict) and isinstance(container, ast.Subscript):
             pairs = zip(node.keys, node.values, strict=True)
             yield from (one for key, one in pairs if isinstance(key, ast.Constant) and key.value == site.name)
+
+
+def made_in_class(node: ast.ClassDef, name: str) -> Iterator[ast.expr]:
+    """Yield the empty containers that a class assigns the name, if its body does nothing else with it."""
+    for one in node.body:
+        targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []
+        value = one.value if isinstance(one, ast.Assign | ast.AnnAssign) else None
+        if value is not None and is_new(value) and [last_name(target) for target in targets] == [name]:
+            yield value
 
 
 def is_new(value: ast.expr) -> bool:

@@ -141,3 +141,9 @@ def test_a_total_that_may_be_new_is_detached_in_both_branches() -> None:
     change = diff(total_of(variable("t"), owned("total")), f"def step(t, x):\n{line}", code="GL403")
     assert change is not None
     assert "+    t.total = x.detach() if t.total is None else t.total + x.detach()\n" in change
+
+
+def test_a_list_that_is_filled_by_a_name_for_its_method_keeps_numbers() -> None:
+    text = "kept = []\nadd = kept.append\nfor x in y:\n    add(f(x))\n"
+    assert "+    add(f(x).item())\n" in str(diff(trace(variable("kept"), LIST), text))
+    assert ".item()" not in str(diff(trace(variable("kept"), LIST), f"{text}kept[0].backward()\n"))
