@@ -1,13 +1,12 @@
-// Custom Functions: the context object of Python, the node of the graph, and how releases have let them own each
-// other.
+// Custom Functions: the Python context, the graph node, and how they own each other in each release.
 //
-//   ctx_owns_node         PyTorch up to 1.1: the node is part of its context. Everybody who needs the node gets a
-//                         control block of its own whose deleter drops a reference to the context.
-//   node_owns_ctx         from 1.2 (PR 22983): the node owns the context; the context points back weakly, and is an
-//                         empty shell once the node is gone.
+//   ctx_owns_node         PyTorch up to 1.1: the node is part of its context. Each owner of the node gets its own
+//                         control block, whose deleter drops a reference to the context.
+//   node_owns_ctx         from 1.2 (PR 22983): the node owns the context; the context refers back weakly, and is empty
+//                         once the node is gone.
 //   coupled               2.13: the context is the node's wrapper, and the two counts are coupled.
-//   weak_at_construction  rejected in review: the node is made with the context, which points at it weakly.
-//   refcount_check        rejected in review (PR 16888): as ctx_owns_node, but the deleter asks the context's count.
+//   weak_at_construction  rejected in review: the node is created with the context, which refers to it weakly.
+//   refcount_check        rejected in review (PR 16888): like ctx_owns_node; its deleter checks the context's count.
 #pragma once
 
 #include <string>

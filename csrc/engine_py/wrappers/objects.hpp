@@ -43,7 +43,7 @@ bool resurrect_wrapper(PyObject* self);                     // the impl takes ov
 bool is_kept_by_impl(PyObject* self);                       // resurrect_wrapper would succeed
 void forget_wrapper(PyObject* self);                        // a dying wrapper cannot be found again
 void remember_wrapper(PyObject* self);                      // its finaliser resurrected it
-void leave_impl(PyObject* self);                            // the wrapper releases its impl for good
+void leave_impl(PyObject* self);                            // the wrapper releases its impl permanently
 
 // Members of Python-level subclasses that hold `__slots__` (slots.cpp).
 int visit_slots(PyObject* self, PyTypeObject* base, visitproc visit, void* arg);

@@ -1,13 +1,12 @@
-// Wrappers of tensors, storages and nodes: making them, finding them again, and what each identity policy does when the
-// last Python name of one goes.
+// Wrappers of tensors, storages and nodes: creating them, finding them again, and what each identity policy does when
+// a wrapper loses its last Python reference.
 //
-//   rewrap     every look makes a new wrapper; the impl knows none
-//   cached     the impl remembers its wrapper without owning it; the wrapper clears that at its death
-//   resurrect  like cached, but a wrapper that dies while C++ still holds the impl is handed back: the impl owns it
-//   now,
-//              and the next look takes it over again without an incref
+//   rewrap     every access creates a new wrapper; the impl knows none
+//   cached     the impl remembers its wrapper without owning it; the dying wrapper clears that
+//   resurrect  like cached, but if a wrapper dies while C++ still holds the impl, the impl takes ownership of it,
+//              and the next access returns it without an incref
 //   coupled    the impl owns its wrapper exactly while it has another owner than the wrapper
-//   mutual     both own each other, for ever
+//   mutual     both own each other forever
 #pragma once
 
 #include "base/pyref.hpp"

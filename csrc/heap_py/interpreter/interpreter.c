@@ -24,7 +24,7 @@
 static PyGC_Head* next_of(const PyGC_Head* at) { return (PyGC_Head*)(at->_gc_next & ~(uintptr_t)3); }
 static PyGC_Head* previous_of(const PyGC_Head* at) { return (PyGC_Head*)(at->_gc_prev & ~(uintptr_t)3); }
 
-/* From both ends towards the middle: each step waits for memory, and two wait together. */
+/* From both ends towards the middle: each step waits for memory, and two waits overlap. */
 static void visit_list(PyGC_Head* head, gl_object_visitor visit, void* state) {
   PyGC_Head *first = next_of(head), *last = previous_of(head);
   while (first != head) {
@@ -38,7 +38,7 @@ static void visit_list(PyGC_Head* head, gl_object_visitor visit, void* state) {
     last = previous;
   }
 }
-/* During a collection the way back stands somewhere else. */
+/* During a collection the back link is stored elsewhere. */
 static void visit_list_forwards(PyGC_Head* head, gl_object_visitor visit, void* state) {
   for (PyGC_Head* at = next_of(head); at != head; at = next_of(at)) visit((PyObject*)(at + 1), state);
 }
@@ -76,7 +76,7 @@ static void visit_exit_callbacks(struct atexit_state* exits, gl_labelled_visitor
 }
 
 #if PY_VERSION_HEX < 0x030c0000
-/* They stand in a static table of the signal module, which its own function reads. */
+/* They are in a static table of the signal module, which its own function reads. */
 static void visit_signal_handlers(gl_labelled_visitor visit, void* state) {
   PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "_signal");
   PyObject* read =

@@ -62,7 +62,7 @@ PyObject* gl_existing_dict(PyObject* object) {
   return *(PyObject**)((char*)object + offset);
 }
 
-/* Values whose keys are shared, with the order of insertion that stands beside them. */
+/* Values whose keys are shared, with the order of insertion stored next to them. */
 #if PY_VERSION_HEX >= 0x030d0000
 static size_t values_bytes(const PyDictValues* values) {
   return offsetof(PyDictValues, values) + values->capacity * sizeof(PyObject*) + values->capacity;

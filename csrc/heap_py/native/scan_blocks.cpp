@@ -74,8 +74,7 @@ bool NativeScan::is_owned_by_target(const Arrival& arrival, const std::string& n
          reader_.read_word(arrival.block.first + sizeof(uint64_t), &count) && static_cast<uint32_t>(count) == 1;
 }
 
-// Whether it cannot be a holder: the tool's own objects; a storage, whose block has a tensor's numbers or stale
-// contents.
+// Whether it cannot be a holder: the tool's own object; a storage, whose block has numbers or stale contents.
 bool NativeScan::is_no_holder(const Arrival& arrival, const std::string& name) const {
   uint64_t vtable = 0;
   if (reader_.read_word(arrival.block.first, &vtable) && is_own(vtable)) return true;

@@ -68,8 +68,8 @@ struct Graph {
   NodeNumbers first_hidden;
   // Native objects that own one reference to their wrapper, however many other owners they have.
   Buffer<NodeId> coupled;
-  // Wrappers that live as long as their native object has other owners, and whose traverse shows nothing until then;
-  // the number says how many of their hidden references it would show.
+  // Wrappers that live as long as their native object has other owners; meanwhile their traverse shows nothing. The
+  // number says how many of their hidden references it would show.
   NodeNumbers kept_wrappers;
   // The index in such a wrapper's row of the reference to its attributes, which the collector clears nevertheless
   // (PyTorch 1).
