@@ -102,7 +102,7 @@ bench-plugin: $(VENV)/.built $(VENV)/.bench ## time suites of tests with the pyt
 bench-peak: $(VENV)/.built $(VENV)/.bench ## measure what the edits of gradlife peak save, and what its recorded steps cost
 	$(BIN)/python -m benchmarks.peak $(ARGS)
 
-bench-ranks: $(VENV)/.built ## time the snapshots of ranks that train together (ARGS=--faults: ranks that die, hang or leave; --merge: merges)
+bench-ranks: $(VENV)/.built ## time the snapshots of ranks that train together (ARGS=--faults: ranks that die, hang or leave; --merge: merges; --workers 4: DataLoaders)
 	$(BIN)/python -m benchmarks.ranks $(ARGS)
 
 gpu: $(VENV)/.built ## on a real GPU: a leak, a peak, an out of memory, the cost of a hunt; without one it says so

@@ -1,5 +1,7 @@
 """The cost of a snapshot for ranks that train together, and runs in which ranks fail. Run with `make bench-ranks`.
 
+With `--workers`: a DataLoader whose dataset leaks in one worker, under each start method, and its clean twin.
+
 Without options: data-parallel training (DDP, gloo, CPU) under a hunt on 1, 2 and 4 ranks, with the snapshots by their lengths and
 by how long a rank waited for the others after its own; then the merge of made-up reports (`--merge`). With `--faults`: twenty
 runs in which a rank is killed, late, hanging or gone, each with its time, its exit status and what the report says of it.
@@ -23,6 +25,7 @@ from rich.table import Table
 from benchmarks.ranks.faults import FAULTS, Outcome, run_fault
 from benchmarks.ranks.merging import measured
 
+LOADER = str(Path(__file__).with_name("loader_program.py"))
 PROGRAM = str(Path(__file__).with_name("training.py"))
 
 #: Steps that show all snapshots of the usual rounds.
@@ -66,6 +69,39 @@ def print_snapshots(console: Console, counts: list[int]) -> None:
     console.print(table)
 
 
+def print_loaders(console: Console, workers: int) -> int:
+    """A leak in one worker of a DataLoader under each start method; the number of rows without it."""
+    heads = ("start", "status", "verdict", "findings", "workers that have them", "stored at", "seconds")
+    table = Table(*heads, title=f"A leak in __getitem__ of one of {workers} workers, load {os.getloadavg()[0]:.1f}")
+    wrong = 0
+    for start in ("fork", "spawn", "forkserver"):
+        for leaking in (1, -1):
+            row, is_right = loader_row(start, workers, leaking)
+            table.add_row(*row)
+            wrong += not is_right
+    console.print(table)
+    return wrong
+
+
+def loader_row(start: str, workers: int, leaking: int) -> tuple[list[str], bool]:
+    """A run, and whether it found the leak in that worker and nothing else. -1: no worker leaks."""
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "report.json")
+        hunt = [sys.executable, "-m", "gradlife", "hunt", "--fail-on", "leak", "--json", str(path)]
+        words = [*hunt, LOADER, start, str(workers), str(leaking)]
+        done = subprocess.run(words, capture_output=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
+        report: dict[str, Any] = json.loads(path.read_text())
+    found = [(one["code"], one.get("in_workers") or {}, one["stored_at"] or {}) for one in report["findings"]]
+    codes = " ".join(code for code, _, _ in found)
+    who = " ".join(f"{workers['ranks']} of {workers['world_size']}" for _, workers, _ in found if workers)
+    lines = " ".join(f"{stored['line']}: {stored['source']}" for _, _, stored in found if stored)
+    seconds = f"{time.perf_counter() - began:.0f}"
+    expected = f"{leaking} of {workers}" if leaking >= 0 else ""
+    is_right = who == expected and report["verdict"] == ("leak" if leaking >= 0 else "clean")
+    return [start, str(done.returncode), report["verdict"], codes or "-", who or "-", lines or "-", seconds], is_right
+
+
 def print_merges(console: Console, counts: list[int]) -> None:
     """Time and size of merges."""
     table = Table("ranks", "reports", "merged", "seconds", "peak MB", title="Merging made-up reports")
@@ -103,11 +139,14 @@ def main() -> int:
     parser.add_argument("--faults", action="store_true", help="runs with faults")
     parser.add_argument("--merge", type=int, nargs="*", metavar="RANKS", help="merges of so many made-up ranks")
     parser.add_argument("--ranks", type=int, nargs="*", default=[1, 2, 4], help="snapshots on so many ranks")
+    parser.add_argument("--workers", type=int, metavar="N", help="leaks in one of so many DataLoader workers")
     parser.add_argument("--rounds", type=int, default=1, help="how often each fault is run")
     args = parser.parse_args()
     console = Console(width=int(os.environ.get("COLUMNS", "140")))
     if args.faults:
         return min(1, print_faults(console, args.rounds))
+    if args.workers is not None:
+        return min(1, print_loaders(console, args.workers))
     if args.merge is not None:
         print_merges(console, args.merge or [8, 64, 512, 4096])
     else:
