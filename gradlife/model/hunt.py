@@ -11,6 +11,7 @@ from enum import StrEnum
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.heap import Owner, TypeCount, device_of
 from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, Skew, SnapshotCost, WorkerRow
+from gradlife.model.shared_memory import SharedLedger
 from gradlife.model.trace import Lifetime, Trace
 
 #: The setting that holds the command which attached to a running process.
@@ -290,6 +291,7 @@ class HuntReport:
     skew: tuple[Skew, ...] = ()  # ranks that grow faster or peak higher than the others
     look_cost: SnapshotCost | None = None  # None if no rank reported when it took snapshots
     workers: tuple[WorkerRow, ...] = ()  # hunted worker processes; their findings are in `findings`
+    shared_memory: SharedLedger = field(default_factory=SharedLedger)  # of the program and its children
     owners: tuple[Owner, ...] = ()  # of one rank: what retains most at its last snapshot, to compare with other ranks
 
     @property

@@ -14,6 +14,7 @@ from gradlife._version import __version__
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
 from gradlife.model.hunt import Finding, HuntReport
+from gradlife.model.shared_memory import SharedLedger
 from gradlife.model.trace import Step, Trace
 
 FORMAT = "gradlife.hunt/1"
@@ -65,6 +66,7 @@ def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dic
         "fail_on": report.fail_on.value,
         **(encode_ranks(report) if report.ranks else {}),
         **({"workers": [asdict(row) for row in report.workers]} if report.workers else {}),
+        **({"shared_memory": asdict(report.shared_memory)} if report.shared_memory != SharedLedger() else {}),
         **({"owners": [asdict(one) for one in report.owners]} if report.owners else {}),
     }
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
+
+from gradlife.hunting.process.process_tree import processes, tree_of
 
 #: A program that uses less than this share of one CPU, or less than this many seconds, is only waiting.
 SHARE, LEAST = 0.01, 0.05
-
-TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -42,17 +39,6 @@ class Activity:
 def usage_below(parents: Collection[int]) -> Usage:
     """Return the CPU use of all descendants of these processes, without the processes themselves."""
     rows = list(processes())
-    inside = set(parents)
-    while fresh := {pid for pid, parent, _, _ in rows if parent in inside} - inside:
-        inside |= fresh
+    inside = tree_of(parents, rows)
     mine = [row for row in rows if row[0] in inside and row[0] not in parents]
     return Usage(sum(seconds for *_, seconds in mine), any(state in "RD" for _, _, state, _ in mine))
-
-
-def processes() -> Iterable[tuple[int, int, str, float]]:
-    """Yield process ID, parent, state and CPU seconds of each process; nothing if the system does not tell."""
-    with suppress(OSError):
-        for name in filter(str.isdecimal, os.listdir("/proc")):
-            with suppress(OSError, IndexError):
-                words = Path("/proc", name, "stat").read_text(errors="replace").rpartition(")")[2].split()
-                yield int(name), int(words[1]), words[0], sum(map(int, words[11:15])) / TICK

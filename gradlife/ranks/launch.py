@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from gradlife.errors import UsageError
 from gradlife.hunting.run.parent import Result, passing_on
+from gradlife.hunting.run.shared_ledger import with_shared_memory
 from gradlife.ranks.activity import Activity
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import folders_of_ranks, has_ended, member_at, reports_in
@@ -89,5 +90,5 @@ def with_ranks(result: Result, folder: str, count: int = 0) -> Result:
     """Add the merged report of the ranks to the result, if any rank has joined the run."""
     if not folders_of_ranks(folder):
         return result
-    report = merge(reports_in(folder), count)
+    report = with_shared_memory(merge(reports_in(folder), count), folder)
     return Result(report.script_status or result.status, report, result.was_killed)

@@ -12,6 +12,7 @@ from typing import Any
 from gradlife.errors import UsageError
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
+from gradlife.model.from_json import built
 from gradlife.model.hunt import Explained, Finding, FindingKind, HuntReport, HuntVerdict, Severity
 from gradlife.model.ranks import (
     COMPLETE,
@@ -23,6 +24,7 @@ from gradlife.model.ranks import (
     Spread,
     packed,
 )
+from gradlife.model.shared_memory import SharedLedger
 from gradlife.ranks.rank_report import RankReport
 from gradlife.ranks.skew import RankFacts, skew_of
 from gradlife.ranks.snapshot_times import SnapshotTimes
@@ -81,6 +83,7 @@ class Fold:
     snapshots: SnapshotTimes = field(default_factory=SnapshotTimes)
     limits: dict[str, None] = field(default_factory=dict)
     explained: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    shared_memory: dict[int, dict[str, Any]] = field(default_factory=dict)  # ledgers by rank
     whole: tuple[tuple[int, int], dict[str, Any]] | None = None  # the report whose rounds and controls are shown
 
     def add(self, one: RankReport) -> None:
@@ -106,9 +109,11 @@ class Fold:
         )
         self.snapshots.add(one.snapshots)
         self._add_texts(document)
+        if "shared_memory" in document:
+            self.shared_memory[one.rank] = document["shared_memory"]
         place = (order_of(document), one.rank)
         if document and (self.whole is None or place < self.whole[0]):
-            self.whole = (place, {**document, "findings": [], "owners": []})
+            self.whole = (place, {**document, "findings": [], "owners": [], "shared_memory": {}})
 
     def _share(self, key: Key, item: dict[str, Any], rank: int) -> None:
         shared = self.shared.get(key)
@@ -153,6 +158,7 @@ class Fold:
             ranks=tuple(self._rows(world)),
             skew=tuple(skew_of(self._facts())),
             look_cost=self.snapshots.cost,
+            shared_memory=of_all_ranks({rank: built(SharedLedger, one) for rank, one in self.shared_memory.items()}),
         )
 
     def _finding(self, shared: Shared, world: int) -> Finding:
@@ -299,6 +305,20 @@ def end_text(end: RankEnd, status: int | None, trouble: str, last: str) -> str:
 def spread(values: Sequence[float]) -> Spread:
     """Return the least and the greatest value."""
     return Spread(min(values), max(values))
+
+
+def of_all_ranks(ledgers: Mapping[int, SharedLedger]) -> SharedLedger:
+    """Return the shared memory of all ranks: the largest rows, each with its rank."""
+    rows = [
+        replace(row, made_by=f"rank {rank}: {row.made_by}") for rank, one in sorted(ledgers.items()) for row in one.rows
+    ]
+    left = {item.path: item for one in ledgers.values() for item in one.leftovers}
+    return SharedLedger(
+        sum(one.bytes for one in ledgers.values()),
+        sum(one.segments for one in ledgers.values()),
+        tuple(sorted(rows, key=lambda row: -row.bytes))[:MOST_TEXTS],
+        tuple(sorted(left.values(), key=lambda item: (-item.bytes, item.path)))[:MOST_TEXTS],
+    )
 
 
 def capped(texts: Sequence[str]) -> tuple[str, ...]:

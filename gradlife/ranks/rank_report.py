@@ -12,6 +12,7 @@ from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.hunting.process.rank import LOG, MEMBER, RESULT, Member
+from gradlife.hunting.run.shared_ledger import LEDGER, with_shared_memory
 from gradlife.hunting.workers.merge import with_workers
 from gradlife.hunting.workers.worker import FOLDER
 from gradlife.model import hunt_codec
@@ -117,11 +118,11 @@ def left_by(path: str, rank: int) -> RankReport:
 
 
 def with_own_workers(document: dict[str, Any] | None, path: str) -> dict[str, Any] | None:
-    """Add the reports of the rank's workers to its own."""
-    if document is None or not os.path.isdir(os.path.join(path, FOLDER)):
+    """Add the reports of the rank's workers, and the memory that it shared, to its own."""
+    if document is None or not any(os.path.exists(os.path.join(path, name)) for name in (FOLDER, LEDGER)):
         return document
     try:
-        return hunt_codec.encode(with_workers(hunt_codec.decode(document), path))
+        return hunt_codec.encode(with_shared_memory(with_workers(hunt_codec.decode(document), path), path))
     except CodecError:
         return document
 

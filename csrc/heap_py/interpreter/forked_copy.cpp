@@ -23,6 +23,7 @@ namespace {
 // ends.
 void stand_behind(pid_t program, bool is_waited_for) {
 #if defined(__linux__)
+  prctl(PR_SET_NAME, "gradlife-copy");  // it must not pass for a process of the program
   if (is_waited_for) prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != program) _exit(1);
   const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

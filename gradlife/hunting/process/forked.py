@@ -10,10 +10,14 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 #: On other systems a process with threads cannot safely go on after a fork.
 CAN_FORK = sys.platform.startswith("linux")
+
+#: The name of a copy's main thread.
+COPY = "gradlife-copy"
 
 #: Seconds before a copy is given up; it may wait for a lock that a thread of the program held.
 PATIENCE = 120.0
@@ -114,6 +118,7 @@ def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> 
     Tracing and profiling are turned off, as they would make the work many times slower.
     """
     try:
+        take_name()
         os.nice(niceness)
         sys.settrace(None)
         sys.setprofile(None)
@@ -122,6 +127,12 @@ def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> 
             answer = answer[os.write(writing, answer) :]
     finally:
         os._exit(0)
+
+
+def take_name() -> None:
+    """Name this copy, so that it does not pass for a process of the program."""
+    with suppress(OSError), open("/proc/self/comm", "w", encoding="ascii") as file:
+        file.write(COPY)
 
 
 def read_answer(pipe: int) -> bytes:

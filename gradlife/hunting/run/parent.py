@@ -15,6 +15,8 @@ from types import FrameType
 
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.process.shared_memory import SharedMemoryWatch
+from gradlife.hunting.run.shared_ledger import leave_ledger, with_shared_memory
 from gradlife.hunting.workers.merge import with_workers
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
@@ -72,12 +74,14 @@ class Guard:
                 os.close(child_end)
                 os.close(child_channel)
                 self._meanwhile()
-                self._watch(child, channel, requests, folder)
+                shared = SharedMemoryWatch(child.pid)
+                self._watch(child, channel, requests, folder, shared)
             os.close(channel)
             os.close(requests)
             self._latest = self._latest or left_report(folder)
+            leave_ledger(folder, shared.ledger())
             if self._latest is not None:
-                self._latest = with_workers(self._latest, folder)
+                self._latest = with_shared_memory(with_workers(self._latest, folder), folder)
             return self._result(child.returncode)
 
     def _reports(self) -> contextlib.AbstractContextManager[str]:
@@ -85,9 +89,12 @@ class Guard:
             return contextlib.nullcontext(self._folder)
         return tempfile.TemporaryDirectory(prefix="gradlife-hunt-")
 
-    def _watch(self, child: subprocess.Popen[bytes], channel: int, requests: int, folder: str) -> None:
+    def _watch(
+        self, child: subprocess.Popen[bytes], channel: int, requests: int, folder: str, shared: SharedMemoryWatch
+    ) -> None:
         is_open = True
         while child.poll() is None:
+            shared.look_if_due()
             if is_open and select.select([channel], [], [], INTERVAL)[0]:
                 is_open = self._hear(channel, folder)
             elif not is_open:

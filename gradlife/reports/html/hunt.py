@@ -19,6 +19,10 @@ from gradlife.reports.hunt.first_screen import MOST_FINDINGS, growth
 from gradlife.reports.hunt.ranks import HEADS, NUMBERS, cells, cost_words, rounds_title, shown_ranks, skew_words
 from gradlife.reports.hunt.rounds import MEASURES, conclusion_text, figure, row, value_of
 from gradlife.reports.hunt.sentences import KINDS, amounts, by_whose_bug, headline, method, next_commands, verdict_word
+from gradlife.reports.hunt.shared_memory import HEADS as SHARED_HEADS
+from gradlife.reports.hunt.shared_memory import NUMBERS as SHARED_NUMBERS
+from gradlife.reports.hunt.shared_memory import cells as shared_cells
+from gradlife.reports.hunt.shared_memory import leftover_words, shared_title
 from gradlife.reports.hunt.terminal import ARROW
 from gradlife.reports.values import size
 
@@ -49,6 +53,8 @@ class HuntView:
     trouble: Sequence[str]
     ranks: Table | None
     rank_notes: Sequence[str]
+    shared: Table | None  # memory that processes share
+    left: Sequence[str]
     rounds_title: str
     charts: Sequence[Svg]
     conclusions: Sequence[tuple[str, bool]]
@@ -83,6 +89,8 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
         trouble=troubles(report),
         ranks=rank_table(report),
         rank_notes=list(rank_notes(report)),
+        shared=shared_table(report),
+        left=[short(leftover_words(one)) for one in report.shared_memory.leftovers],
         rounds_title=rounds_title(report),
         charts=charts(report),
         conclusions=list(conclusion_text(report)) if report.rounds else [],
@@ -127,6 +135,15 @@ def rank_table(report: HuntReport) -> Table | None:
         return None
     rows = [[*map(short, cells(one))] for one in report.ranks]
     return Table("How each rank ended", [Column(head, is_number=head in NUMBERS) for head in HEADS], rows)
+
+
+def shared_table(report: HuntReport) -> Table | None:
+    """Return a row for each maker of shared memory."""
+    if not report.shared_memory.segments:
+        return None
+    rows = [[*map(short, shared_cells(one))] for one in report.shared_memory.rows]
+    columns = [Column(head, is_number=head in SHARED_NUMBERS) for head in SHARED_HEADS]
+    return Table(shared_title(report), columns, rows)
 
 
 def rank_notes(report: HuntReport) -> Iterator[str]:

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from gradlife.model.hunt import ATTACHED, Confidence, Finding, FindingKind, HuntReport, HuntVerdict, PerStep, Severity
 from gradlife.model.ranks import Spread
+from gradlife.model.shared_memory import LEFT
 from gradlife.model.trace import Step, Trace
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
 from gradlife.reports.hunt.sentences import (
@@ -108,6 +109,8 @@ def growth(report: HuntReport) -> str:
     growing = [one for one in report.findings if one.kind not in (FindingKind.RETAINED, FindingKind.NEEDS_GC)]
     if not growing:
         waiting = any(one.kind is FindingKind.NEEDS_GC for one in report.findings)
+        if all(one.trace.object == LEFT for one in report.findings):
+            return f"leaves {size(sum(one.retained_bytes for one in report.findings))} of shared memory; nothing grows"
         kept = sum(one.retained_bytes for one in report.findings)
         what = "memory that only the collector frees" if waiting else "memory of a finished step"
         return f"keeps {f'{size(kept)} of ' if kept and not waiting else ''}{what}; nothing grows"

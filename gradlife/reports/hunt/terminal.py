@@ -12,6 +12,7 @@ from gradlife.reports.hunt.finding import brief_line, finding_part
 from gradlife.reports.hunt.ranks import rank_table, rounds_title
 from gradlife.reports.hunt.rounds import round_lines
 from gradlife.reports.hunt.sentences import by_whose_bug, headline, method, next_commands, verdict_word
+from gradlife.reports.hunt.shared_memory import shared_table, shared_title
 from gradlife.reports.hunt.workers import worker_table
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
@@ -50,6 +51,8 @@ def parts(
         yield section("Ranks", rank_table(report))
     if report.workers:
         yield section("Workers", worker_table(report))
+    if report.shared_memory.segments:
+        yield section(shared_title(report), shared_table(report))
     if report.rounds:
         yield section(rounds_title(report), round_lines(report))
     yield from finding_parts(report, shown)

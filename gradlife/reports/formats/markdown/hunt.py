@@ -18,6 +18,9 @@ from gradlife.reports.hunt.sentences import (
     next_commands,
     problem,
 )
+from gradlife.reports.hunt.shared_memory import HEADS as SHARED_HEADS
+from gradlife.reports.hunt.shared_memory import cells as shared_cells
+from gradlife.reports.hunt.shared_memory import leftover_words, shared_title
 from gradlife.reports.hunt.trace import trace_drawing
 from gradlife.reports.hunt.workers import HEADS as WORKER_HEADS
 from gradlife.reports.hunt.workers import cells as worker_cells
@@ -42,6 +45,7 @@ def lines(report: HuntReport) -> Iterator[str]:
         yield f"\nThe script ended with status {report.script_status}."
     yield from findings(report)
     yield from table_of_ranks(report)
+    yield from table_of_shared_memory(report)
     yield from table_of_rounds(report)
     yield from small_print(report)
     yield from next_part(report)
@@ -100,6 +104,16 @@ def table_of_ranks(report: HuntReport) -> Iterator[str]:
     yield from (f"- rank {row.ranks}: {plain(row.trouble)}" for row in report.ranks if row.trouble)
     yield from (f"- skew: {plain(skew_words(one))}" for one in report.skew)
     yield from ([f"- snapshots: {plain(cost_words(report.look_cost))}"] if report.look_cost is not None else [])
+
+
+def table_of_shared_memory(report: HuntReport) -> Iterator[str]:
+    """Yield a row for each maker of shared memory, and what was left behind."""
+    if not report.shared_memory.segments:
+        return
+    yield f"\n### {shared_title(report)}\n"
+    yield from table(SHARED_HEADS, ([plain(cell) for cell in shared_cells(row)] for row in report.shared_memory.rows))
+    yield ""
+    yield from (f"- {plain(leftover_words(one))}" for one in report.shared_memory.leftovers)
 
 
 def table_of_rounds(report: HuntReport) -> Iterator[str]:

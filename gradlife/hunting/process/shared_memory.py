@@ -1,0 +1,258 @@
+"""The shared memory of a program and its children, read from outside: mappings, descriptors, and files in /dev/shm.
+
+Nothing is called in the program. The names that torch and `multiprocessing` give to shared memory tell how it is shared,
+and torch's also the process that made it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gradlife.hunting.process.forked import COPY
+from gradlife.hunting.process.process_tree import processes, tree_of
+from gradlife.model.shared_memory import SharedLedger, SharedLeftover, SharedStorages
+
+#: Where POSIX shared memory has its files.
+FOLDER = "/dev/shm"
+
+#: The program itself in a ledger.
+PROGRAM = "the program"
+
+DESCRIPTOR, FILE_SYSTEM, BLOCK, HEAP, ANONYMOUS, MEMFD, OTHER = (
+    "torch, file descriptor",
+    "torch, file_system",
+    "SharedMemory",
+    "multiprocessing",
+    "anonymous",
+    "memfd",
+    "other",
+)
+
+#: The end of the path of a file without a name.
+DELETED = " (deleted)"
+
+#: Seconds between two looks. Each takes some milliseconds per process.
+INTERVAL = 1.0
+
+#: Seconds to wait for files to be removed: at least, while a process of the program lives, and between two checks.
+LEAST_WAIT, LONGEST_WAIT, SHORT_WAIT = 1.0, 10.0, 0.05
+
+#: Most rows and leftovers of a ledger.
+MOST = 12
+
+#: A segment: device and inode.
+Key = tuple[int, int, int]
+
+
+@dataclass
+class Segment:
+    """One shared segment at one moment."""
+
+    path: str
+    bytes: int
+    mappings: Counter[int] = field(default_factory=Counter)  # by process
+    descriptors: Counter[int] = field(default_factory=Counter)  # by process
+
+    @property
+    def kind(self) -> str:
+        """How it is shared."""
+        return kind_of(self.path)
+
+    @property
+    def waiting(self) -> int:
+        """How often it was handed over and not mapped yet.
+
+        Torch keeps one descriptor for each mapping; each further one waits in a queue. Its files in /dev/shm begin
+        with the number of their users. Of other shared memory it is unknown.
+        """
+        if self.kind == FILE_SYSTEM:
+            return max(0, users_of(self.path) - self.mappings.total())
+        if self.kind != DESCRIPTOR:
+            return 0
+        return sum(max(0, count - self.mappings[pid]) for pid, count in self.descriptors.items())
+
+
+def kind_of(path: str) -> str:
+    """Return how the shared memory of a path is shared."""
+    name = path.removeprefix(f"{FOLDER}/")
+    if name.startswith("torch_"):
+        return DESCRIPTOR if path.endswith(DELETED) else FILE_SYSTEM
+    kinds = {"psm_": BLOCK, "pym-": HEAP, "/memfd:": MEMFD, "/dev/zero": ANONYMOUS}
+    return next((kind for start, kind in kinds.items() if name.startswith(start)), OTHER)
+
+
+def maker_of(path: str) -> int | None:
+    """Return the process that made shared memory, if its name tells."""
+    found = re.match(rf"{FOLDER}/(?:torch_|pym-)([0-9]+)[_-]", path)
+    return int(found[1]) if found is not None else None
+
+
+def users_of(path: str) -> int:
+    """Read how many processes use a torch file, including those that it is on the way to; 0 if it is gone."""
+    with suppress(OSError, struct.error), open(path, "rb") as file:
+        return max(0, int(struct.unpack("i", file.read(4))[0]))
+    return 0
+
+
+def mappings_of(pid: int) -> Iterator[tuple[Key, str, int]]:
+    """Yield the shared memory that a process has mapped: key, path and bytes."""
+    with suppress(OSError), open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            words = line.split(None, 5)
+            if len(words) < 6 or words[1][3] != "s" or not is_memory(words[5]):
+                continue
+            first, _, end = words[0].partition("-")
+            major, _, minor = words[3].partition(":")
+            yield (int(major, 16), int(minor, 16), int(words[4])), words[5].rstrip("\n"), int(end, 16) - int(first, 16)
+
+
+def descriptors_of(pid: int) -> Iterator[tuple[Key, str, int]]:
+    """Yield the same for each descriptor of shared memory that a process has open."""
+    with suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with suppress(OSError):
+                link = f"/proc/{pid}/fd/{name}"
+                path = os.readlink(link)
+                if is_memory(path):
+                    found = os.stat(link)
+                    yield key_of(found), path, found.st_size
+
+
+def key_of(found: os.stat_result) -> Key:
+    """Return the key of a file."""
+    return os.major(found.st_dev), os.minor(found.st_dev), found.st_ino
+
+
+def is_memory(path: str) -> bool:
+    """Whether a path is shared memory, and neither a semaphore nor a file on a disk."""
+    return path.startswith((f"{FOLDER}/", "/memfd:", "/dev/zero")) and not path.startswith(f"{FOLDER}/sem.")
+
+
+def name_of(pid: int) -> str:
+    """Return the name of a process's main thread, and its ID; empty if it is gone."""
+    with suppress(OSError):
+        return f"{Path(f'/proc/{pid}/comm').read_text(errors='replace').strip()} {pid}"
+    return ""
+
+
+def segments_of(pids: Iterable[int]) -> dict[Key, Segment]:
+    """Read the shared memory of some processes."""
+    found: dict[Key, Segment] = {}
+    for pid in pids:
+        for key, path, nbytes in mappings_of(pid):
+            one = found.setdefault(key, Segment(path, nbytes))
+            one.mappings[pid] += 1
+            one.bytes = max(one.bytes, nbytes)
+        for key, path, nbytes in descriptors_of(pid):
+            found.setdefault(key, Segment(path, nbytes)).descriptors[pid] += 1
+    return found
+
+
+class SharedMemoryWatch:
+    """Watches the shared memory of one program and its descendants."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._names = {pid: PROGRAM}
+        self._first: dict[Key, int] = {}  # the process that was first seen with a segment
+        self._paths: dict[Key, str] = {}
+        self._most = SharedLedger()
+        self._due = 0.0
+
+    def look_if_due(self) -> None:
+        """Read what is shared once per interval."""
+        if time.monotonic() >= self._due:
+            self.look()
+            self._due = time.monotonic() + INTERVAL
+
+    def look(self) -> None:
+        """Read what is shared now; keep the ledger with the most bytes."""
+        pids = self._program_processes()
+        segments = segments_of(pids)
+        for key, one in segments.items():
+            self._first.setdefault(key, min(one.mappings | one.descriptors))
+            self._paths[key] = one.path
+        nbytes = sum(one.bytes for one in segments.values())
+        if nbytes > self._most.bytes:
+            self._most = SharedLedger(nbytes, len(segments), tuple(self._rows(segments))[:MOST])
+
+    def _program_processes(self) -> list[int]:
+        """Return the program and its descendants, without gradlife's own copies."""
+        found = []
+        for pid in sorted(tree_of([self._pid], list(processes()))):
+            name = name_of(pid)
+            if name and not name.startswith(COPY):
+                self._names.setdefault(pid, name)
+                found.append(pid)
+        return found
+
+    def _rows(self, segments: dict[Key, Segment]) -> list[SharedStorages]:
+        alike: dict[tuple[str, str, tuple[int, ...]], list[Segment]] = {}
+        for key, one in segments.items():
+            maker = self._maker(key, one.path)
+            alike.setdefault((one.kind, maker, tuple(sorted(one.mappings))), []).append(one)
+        rows = [
+            SharedStorages(
+                kind,
+                maker,
+                len(members),
+                sum(one.bytes for one in members),
+                tuple(self._names[pid] for pid in pids),
+                sum(one.waiting for one in members),
+                members[0].path,
+            )
+            for (kind, maker, pids), members in alike.items()
+        ]
+        return sorted(rows, key=lambda row: (-row.bytes, row.kind, row.made_by))
+
+    def _maker(self, key: Key, path: str) -> str:
+        pid = maker_of(path) or self._first[key]
+        return self._names.get(pid, f"process {pid}, which has ended")
+
+    def ledger(self) -> SharedLedger:
+        """Return the ledger of a program that has ended, with what it left."""
+        left = sorted(self._lasting_leftovers(), key=lambda one: (-one.bytes, one.path))
+        return SharedLedger(self._most.bytes, self._most.segments, self._most.rows, tuple(left[:MOST]))
+
+    def _lasting_leftovers(self) -> list[SharedLeftover]:
+        """Return what is left once those that remove files for others have ended: Python's tracker, torch's manager."""
+        begin = time.monotonic()
+        while left := list(self._leftovers()):
+            waited = time.monotonic() - begin
+            if waited > LONGEST_WAIT or (waited > LEAST_WAIT and not self._has_living()):
+                break
+            time.sleep(SHORT_WAIT)
+        return left
+
+    def _has_living(self) -> bool:
+        return any(pid in self._names and state != "Z" for pid, _, state, _ in processes())
+
+    def _leftovers(self) -> Iterator[SharedLeftover]:
+        """Yield files that the program's processes made or mapped, and that no process maps now."""
+        mine = dict(self._files())
+        if not mine:
+            return
+        used = segments_of(pid for pid, *_ in processes()).keys()
+        for key, path in mine.items():
+            if key not in used:
+                with suppress(OSError):
+                    pid = maker_of(path)
+                    maker = self._names.get(pid, "") if pid is not None else self._maker(key, path)
+                    yield SharedLeftover(path, kind_of(path), os.stat(path).st_size, maker)
+
+    def _files(self) -> Iterator[tuple[Key, str]]:
+        with suppress(OSError):
+            for entry in os.scandir(FOLDER):
+                with suppress(OSError):
+                    found = entry.stat(follow_symlinks=False)
+                    key = key_of(found)
+                    if self._paths.get(key) == entry.path or maker_of(entry.path) in self._names:
+                        yield key, entry.path

@@ -1,0 +1,71 @@
+"""The shared memory of a hunted program in its report: the ledger of the watching process, and a finding for what is left."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from gradlife.hunting.process.rank import write_whole
+from gradlife.hunting.process.shared_memory import FILE_SYSTEM
+from gradlife.model.from_json import built
+from gradlife.model.hunt import Advice, Diagnosis, Finding, FindingKind, HuntReport, PerStep, Severity
+from gradlife.model.shared_memory import LEFT, SharedLedger, SharedLeftover
+from gradlife.model.trace import Ledger, Lifetime, Trace
+
+#: The file with the ledger, in the hunt's folder.
+LEDGER = "shared_memory.json"
+
+#: The code of shared memory that stays.
+CODE = "GL901"
+
+#: Less left shared memory is minor: it is machine memory, but a small part of it.
+LEAST_MAJOR = 64 << 20
+
+REASON = "No process has it mapped, and nothing removes it before the machine restarts: it takes memory as a file does."
+REMOVE = (
+    "Call `unlink()` on the SharedMemory in the process that made it, also if it fails, and let its children end first."
+)
+ORDER = (
+    "Join the processes that share tensors before the program ends, and do not kill them: torch's manager removes the files. "
+    "The sharing strategy `file_descriptor` leaves none."
+)
+
+
+def leave_ledger(folder: str, ledger: SharedLedger) -> None:
+    """Write the ledger to the hunt's folder, if anything was shared."""
+    if ledger != SharedLedger():
+        with suppress(OSError):
+            write_whole(os.path.join(folder, LEDGER), json.dumps(asdict(ledger)))
+
+
+def with_shared_memory(report: HuntReport, folder: str) -> HuntReport:
+    """Add the ledger in the folder to a report, and a finding for what the program left behind."""
+    try:
+        ledger: SharedLedger = built(SharedLedger, json.loads(Path(folder, LEDGER).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, KeyError):
+        return report
+    found = [leftover_finding(ledger.leftovers)] if ledger.leftovers else []
+    order = sorted([*report.findings, *found], key=lambda one: list(Severity).index(one.severity))
+    return replace(report, shared_memory=ledger, findings=tuple(order))
+
+
+def leftover_finding(left: tuple[SharedLeftover, ...]) -> Finding:
+    """Build the finding of files in /dev/shm that no process uses any more."""
+    nbytes = sum(one.bytes for one in left)
+    by_torch = all(one.kind == FILE_SYSTEM for one in left)
+    advice = Advice(ORDER if by_torch else REMOVE, "rm " + " ".join(one.path for one in left[:2]))
+    title = "Shared memory is left after the last process has ended"
+    return Finding(
+        FindingKind.RETAINED,
+        Lifetime.NEVER,
+        Diagnosis(CODE, title, REASON, advice),
+        Trace(LEFT, left[0].path, Lifetime.NEVER, (), (), Ledger(0, ())),
+        PerStep(),
+        survivors=len(left),
+        retained_bytes=nbytes,
+        fingerprint=f"shared-memory:{left[0].kind}",
+        severity=Severity.MAJOR if nbytes >= LEAST_MAJOR else Severity.MINOR,
+    )

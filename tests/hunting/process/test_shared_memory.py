@@ -1,0 +1,173 @@
+"""The ledger of shared memory: who made it, who has it mapped, who has not taken it yet, what is left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.shared_memory import SharedMemory
+
+import pytest
+
+from gradlife.hunting.process.shared_memory import (
+    BLOCK,
+    DESCRIPTOR,
+    FILE_SYSTEM,
+    HEAP,
+    MEMFD,
+    OTHER,
+    SharedMemoryWatch,
+    kind_of,
+    maker_of,
+)
+from gradlife.model.shared_memory import SharedLedger, SharedStorages
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc as Linux has it")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "maker"),
+    [
+        ("/dev/shm/torch_4711_123_0 (deleted)", DESCRIPTOR, 4711),
+        ("/dev/shm/torch_4711_123_0", FILE_SYSTEM, 4711),
+        ("/dev/shm/psm_0a1b2c3d", BLOCK, None),
+        ("/dev/shm/pym-4711-x1y2z3/pym-4711-q (deleted)", HEAP, 4711),
+        ("/memfd:numba (deleted)", MEMFD, None),
+        ("/dev/shm/nccl-AbCdEf", OTHER, None),
+    ],
+)
+def test_the_name_of_shared_memory_tells_how_it_is_shared_and_torchs_who_made_it(
+    path: str, kind: str, maker: int | None
+) -> None:
+    assert (kind_of(path), maker_of(path)) == (kind, maker)
+
+
+@contextmanager
+def program(source: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A program that prints a line when it has shared something, and then waits to be told to end."""
+    process = subprocess.Popen([sys.executable, "-c", source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield process, process.stdout.readline().strip()
+    finally:
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
+
+
+def rows_of(ledger: SharedLedger) -> list[tuple[str, str, int, int]]:
+    """Maker, kind, count and waiting of each row, with the numbers of processes left out."""
+    return [(words(row.made_by), row.kind, row.count, row.waiting) for row in ledger.rows]
+
+
+def words(name: str) -> str:
+    return " ".join(word for word in name.split() if not word.isdecimal())
+
+
+BLOCK_SOURCE = """
+from multiprocessing import resource_tracker
+from multiprocessing.shared_memory import SharedMemory
+block = SharedMemory(create=True, size=1 << 20)
+resource_tracker.unregister(block._name, "shared_memory")
+print(block._name, flush=True)
+input() if {waits} else None
+"""
+
+
+def test_a_block_that_is_not_unlinked_is_left_behind_with_its_maker() -> None:
+    with program(BLOCK_SOURCE.format(waits="True") + "\n") as (process, name):
+        watch = SharedMemoryWatch(process.pid)
+        watch.look()
+        process.kill()
+        process.wait()
+    ledger = watch.ledger()
+    try:
+        assert rows_of(ledger) == [("the program", BLOCK, 1, 0)]
+        [left] = ledger.leftovers
+        assert (left.path, left.kind, left.bytes, left.made_by) == (f"/dev/shm{name}", BLOCK, 1 << 20, "the program")
+    finally:
+        os.unlink(f"/dev/shm{name}")
+
+
+def test_a_file_that_another_process_still_maps_is_not_left_behind() -> None:
+    with program(BLOCK_SOURCE.format(waits="True")) as (process, name):
+        watch = SharedMemoryWatch(process.pid)
+        watch.look()
+        block = SharedMemory(name.removeprefix("/"))
+    try:
+        assert watch.ledger().leftovers == ()
+    finally:
+        block.close()
+        block.unlink()
+
+
+def test_a_file_of_another_program_is_not_in_the_ledger() -> None:
+    block = SharedMemory(create=True, size=4096)
+    try:
+        with program("print(flush=True)\ninput()") as (process, _):
+            watch = SharedMemoryWatch(process.pid)
+            watch.look()
+        block.close()
+        assert watch.ledger() == SharedLedger()
+    finally:
+        block.unlink()
+
+
+TORCH_SOURCE = """
+import torch
+import torch.multiprocessing as mp
+mp.set_sharing_strategy("{strategy}")
+
+def take(queue, taken):
+    kept = queue.get()
+    taken.set()
+    import time
+    time.sleep(600)
+
+context = mp.get_context("fork")
+queue, taken = context.Queue(), context.Event()
+child = context.Process(target=take, args=(queue, taken), daemon=True)
+child.start()
+tensors = [torch.zeros(1000) for _ in range(3)]
+for one in tensors:
+    queue.put(one)
+taken.wait()
+import time
+while queue._buffer: time.sleep(0.01)  # the thread that writes to the queue
+time.sleep(0.2)
+print(flush=True)
+input()
+child.kill()
+"""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("strategy", "kind"), [("file_descriptor", DESCRIPTOR), ("file_system", FILE_SYSTEM)])
+def test_of_three_tensors_in_a_queue_two_are_not_taken_yet(strategy: str, kind: str) -> None:
+    pytest.importorskip("torch")
+    with program(TORCH_SOURCE.format(strategy=strategy)) as (process, _):
+        watch = SharedMemoryWatch(process.pid)
+        watch.look()
+    ledger = watch.ledger()
+    rows = sorted((len(row.mapped_by), row.count, row.waiting) for row in ledger.rows if row.kind == kind)
+    assert rows == [(1, 2, 2), (2, 1, 0)]
+    assert {row.made_by for row in ledger.rows if row.kind == kind} == {"the program"}
+    assert isinstance(ledger.rows[0], SharedStorages)
+
+
+def test_a_block_that_pythons_tracker_removes_is_not_left_behind() -> None:
+    source = """
+from multiprocessing.shared_memory import SharedMemory
+block = SharedMemory(create=True, size=4096)
+print(flush=True)
+input()
+"""
+    with program(source) as (process, _):
+        watch = SharedMemoryWatch(process.pid)
+        watch.look()
+        process.kill()
+        process.wait()
+        assert watch.ledger().leftovers == ()
