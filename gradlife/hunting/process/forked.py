@@ -104,12 +104,17 @@ def start_copy(work: Callable[[], object], niceness: int = 0) -> tuple[int, int]
 
 
 def fork() -> int:
-    """Fork without the warning of Python 3.12 about threads: the copy starts none, and waits for none."""
-    if sys.version_info < (3, 12):
-        return os.fork()
+    """Fork a copy with a name of its own, so that it does not pass for a process of the program.
+
+    Python 3.12 would warn about threads: the copy starts none, and waits for none.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
+        copy = os.fork()
+    if copy == 0:
+        with suppress(OSError), open("/proc/self/comm", "w", encoding="ascii") as file:
+            file.write(COPY)
+    return copy
 
 
 def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> None:
@@ -118,7 +123,6 @@ def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> 
     Tracing and profiling are turned off, as they would make the work many times slower.
     """
     try:
-        take_name()
         os.nice(niceness)
         sys.settrace(None)
         sys.setprofile(None)
@@ -127,12 +131,6 @@ def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> 
             answer = answer[os.write(writing, answer) :]
     finally:
         os._exit(0)
-
-
-def take_name() -> None:
-    """Name this copy, so that it does not pass for a process of the program."""
-    with suppress(OSError), open("/proc/self/comm", "w", encoding="ascii") as file:
-        file.write(COPY)
 
 
 def read_answer(pipe: int) -> bytes:

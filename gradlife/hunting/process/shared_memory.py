@@ -39,8 +39,8 @@ DESCRIPTOR, FILE_SYSTEM, BLOCK, HEAP, ANONYMOUS, MEMFD, OTHER = (
 #: The end of the path of a file without a name.
 DELETED = " (deleted)"
 
-#: Seconds between two looks. Each takes some milliseconds per process.
-INTERVAL = 1.0
+#: Seconds between two looks, and the least pause in multiples of a look: each takes some milliseconds per process.
+INTERVAL, LEAST_PAUSE = 1.0, 50.0
 
 #: Seconds to wait for files to be removed: at least, while a process of the program lives, and between two checks.
 LEAST_WAIT, LONGEST_WAIT, SHORT_WAIT = 1.0, 10.0, 0.05
@@ -169,9 +169,11 @@ class SharedMemoryWatch:
 
     def look_if_due(self) -> None:
         """Read what is shared once per interval."""
-        if time.monotonic() >= self._due:
+        began = time.monotonic()
+        if began >= self._due:
             self.look()
-            self._due = time.monotonic() + INTERVAL
+            now = time.monotonic()
+            self._due = now + max(INTERVAL, LEAST_PAUSE * (now - began))
 
     def look(self) -> None:
         """Read what is shared now; keep the ledger with the most bytes."""

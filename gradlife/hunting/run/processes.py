@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gradlife.hunting.process.forked import CAN_FORK, fork, take_name
+from gradlife.hunting.process.forked import CAN_FORK, fork
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.launcher import follow_programs
 from gradlife.hunting.process.program_files import is_library
@@ -68,7 +68,6 @@ class ProcessHunt(Child):
     def _write_and_exit(self, moment: str, status: int | None, left: int) -> None:
         """Judge and write, with all pipes closed whose end other processes wait for."""
         try:
-            take_name()
             keep_open({one.file.descriptor for one in self._hunt.snapshots if one.file is not None})
             self._is_copy = self._has_ended = False
             if self.counter is not None:

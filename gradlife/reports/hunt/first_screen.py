@@ -292,6 +292,8 @@ def plain_name(via: str) -> str:
 
 def path(trace: Trace) -> str:
     """Return the objects from the root to the survivor, without those that a name stands for."""
+    if trace.object == LEFT:
+        return trace.detail
     if trace.steps:
         return ARROW.join(shortened([*path_words(folded(trace.steps)), *end_words(trace)]))
     if trace.cycle:
@@ -376,7 +378,8 @@ def details_command(report: HuntReport) -> str:
 
 def can_be_proven(report: HuntReport) -> bool:
     """Whether this is a leak of a single process that can run again."""
-    is_one = bool(report.findings) and report.findings[0].in_workers is None
+    first = report.findings[0] if report.findings else None
+    is_one = first is not None and first.in_workers is None and first.trace.object != LEFT
     return is_one and not report.ranks and ATTACHED not in report.settings
 
 

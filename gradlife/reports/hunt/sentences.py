@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import ATTACHED, Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep
+from gradlife.model.shared_memory import LEFT
 from gradlife.model.trace import UNHELD, Step, Trace
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
 from gradlife.reports.theme import BAD, GOOD, NOTE
@@ -58,6 +59,8 @@ COMMON_TYPES = {
 
 def problem(finding: Finding, report: HuntReport) -> list[str]:
     """Describe the problem: what leaks, its share of the growth, its holder, where it is stored."""
+    if finding.trace.object == LEFT:
+        return [left_behind(finding)]
     lines = [f"{what(finding, report.step)}.", held_by(finding.trace)]
     lines += gathered_in(finding) if finding.code not in SPREAD else []
     share = share_of(finding, report)
@@ -76,6 +79,13 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
     if finding.created_at:
         lines.append(f"Created at {', called from '.join(finding.created_at)}.")
     return lines
+
+
+def left_behind(finding: Finding) -> str:
+    """Describe shared memory that is left after the program."""
+    count, kept = finding.survivors, size(finding.retained_bytes)
+    more = f" and {count - 1:,} more" if count > 1 else ""
+    return f"{finding.trace.detail}{more}: {kept} of shared memory that no process has mapped any more."
 
 
 def what(finding: Finding, step: str) -> str:
@@ -294,7 +304,7 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     target = report.target
     code = report.findings[0].code
     lines = [] if code == "GL000" else [(f"gradlife explain {code}", "what this is, on a small program")]
-    if report.ranks:
+    if report.ranks or report.findings[0].trace.object == LEFT:
         return lines
     if ATTACHED in report.settings:  # the process can be attached to again, but not run again
         return [*lines, (f"{report.settings[ATTACHED]} -i", "a prompt on a snapshot of the process")]

@@ -77,6 +77,13 @@ def test_the_first_screen_says_that_nothing_grows_and_how_to_remove_the_file(tmp
     assert "rm /dev/shm/psm_0a1b" in text
 
 
+def test_a_file_is_no_object_that_a_run_could_let_go_of(tmp_path: Path) -> None:
+    report = left_in(tmp_path, LEDGER)
+    full = printed(lambda console: print_hunt(console, report, in_full=True), 120)
+    assert "/dev/shm/psm_0a1b: 83.9 MB of shared memory that no process has mapped any more." in full
+    assert "--prove" not in full + printed(lambda console: print_first_screen(console, report), 100)
+
+
 def test_every_format_has_the_ledger(tmp_path: Path) -> None:
     report = left_in(tmp_path, LEDGER)
     full = printed(lambda console: print_hunt(console, report, in_full=True), 120)
