@@ -10,8 +10,7 @@ from enum import StrEnum
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.heap import Owner, TypeCount, device_of
-from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, Skew, SnapshotCost, WorkerRow
-from gradlife.model.shared_memory import SharedLedger
+from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, SharedLedger, Skew, SnapshotCost, WorkerRow
 from gradlife.model.trace import Lifetime, Trace
 
 #: The setting that holds the command which attached to a running process.

@@ -14,7 +14,7 @@ from gradlife._version import __version__
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
 from gradlife.model.hunt import Finding, HuntReport
-from gradlife.model.shared_memory import SharedLedger
+from gradlife.model.ranks import SharedLedger
 from gradlife.model.trace import Step, Trace
 
 FORMAT = "gradlife.hunt/1"

@@ -1,4 +1,5 @@
-"""A run of several processes (ranks, workers), as plain values: who they are, how each ended, and how they differ.
+"""A run of several processes (ranks, workers), as plain values: who they are, how each ended, how they differ, and what
+memory they share.
 
 Ranks that agree share one row, so a report of 4,096 ranks is as short as one of 8.
 """
@@ -130,6 +131,45 @@ class WorkerRow:
     growth: Spread  # retained bytes per step, summed over the findings
     trouble: str = ""  # of the lowest worker
     copied: CopyOnRead | None = None  # of the worker that copied most
+
+
+#: The object of a finding about shared memory that a program leaves behind.
+LEFT = "file of shared memory"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStorages:
+    """Shared segments of one kind with the same maker, mapped by the same processes."""
+
+    kind: str  # "torch, file descriptor", "torch, file_system", "SharedMemory"
+    made_by: (
+        str  # "pt_data_worker 4711"; of a segment whose name does not tell, the process that was first seen with it
+    )
+    count: int
+    bytes: int
+    mapped_by: tuple[str, ...]  # "the program", "pt_data_worker 4711"
+    waiting: int = 0  # handed to another process that has not mapped them yet
+    example: str = ""  # the path of one
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLeftover:
+    """A file of shared memory that no process maps any more: it takes memory until it is removed."""
+
+    path: str
+    kind: str
+    bytes: int
+    made_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLedger:
+    """The shared memory of a program and its children at the moment when it was largest, and what was left at the end."""
+
+    bytes: int = 0
+    segments: int = 0
+    rows: tuple[SharedStorages, ...] = ()  # the largest first
+    leftovers: tuple[SharedLeftover, ...] = ()  # the largest first
 
 
 def packed(ranks: Iterable[int]) -> str:

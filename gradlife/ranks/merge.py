@@ -5,6 +5,7 @@ It is a fold that keeps some numbers of each rank, and one rank's report of each
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,16 +22,19 @@ from gradlife.model.ranks import (
     FindingRanks,
     RankEnd,
     RankRow,
+    SharedLedger,
     Spread,
     packed,
 )
-from gradlife.model.shared_memory import SharedLedger
 from gradlife.ranks.rank_report import RankReport
 from gradlife.ranks.skew import RankFacts, skew_of
 from gradlife.ranks.snapshot_times import SnapshotTimes
 
 #: Most ranks that each have a row of their own.
 ROW_EACH = 16
+
+#: The status of a rank that its launcher ended.
+TERMINATED = 128 + signal.SIGTERM
 
 #: Most texts of one kind: every rank may word its limits differently.
 MOST_TEXTS = 12
@@ -177,9 +181,7 @@ class Fold:
         )
 
     def _script_status(self) -> int | None:
-        found = [one.report.status for _, one in sorted(self.kept.items())]
-        known = [status for status in found if status is not None]
-        return next((status for status in known if status), 0 if known else None)
+        return status_of_run([one.report.status for _, one in sorted(self.kept.items())])
 
     def _trouble(self) -> str:
         """Describe ranks that did not finish, grouped by how they ended."""
@@ -284,6 +286,13 @@ def end_words(one: Kept) -> str:
     if one.verdict == NO_VERDICT:
         return "left no report"
     return f"could not tell: {one.trouble}" if one.verdict == HuntVerdict.INCONCLUSIVE.value and one.trouble else ""
+
+
+def status_of_run(statuses: Sequence[int | None]) -> int | None:
+    """Return the status of the first rank that failed; a launcher terminates the others, which counts only if all were."""
+    known = [status for status in statuses if status is not None]
+    failed = [status for status in known if status]
+    return next((status for status in failed if status != TERMINATED), failed[0] if failed else 0 if known else None)
 
 
 def end_text(end: RankEnd, status: int | None, trouble: str, last: str) -> str:

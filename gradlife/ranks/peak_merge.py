@@ -12,7 +12,7 @@ from gradlife.hunting.process.rank import RESULT
 from gradlife.model.peak.report import PeakRank, PeakReport
 from gradlife.model.ranks import RankEnd, Skew, Spread, packed
 from gradlife.peaks.run.parent import read_report
-from gradlife.ranks.merge import ROW_EACH, capped, end_text
+from gradlife.ranks.merge import ROW_EACH, capped, end_text, status_of_run
 from gradlife.ranks.rank_report import end_of, folders_of_ranks, json_at, member_at
 from gradlife.ranks.skew import most_above
 
@@ -74,7 +74,7 @@ def merge_peaks(target: str, peaks: Iterable[RankPeak], world_size: int = 0) -> 
         skew=tuple(skew_of(worst, ranks)),
         limits=capped([*limits]),
         trouble=trouble_of(ranks),
-        script_status=next((one.status for one in ranks if one.status), 0),
+        script_status=status_of_run([one.status for one in ranks]),
     )
 
 

@@ -98,6 +98,14 @@ def test_a_program_that_fails_on_one_rank_gives_its_status() -> None:
     assert report.trouble == "rank 1 ended with status 1: the program ended with ValueError"
 
 
+@pytest.mark.parametrize(("statuses", "status"), [((143, 137), 137), ((143, 143), 143), ((0, 1), 1), ((0, 0), 0)])
+def test_the_status_of_a_run_is_that_of_the_rank_that_failed_not_of_one_that_its_launcher_ended(
+    statuses: tuple[int, int], status: int
+) -> None:
+    ranks = [left(rank, CLEAN, status=one) for rank, one in enumerate(statuses)]
+    assert merge(ranks).script_status == status
+
+
 def test_four_thousand_ranks_that_agree_make_a_report_no_longer_than_eight() -> None:
     sizes = {
         count: len(hunt_codec.dumps(merge(left(rank, LEAKING) for rank in range(count)))) for count in (17, 100, 4096)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from gradlife.hunting.process.forked import COPY
 from gradlife.hunting.process.process_tree import processes, tree_of
-from gradlife.model.shared_memory import SharedLedger, SharedLeftover, SharedStorages
+from gradlife.model.ranks import SharedLedger, SharedLeftover, SharedStorages
 
 #: Where POSIX shared memory has its files.
 FOLDER = "/dev/shm"

@@ -17,8 +17,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from gradlife.model.hunt import ATTACHED, Confidence, Finding, FindingKind, HuntReport, HuntVerdict, PerStep, Severity
-from gradlife.model.ranks import Spread
-from gradlife.model.shared_memory import LEFT
+from gradlife.model.ranks import LEFT, Spread
 from gradlife.model.trace import Step, Trace
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
 from gradlife.reports.hunt.sentences import (

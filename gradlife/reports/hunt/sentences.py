@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import ATTACHED, Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep
-from gradlife.model.shared_memory import LEFT
+from gradlife.model.ranks import LEFT
 from gradlife.model.trace import UNHELD, Step, Trace
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
 from gradlife.reports.theme import BAD, GOOD, NOTE

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gradlife.model.hunt import HuntReport
-from gradlife.model.shared_memory import SharedLeftover, SharedStorages
+from gradlife.model.ranks import SharedLeftover, SharedStorages
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import NOTE, QUIET
 from gradlife.reports.values import counted, size

@@ -22,7 +22,7 @@ from gradlife.hunting.process.shared_memory import (
     kind_of,
     maker_of,
 )
-from gradlife.model.shared_memory import SharedLedger, SharedStorages
+from gradlife.model.ranks import SharedLedger, SharedStorages
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc as Linux has it")
 

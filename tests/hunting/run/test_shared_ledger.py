@@ -15,7 +15,7 @@ from fabricated_hunts import CLEAN, LEAKING
 from gradlife.hunting.run.shared_ledger import leave_ledger, with_shared_memory
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport, HuntVerdict, Severity
-from gradlife.model.shared_memory import SharedLedger, SharedLeftover, SharedStorages
+from gradlife.model.ranks import SharedLedger, SharedLeftover, SharedStorages
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import RankReport
 from gradlife.reports.formats.markdown.hunt import hunt_markdown
