@@ -158,14 +158,16 @@ def custom(
         if gives == "dirty":
             x.mul_(2)
         middle = x * 2
-        y = {"view": x.view_as(x), "part": x[...], "input": x, "dirty": x}.get(gives, middle + 1)
+        y = {"view": x.view_as(x), "part": x[...], "input": x, "dirty": x, "dirty view": middle.view_as(middle)}.get(
+            gives, middle + 1
+        )
         return (y, middle) if gives in ("two", "unmaterialized", "marked") else y
 
     def prepare(ctx: Any, inputs: Any, output: Any) -> None:
         (x,) = inputs
         y, middle = output if isinstance(output, tuple) else (output, x * 2)
-        if gives == "dirty":
-            ctx.mark_dirty(x)
+        if gives.startswith("dirty"):
+            ctx.mark_dirty({"dirty": x, "dirty view": y}.get(gives, "text"))
         things = {"input": x, "output": y, "middle": middle, "view": y.view_as(y), "other": over, "itself": ctx}
         if keep == "held":
             lab.hold(ctx)

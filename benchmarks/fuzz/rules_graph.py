@@ -176,7 +176,21 @@ def asked(draft: Draft) -> str | None:
 
 KEPT = ("nothing", "nothing", "input", "output", "middle", "view", "other", "itself", "held")
 SAVES = ("nothing", "input", "output", "middle", "view", "both", "other")
-GIVES = ("new", "new", "new", "error", "view", "part", "input", "dirty", "two", "unmaterialized", "marked")
+GIVES = (
+    "new",
+    "new",
+    "new",
+    "error",
+    "view",
+    "part",
+    "input",
+    "dirty",
+    "two",
+    "unmaterialized",
+    "marked",
+    "dirty view",
+    "dirty text",
+)
 RETURN_TWO = ("two", "unmaterialized", "marked")
 BACKS = (
     "plain",

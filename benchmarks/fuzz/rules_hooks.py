@@ -97,7 +97,7 @@ def saved_hooks(draft: Draft) -> str | None:
     name, other = draft.tensor(grad=True), draft.tensor()
     if name is None or other is None:
         return None
-    op = draft.pick(("*", "sin", "exp", "/", "tanh", "**", "custom"))
+    op = draft.pick(("*", "sin", "exp", "/", "tanh", "**", "@", "custom"))
     if op == "custom":
         made = f"custom(lab, {draft.label('f')}, save={draft.pick(('input', 'output', 'middle', 'both'))!r}, back='reads saved')"
         expression = f"{made}.apply({name})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from types import TracebackType
 from typing import Any
 
 from gradlife import _engine
@@ -26,12 +25,7 @@ class _NoParameterBlock(ModeBlock):
         self.previous.append(is_grad_enabled())
         _set_grad_enabled(self.mode)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _set_grad_enabled(self.previous.pop())
 
 
@@ -58,12 +52,7 @@ class set_grad_enabled(ModeBlock):
     def __enter__(self) -> None:
         _set_grad_enabled(self.mode)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _set_grad_enabled(self.prev)
 
     def clone(self) -> set_grad_enabled:
@@ -89,12 +78,7 @@ class inference_mode(ModeBlock):
         _engine._set_inference_mode(self.mode)
         _set_grad_enabled(not self.mode)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         inference, grad = self.previous.pop()
         _engine._set_inference_mode(inference)
         _set_grad_enabled(grad)
@@ -127,12 +111,7 @@ class set_multithreading_enabled(ModeBlock):
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _multithreading.enabled = self.prev
 
     def clone(self) -> set_multithreading_enabled:
@@ -163,12 +142,7 @@ class _force_original_view_tracking(ModeBlock):
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _engine._set_view_replay_enabled(self.prev)
 
     def clone(self) -> _force_original_view_tracking:
@@ -185,10 +159,5 @@ class _unsafe_preserve_version_counter(ModeBlock):
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _engine._unsafe_set_version_counter(self.tensors, self.prev_versions)

@@ -7,7 +7,6 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Generator
-from types import TracebackType
 from typing import Any
 
 __all__ = ["ModeBlock"]
@@ -19,12 +18,7 @@ class ModeBlock:
     def __enter__(self) -> None:
         raise NotImplementedError
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         raise NotImplementedError
 
     def clone(self) -> Any:

@@ -110,12 +110,12 @@ class OpNode : public SlotNode<count> {
 };
 
 // A one-input node that saves no tensor. Its rule holds plain values:
-//   static const NodeSpec& spec();  SavedValue value(size_t field) const;  Tensor gradient(const Tensor& gradient)
+//   inline static const NodeSpec& spec;  SavedValue value(size_t field) const;  Tensor gradient(const Tensor& gradient)
 //   const;
 template <class Rule>
 class RuleNode final : public OpNode<0> {
  public:
-  explicit RuleNode(Rule rule) : OpNode<0>(Rule::spec()), rule_(std::move(rule)) {}
+  explicit RuleNode(Rule rule) : OpNode<0>(Rule::spec), rule_(std::move(rule)) {}
   SavedValue saved_value(size_t field) const override { return rule_.value(field); }
 
  protected:

@@ -41,10 +41,7 @@ Tensor add_through(const Tensor& values, int64_t size, const Geometry& window);
 
 struct AddedThrough {
   Geometry window;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("WindowAddBackward0");
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("WindowAddBackward0");
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(const Tensor& gradient) const {
     const Tensor storage = contiguous(gradient);
@@ -111,11 +108,8 @@ struct Strided {
   Geometry window;
   std::optional<int64_t> offset;  // as requested; otherwise the input's
   static constexpr const char* in_place_name = "AsStridedBackward1";
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec =
-        node_spec("AsStridedBackward0", {saved_number("size"), saved_number("storage_offset"), saved_number("stride")});
-    return spec;
-  }
+  inline static const NodeSpec& spec =
+      node_spec("AsStridedBackward0", {saved_number("size"), saved_number("storage_offset"), saved_number("stride")});
   SavedValue value(size_t field) const {
     return field == 0 ? saved(window.sizes) : field == 1 ? saved(offset) : saved(window.strides);
   }

@@ -95,8 +95,6 @@ const NodeSpec& sub_scalar_spec = node_spec("SubBackward1");
 const NodeSpec& rsub_spec = node_spec("RsubBackward1", {saved_number("alpha")});
 const NodeSpec& mul_spec = node_spec("MulBackward0", {saved_tensor("other"), saved_tensor("self")});
 const NodeSpec& div_spec = node_spec("DivBackward0", {saved_tensor("other"), saved_tensor("self")});
-const NodeSpec& mul_scalar_spec = node_spec("MulBackward1", {saved_number("other")});
-const NodeSpec& div_scalar_spec = node_spec("DivBackward1", {saved_number("other")});
 
 // Slots: other, self.
 class MulNode final : public OpNode<2> {
@@ -127,14 +125,14 @@ class DivNode final : public OpNode<2> {
 
 struct TimesNumber {
   Scalar factor;
-  static const NodeSpec& spec() { return mul_scalar_spec; }
+  inline static const NodeSpec& spec = node_spec("MulBackward1", {saved_number("other")});
   SavedValue value(size_t) const { return saved(factor); }
   Tensor gradient(const Tensor& gradient) const { return mul_scalar(gradient, conj(factor)); }
 };
 
 struct OverNumber {
   Scalar divisor;
-  static const NodeSpec& spec() { return div_scalar_spec; }
+  inline static const NodeSpec& spec = node_spec("DivBackward1", {saved_number("other")});
   SavedValue value(size_t) const { return saved(divisor); }
   Tensor gradient(const Tensor& gradient) const { return div_scalar(gradient, conj(divisor)); }
 };

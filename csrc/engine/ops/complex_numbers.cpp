@@ -28,20 +28,14 @@ Tensor zero_of(G a) { return full({}, 0.0, a->dtype()); }
 
 struct Magnitude {
   static constexpr bool saves_result = false, saves_self = true;
-  const NodeSpec& spec() const {
-    static const NodeSpec& spec = node_spec("AbsBackward0", {saved_tensor("self")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("AbsBackward0", {saved_tensor("self")});
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(G gradient, G self, G) const { return mul(gradient, sgn(self)); }
 };
 
 struct Direction {
   static constexpr bool saves_result = true, saves_self = true;
-  const NodeSpec& spec() const {
-    static const NodeSpec& spec = node_spec("SgnBackward0", {saved_tensor("result"), saved_tensor("self")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("SgnBackward0", {saved_tensor("result"), saved_tensor("self")});
   SavedValue value(size_t) const { return {}; }
   // Only the part of the gradient that rotates the number counts, not the part that scales it.
   Tensor gradient(G gradient, G self, G result) const {

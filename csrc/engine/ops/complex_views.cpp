@@ -9,28 +9,19 @@ namespace {
 Tensor put_together(const Tensor& pairs);
 
 struct TakenApart {
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("ViewAsRealBackward0");
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("ViewAsRealBackward0");
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(const Tensor& gradient) const { return put_together(gradient); }
 };
 
 struct PutTogether {
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("ViewAsComplexBackward0");
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("ViewAsComplexBackward0");
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(const Tensor& gradient) const { return view_as_real(resolve_conj(gradient)); }
 };
 
 struct Conjugated {
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("ConjBackward0");
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("ConjBackward0");
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(const Tensor& gradient) const { return conj(gradient); }
 };

@@ -8,20 +8,14 @@ namespace gradlife::ops {
 namespace {
 
 struct Cloned {
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("CloneBackward0");
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("CloneBackward0");
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(const Tensor& gradient) const { return gradient; }
 };
 
 struct Converted {
   DType from;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("ToCopyBackward0");
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("ToCopyBackward0");
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(const Tensor& gradient) const { return to_dtype(gradient, from); }
 };

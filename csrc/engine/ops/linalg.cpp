@@ -99,22 +99,27 @@ Tensor with_history(Tensor result, const NodePtr& node) {
 
 }  // namespace
 
+// Each saves its operands before it looks at them, as PyTorch does: hooks that pack them run for a product that fails,
+// too.
 Tensor mm(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
+  const auto node = start_recording<MmNode>({&a, &b}, *a, *b);
+  if (node && node->should_compute_output(0)) node->save_input(0, b);
+  if (node && node->should_compute_output(1)) node->save_input(1, a);
   require(a->dim() == 2, "self must be a matrix");
   require(b->dim() == 2, "mat2 must be a matrix");
   require(a->sizes()[1] == b->sizes()[0], "mat1 and mat2 shapes cannot be multiplied (", a->sizes()[0], "x",
           a->sizes()[1], " and ", b->sizes()[0], "x", b->sizes()[1], ")");
   require(a->dtype() == b->dtype(), "expected m1 and m2 to have the same dtype, but got: ", ctype_name(a->dtype()),
           " != ", ctype_name(b->dtype()));
-  const auto node = start_recording<MmNode>({&a, &b}, *a, *b);
-  if (node && node->should_compute_output(0)) node->save_input(0, b);
-  if (node && node->should_compute_output(1)) node->save_input(1, a);
   return with_history(lowered("mm.default", [&] { return kernels::matrix_product(*a, *b); }, a, b), node.owner);
 }
 
 Tensor mv(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
+  const auto node = start_recording<MvNode>({&a, &b});
+  if (node && node->should_compute_output(1)) node->save_input(0, a);
+  if (node && node->should_compute_output(0)) node->save_input(1, b);
   require(a->dim() == 2 && b->dim() == 1, "vector + matrix @ vector expected, got 1, ", a->dim(), ", ", b->dim());
   require(a->sizes()[1] == b->sizes()[0], "size mismatch, got input (", a->sizes()[0], "), mat (", a->sizes()[0], "x",
           a->sizes()[1], "), vec (", b->sizes()[0], ")");
@@ -122,27 +127,27 @@ Tensor mv(const Tensor& a, const Tensor& b) {
   const char* b_type = kernels::scalar_type_name(b->dtype());
   require(a->dtype() == b->dtype(), "addmv input tensors must have the same dtype, but got ", b_type, ", ", a_type,
           ", and ", b_type);
-  const auto node = start_recording<MvNode>({&a, &b});
-  if (node && node->should_compute_output(1)) node->save_input(0, a);
-  if (node && node->should_compute_output(0)) node->save_input(1, b);
   return with_history(lowered("mv.default", [&] { return kernels::matrix_vector_product(*a, *b); }, a, b), node.owner);
 }
 
 Tensor dot(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
+  const auto node = start_recording<DotNode>({&a, &b});
+  if (node && node->should_compute_output(1)) node->save_input(0, a);
+  if (node && node->should_compute_output(0)) node->save_input(1, b);
   require(a->dim() == 1 && b->dim() == 1, "1D tensors expected, but got ", a->dim(), "D and ", b->dim(), "D tensors");
   require(a->dtype() == b->dtype(), "dot : expected both vectors to have same dtype, but found ",
           kernels::scalar_type_name(a->dtype()), " and ", kernels::scalar_type_name(b->dtype()));
   require(a->numel() == b->numel(), "inconsistent tensor size, expected tensor ", a->sizes(), " and src ", b->sizes(),
           " to have the same number of elements, but got ", a->numel(), " and ", b->numel(), " elements respectively");
-  const auto node = start_recording<DotNode>({&a, &b});
-  if (node && node->should_compute_output(1)) node->save_input(0, a);
-  if (node && node->should_compute_output(0)) node->save_input(1, b);
   return with_history(lowered("dot.default", [&] { return kernels::inner_product(*a, *b); }, a, b), node.owner);
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
+  const auto node = start_recording<BmmNode>({&a, &b});
+  if (node && node->should_compute_output(0)) node->save_input(0, b);
+  if (node && node->should_compute_output(1)) node->save_input(1, a);
   require(a->dim() == 3, "batch1 must be a 3D tensor");
   require(b->dim() == 3, "batch2 must be a 3D tensor");
   require(a->sizes()[0] == b->sizes()[0] && a->sizes()[2] == b->sizes()[1],
@@ -150,9 +155,6 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
           "] but got: [", b->sizes()[0], ", ", b->sizes()[1], "].");
   require(a->dtype() == b->dtype(), "expected scalar type ", kernels::scalar_type_name(a->dtype()), " but found ",
           kernels::scalar_type_name(b->dtype()));
-  const auto node = start_recording<BmmNode>({&a, &b});
-  if (node && node->should_compute_output(0)) node->save_input(0, b);
-  if (node && node->should_compute_output(1)) node->save_input(1, a);
   return with_history(lowered("bmm.default", [&] { return kernels::batched_product(*a, *b); }, a, b), node.owner);
 }
 

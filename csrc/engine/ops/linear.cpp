@@ -73,10 +73,10 @@ void check_addmm(const TensorImpl& input, const TensorImpl& a, const TensorImpl&
 
 // bias + a b for matrices.
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b) {
-  check_addmm(*bias, *a, *b);
   const auto node = start_recording<AddmmNode>({&bias, &a, &b}, a, b);
   if (node && node->should_compute_output(2)) node->save_input(0, a);
   if (node && node->should_compute_output(1)) node->save_input(1, b);
+  check_addmm(*bias, *a, *b);
   Tensor result;
   {
     const GradMode off(false);

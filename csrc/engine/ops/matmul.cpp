@@ -11,20 +11,15 @@ namespace {
 // A fresh result in another shape, which is not a view.
 struct ReshapedResult {
   Dims sizes;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("UnsafeViewBackward0", {saved_number("self_sym_sizes")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("UnsafeViewBackward0", {saved_number("self_sym_sizes")});
   SavedValue value(size_t) const { return saved(sizes); }
   Tensor gradient(const Tensor& gradient) const { return reshape(gradient, sizes); }
 };
 
 struct SqueezedResult {
   Dims sizes;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("SqueezeBackward4", {saved_number("dim"), saved_number("self_sym_sizes")});
-    return spec;
-  }
+  inline static const NodeSpec& spec =
+      node_spec("SqueezeBackward4", {saved_number("dim"), saved_number("self_sym_sizes")});
   SavedValue value(size_t field) const { return field == 0 ? saved(int64_t{0}) : saved(sizes); }
   Tensor gradient(const Tensor& gradient) const { return unsqueeze(gradient, 0); }
 };

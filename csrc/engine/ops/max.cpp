@@ -108,14 +108,13 @@ Tensor placed(const Tensor& gradient, const Tensor& indices, const Dims& sizes, 
   return masked_fill(expand(gradient, sizes), compare(Comparison::ne, positions, indices), Scalar(0));
 }
 
-const NodeSpec& max_all_spec = node_spec("MaxBackward1", {saved_tensor("result"), saved_tensor("self")});
 const std::vector<SavedField> of_dim{saved_number("dim"), saved_tensor("indices"), saved_number("keepdim"),
                                      saved_number("self_sym_sizes")};
 const NodeSpec& max_dim_spec = node_spec("MaxBackward0", of_dim);
 
 struct MaxOfAll {
   static constexpr bool saves_result = true, saves_self = true;
-  const NodeSpec& spec() const { return max_all_spec; }
+  inline static const NodeSpec& spec = node_spec("MaxBackward1", {saved_tensor("result"), saved_tensor("self")});
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(const Tensor& gradient, const Tensor& self, const Tensor& result) const {
     return shared_of_all(gradient, self, result);

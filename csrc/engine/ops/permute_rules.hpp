@@ -12,30 +12,21 @@ struct Transposed {
   int64_t dim0;
   int64_t dim1;
   static constexpr const char* in_place_name = "TransposeBackward1";
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("TransposeBackward0", {saved_number("dim0"), saved_number("dim1")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("TransposeBackward0", {saved_number("dim0"), saved_number("dim1")});
   SavedValue value(size_t field) const { return saved(field == 0 ? dim0 : dim1); }
   Tensor gradient(const Tensor& gradient) const { return transpose(gradient, dim0, dim1); }
 };
 
 struct MatrixTransposed {
   static constexpr const char* in_place_name = "TBackward1";
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("TBackward0");
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("TBackward0");
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(const Tensor& gradient) const { return t(gradient); }
 };
 
 struct Permuted {
   Dims dims;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("PermuteBackward0", {saved_number("dims")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("PermuteBackward0", {saved_number("dims")});
   SavedValue value(size_t) const { return saved(dims); }
   Tensor gradient(const Tensor& gradient) const {
     Dims inverse(dims.size());
@@ -48,10 +39,7 @@ struct Permuted {
 struct Unsqueezed {
   int64_t dim;
   static constexpr const char* in_place_name = "UnsqueezeBackward1";
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("UnsqueezeBackward0", {saved_number("dim")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("UnsqueezeBackward0", {saved_number("dim")});
   SavedValue value(size_t) const { return saved(dim); }
   Tensor gradient(const Tensor& gradient) const { return squeeze(gradient, dim); }
 };
@@ -75,10 +63,7 @@ inline Dims every_dim(size_t count) {
 struct SqueezedAll {
   Dims sizes;
   static constexpr const char* in_place_name = "SqueezeBackward3";
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("SqueezeBackward0", {saved_number("self_sym_sizes")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("SqueezeBackward0", {saved_number("self_sym_sizes")});
   SavedValue value(size_t) const { return saved(sizes); }
   Tensor gradient(const Tensor& gradient) const { return unsqueeze_to(gradient, sizes, every_dim(sizes.size())); }
 };
@@ -87,10 +72,8 @@ struct SqueezedDim {
   int64_t dim;
   Dims sizes;
   static constexpr const char* in_place_name = "SqueezeBackward4";
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("SqueezeBackward1", {saved_number("dim"), saved_number("self_sym_sizes")});
-    return spec;
-  }
+  inline static const NodeSpec& spec =
+      node_spec("SqueezeBackward1", {saved_number("dim"), saved_number("self_sym_sizes")});
   SavedValue value(size_t field) const { return field == 0 ? saved(dim) : saved(sizes); }
   Tensor gradient(const Tensor& gradient) const {
     return sizes.empty() ? gradient : unsqueeze_to(gradient, sizes, {dim});
@@ -101,10 +84,8 @@ struct SqueezedDims {
   Dims dims;
   Dims sizes;
   static constexpr const char* in_place_name = "SqueezeBackward5";
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("SqueezeBackward2", {saved_number("dim"), saved_number("self_sym_sizes")});
-    return spec;
-  }
+  inline static const NodeSpec& spec =
+      node_spec("SqueezeBackward2", {saved_number("dim"), saved_number("self_sym_sizes")});
   SavedValue value(size_t field) const { return field == 0 ? saved(dims) : saved(sizes); }
   Tensor gradient(const Tensor& gradient) const { return unsqueeze_to(gradient, sizes, dims); }
 };

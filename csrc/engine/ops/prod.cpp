@@ -78,10 +78,7 @@ Tensor gradient_along(const Tensor& gradient, const Tensor& self, const Tensor& 
 
 struct MultipliedAll {
   static constexpr bool saves_result = true, saves_self = true;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("ProdBackward0", {saved_tensor("result"), saved_tensor("self")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("ProdBackward0", {saved_tensor("result"), saved_tensor("self")});
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(const Tensor& gradient, const Tensor& given, const Tensor& result) const {
     const Tensor self = to_dtype(given, gradient->dtype());
@@ -96,11 +93,8 @@ struct MultipliedDim {
   int64_t dim;
   bool keepdim;
   static constexpr bool saves_result = true, saves_self = true;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec(
-        "ProdBackward1", {saved_number("dim"), saved_number("keepdim"), saved_tensor("result"), saved_tensor("self")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec(
+      "ProdBackward1", {saved_number("dim"), saved_number("keepdim"), saved_tensor("result"), saved_tensor("self")});
   SavedValue value(size_t field) const { return field == 0 ? saved(dim) : saved(keepdim); }
   Tensor gradient(const Tensor& gradient, const Tensor& given, const Tensor& result) const {
     const Tensor self = to_dtype(given, gradient->dtype());

@@ -83,18 +83,9 @@ Tensor reduced(const Tensor& given, const DType* dtype, const kernels::Reduction
   return result;
 }
 
-const NodeSpec& sum_all_spec = node_spec("SumBackward0", {saved_number("self_sym_sizes")});
-const NodeSpec& sum_dims_spec =
-    node_spec("SumBackward1", {saved_number("dim"), saved_number("keepdim"), saved_number("self_sym_sizes")});
-const NodeSpec& mean_all_spec =
-    node_spec("MeanBackward0", {saved_number("self_sym_numel"), saved_number("self_sym_sizes")});
-const NodeSpec& mean_dims_spec = node_spec(
-    "MeanBackward1",
-    {saved_number("dim"), saved_number("keepdim"), saved_number("self_sym_numel"), saved_number("self_sym_sizes")});
-
 struct SummedAll {
   Dims sizes;
-  static const NodeSpec& spec() { return sum_all_spec; }
+  inline static const NodeSpec& spec = node_spec("SumBackward0", {saved_number("self_sym_sizes")});
   SavedValue value(size_t) const { return saved(sizes); }
   Tensor gradient(const Tensor& gradient) const { return expand(gradient, sizes); }
 };
@@ -103,7 +94,8 @@ struct SummedDims {
   Dims sizes;
   Dims dims;
   bool keepdim;
-  static const NodeSpec& spec() { return sum_dims_spec; }
+  inline static const NodeSpec& spec =
+      node_spec("SumBackward1", {saved_number("dim"), saved_number("keepdim"), saved_number("self_sym_sizes")});
   SavedValue value(size_t field) const { return field == 0 ? saved(dims) : field == 1 ? saved(keepdim) : saved(sizes); }
   Tensor gradient(const Tensor& gradient) const {
     return expand(restored_unless(keepdim, gradient, sizes, dims), sizes);
@@ -112,7 +104,8 @@ struct SummedDims {
 
 struct AveragedAll {
   Dims sizes;
-  static const NodeSpec& spec() { return mean_all_spec; }
+  inline static const NodeSpec& spec =
+      node_spec("MeanBackward0", {saved_number("self_sym_numel"), saved_number("self_sym_sizes")});
   SavedValue value(size_t field) const { return field == 0 ? saved(sizes.product()) : saved(sizes); }
   Tensor gradient(const Tensor& gradient) const { return div_scalar(expand(gradient, sizes), sizes.product()); }
 };
@@ -120,7 +113,9 @@ struct AveragedAll {
 struct AveragedDims {
   SummedDims sum;
   int64_t count;
-  static const NodeSpec& spec() { return mean_dims_spec; }
+  inline static const NodeSpec& spec = node_spec(
+      "MeanBackward1",
+      {saved_number("dim"), saved_number("keepdim"), saved_number("self_sym_numel"), saved_number("self_sym_sizes")});
   SavedValue value(size_t field) const {
     return field == 2 ? saved(sum.sizes.product()) : sum.value(field < 2 ? field : 2);
   }

@@ -9,39 +9,27 @@ namespace {
 
 struct Reshaped {
   Dims sizes;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("ViewBackward0", {saved_number("self_sym_sizes")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("ViewBackward0", {saved_number("self_sym_sizes")});
   SavedValue value(size_t) const { return saved(sizes); }
   Tensor gradient(const Tensor& gradient) const { return reshape(gradient, sizes); }
 };
 
 struct ReshapedAlias {
   Dims sizes;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("ReshapeAliasBackward0", {saved_number("self_sym_sizes")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("ReshapeAliasBackward0", {saved_number("self_sym_sizes")});
   SavedValue value(size_t) const { return saved(sizes); }
   Tensor gradient(const Tensor& gradient) const { return reshape(gradient, sizes); }
 };
 
 struct Aliased {
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("AliasBackward0");
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("AliasBackward0");
   SavedValue value(size_t) const { return {}; }
   Tensor gradient(const Tensor& gradient) const { return gradient; }
 };
 
 struct Expanded {
   Dims sizes;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("ExpandBackward0", {saved_number("self_sym_sizes")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("ExpandBackward0", {saved_number("self_sym_sizes")});
   SavedValue value(size_t) const { return saved(sizes); }
   Tensor gradient(const Tensor& gradient) const { return sum_to_size(gradient, sizes); }
 };
@@ -180,11 +168,8 @@ Tensor gradient_of_repeat(Tensor gradient, const Dims& sizes, const Dims& repeat
 struct Repeated {
   Dims sizes;
   Dims repeats;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec =
-        node_spec("RepeatBackward0", {saved_number("repeats"), saved_number("self_sym_sizes")});
-    return spec;
-  }
+  inline static const NodeSpec& spec =
+      node_spec("RepeatBackward0", {saved_number("repeats"), saved_number("self_sym_sizes")});
   SavedValue value(size_t field) const { return saved(field == 0 ? repeats : sizes); }
   Tensor gradient(const Tensor& gradient) const {
     for (int64_t repeat : repeats)

@@ -8,14 +8,14 @@ namespace gradlife::ops {
 
 // The rule of such a node:
 //   static constexpr bool saves_result, saves_self;
-//   const NodeSpec& spec() const;  // of its tensor fields `result` comes before `self`
+//   inline static const NodeSpec& spec;  // of its tensor fields `result` comes before `self`
 //   SavedValue value(size_t field) const;
 //   Tensor gradient(const Tensor& gradient, const Tensor& self, const Tensor& result) const;
 template <class Rule>
 class SavingNode final : public OpNode<Rule::saves_result + Rule::saves_self> {
  public:
   static constexpr size_t self_slot = Rule::saves_result ? 1 : 0;
-  explicit SavingNode(Rule rule) : OpNode<Rule::saves_result + Rule::saves_self>(rule.spec()), rule_(std::move(rule)) {}
+  explicit SavingNode(Rule rule) : OpNode<Rule::saves_result + Rule::saves_self>(Rule::spec), rule_(std::move(rule)) {}
   SavedValue saved_value(size_t field) const override { return rule_.value(field); }
 
  protected:

@@ -27,20 +27,16 @@ Tensor part_of(const Tensor& whole, const Slicing& part) {
 
 // Node of `put_back`: the part's gradient is that part of the whole's.
 struct PutBackSelection : Selection {
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("SelectBackwardBackward0", {saved_number("dim"), saved_number("index")});
-    return spec;
-  }
+  inline static const NodeSpec& spec =
+      node_spec("SelectBackwardBackward0", {saved_number("dim"), saved_number("index")});
   SavedValue value(size_t field) const { return saved(field == 0 ? dim : index); }
   Tensor gradient(const Tensor& gradient) const { return part_of(gradient, *this); }
 };
 
 struct PutBackSlice : Slicing {
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("SliceBackwardBackward0", {saved_number("dim"), saved_number("end"),
-                                                                       saved_number("start"), saved_number("step")});
-    return spec;
-  }
+  inline static const NodeSpec& spec =
+      node_spec("SliceBackwardBackward0",
+                {saved_number("dim"), saved_number("end"), saved_number("start"), saved_number("step")});
   SavedValue value(size_t field) const {
     const int64_t values[] = {dim, end, start, step};
     return saved(values[field]);
@@ -62,11 +58,8 @@ Tensor put_back(const Tensor& gradient, const Dims& sizes, const Part& part) {
 struct Selected {
   Selection part;
   Dims sizes;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec =
-        node_spec("SelectBackward0", {saved_number("dim"), saved_number("index"), saved_number("self_sym_sizes")});
-    return spec;
-  }
+  inline static const NodeSpec& spec =
+      node_spec("SelectBackward0", {saved_number("dim"), saved_number("index"), saved_number("self_sym_sizes")});
   SavedValue value(size_t field) const {
     return field == 0 ? saved(part.dim) : field == 1 ? saved(part.index) : saved(sizes);
   }
@@ -76,12 +69,9 @@ struct Selected {
 struct Sliced {
   Slicing part;
   Dims sizes;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec =
-        node_spec("SliceBackward0", {saved_number("dim"), saved_number("end"), saved_number("self_sym_sizes"),
-                                     saved_number("start"), saved_number("step")});
-    return spec;
-  }
+  inline static const NodeSpec& spec =
+      node_spec("SliceBackward0", {saved_number("dim"), saved_number("end"), saved_number("self_sym_sizes"),
+                                   saved_number("start"), saved_number("step")});
   SavedValue value(size_t field) const {
     if (field == 2) return saved(sizes);
     const int64_t values[] = {part.dim, part.end, 0, part.start, part.step};

@@ -39,7 +39,6 @@ Tensor normalised(const Tensor& a, size_t dim) {
   return result;
 }
 
-const NodeSpec& softmax_spec = node_spec("SoftmaxBackward0", {saved_number("dim"), saved_tensor("result")});
 const NodeSpec& softmax_data_spec = node_spec(
     "SoftmaxBackwardDataBackward0", {saved_number("dim"), saved_tensor("grad_output"), saved_tensor("output")});
 
@@ -92,7 +91,7 @@ Tensor backward_data(const Tensor& gradient, const Tensor& output, int64_t dim) 
 struct Normalised {
   int64_t dim;
   static constexpr bool saves_result = true, saves_self = false;
-  const NodeSpec& spec() const { return softmax_spec; }
+  inline static const NodeSpec& spec = node_spec("SoftmaxBackward0", {saved_number("dim"), saved_tensor("result")});
   SavedValue value(size_t) const { return saved(dim); }
   Tensor gradient(const Tensor& gradient, const Tensor&, const Tensor& result) const {
     return backward_data(gradient, result, dim);
@@ -118,11 +117,8 @@ struct SummedExponentials {
   Dims dims;
   bool keepdim;
   static constexpr bool saves_result = true, saves_self = true;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("LogsumexpBackward0", {saved_number("dim"), saved_number("keepdim"),
-                                                                   saved_tensor("result"), saved_tensor("self")});
-    return spec;
-  }
+  inline static const NodeSpec& spec = node_spec("LogsumexpBackward0", {saved_number("dim"), saved_number("keepdim"),
+                                                                        saved_tensor("result"), saved_tensor("self")});
   SavedValue value(size_t field) const { return field == 0 ? saved(dims) : saved(keepdim); }
   Tensor gradient(const Tensor& gradient, const Tensor& self, const Tensor& result) const {
     const Dims& sizes = self->sizes();

@@ -33,6 +33,12 @@ inline constexpr ReleaseText check_nan = {traits::since(213, false), ", check_na
 inline constexpr ReleaseText leaf_changed = {
     traits::since(108, false), "a leaf Variable that requires grad is being used in an in-place operation.",
     "a leaf Variable that requires grad has been used in an in-place operation."};
+inline constexpr ReleaseText dirty_is_no_input = {
+    traits::since(208, false),
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+    "passed to ctx.mark_dirty().",
+    "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it "
+    "to mark_dirty()."};
 inline constexpr ReleaseText pack_changed_input = {
     traits::since(213, false),
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "

@@ -56,6 +56,7 @@ inline constexpr Trait has_do_backward = until(108, false);
 inline constexpr Trait checks_to_save_first = since(200, false);
 inline constexpr Trait forward_may_return_objects = since(200, false);
 inline constexpr Trait has_setup_context = since(200, false);
+inline constexpr Trait refuses_dirty_view_of_result = since(208, false);  // before: a warning
 inline constexpr Trait has_maybe_clear_saved_tensors = since(209, true);
 inline constexpr Trait has_class_flags = since(213, false);  // clear_saved_tensors_on_access, boxed_grads_call
 

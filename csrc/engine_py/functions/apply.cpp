@@ -5,7 +5,7 @@
 #include "engine/backward/views.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/ops/ops.hpp"
-#include "engine/policy/traits.hpp"
+#include "engine/policy/release_texts.hpp"
 #include "engine_py/call/torch_function.hpp"
 #include "engine_py/functions/function.hpp"
 #include "engine_py/interpreter/errors.hpp"
@@ -77,6 +77,9 @@ void check_dirty(const Tensor& tensor, bool is_input, Py_ssize_t outputs) {
   require(!is_leaf(*tensor) || !requires_grad(tensor),
           "a leaf Variable that requires grad has been used in an in-place operation.");
   const bool is_view = tensor->meta() != nullptr && tensor->meta()->view;
+  const Policy& policy = *current_policy();
+  const char* not_an_input = text_for(policy, texts::dirty_is_no_input);
+  require(is_input || !is_view || !has(policy, traits::refuses_dirty_view_of_result), not_an_input);
   require(
       !is_view || outputs == 1,
       "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
@@ -84,12 +87,7 @@ void check_dirty(const Tensor& tensor, bool is_input, Py_ssize_t outputs) {
       "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
       "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
       "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.");
-  if (!is_input) {
-    const Ref warned = checked(PyObject_CallFunction(
-        state().warn, "Os", PyExc_UserWarning,
-        "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
-        "passed to ctx.mark_dirty()."));
-  }
+  if (!is_input) checked(PyObject_CallFunction(state().warn, "Os", PyExc_UserWarning, not_an_input));
 }
 
 bool has_gradient(const Tensor& tensor, const NodePtr& node, const OutputMarks& marks, bool is_executable) {
@@ -225,13 +223,14 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
   // Since 2.0 it is checked first, and the context loses it if a later step fails.
   const bool looks_first = has(*object->policy, traits::checks_to_save_first);
   if (is_executable && looks_first) check_to_save(object->to_save);
-  OutputMarks marks{
+  TensorList saved_by_setup;
+  if (inputs.has_setup_context) saved_by_setup = saved_tensors_of(*object);
+  Ref to_save = Ref::steal(looks_first ? std::exchange(object->to_save, nullptr) : nullptr);
+  const OutputMarks marks{
       marked_tensors(object->dirty_tensors, "dirty_tensors", "mark_dirty can only accept variables, but argument "),
       marked_tensors(object->non_differentiable, "non_differentiable",
                      "mark_non_differentiable only accepts variable arguments, but got "),
-      {}};
-  if (inputs.has_setup_context) marks.saved_by_setup = saved_tensors_of(*object);
-  Ref to_save = Ref::steal(looks_first ? std::exchange(object->to_save, nullptr) : nullptr);
+      std::move(saved_by_setup)};
   Py_CLEAR(object->dirty_tensors);
   Py_CLEAR(object->non_differentiable);
   for (const Tensor& changed : marks.dirty) changed->bump_version();

@@ -13,10 +13,6 @@
 namespace gradlife {
 namespace {
 
-[[noreturn]] void refuse_input(PyObject* object) {
-  raise_python(PyExc_TypeError, "argument 'input' (position 1) must be Tensor, not %.200s", Py_TYPE(object)->tp_name);
-}
-
 // The call without its keyword `input`.
 struct NamedInput {
   PyObject* input = nullptr;
@@ -127,15 +123,34 @@ PyMethodDef* op_functions() {
   return finished(std::move(table));
 }
 
+namespace {
+
+// The name under which a method is a function, for its errors.
+const char* name_of(FastMethod method) {
+  for (const Operation* rows : operation_tables)
+    for (; rows->name != nullptr; ++rows)
+      if (rows->method == method) return rows->name;
+  return "";
+}
+
+void require_input(FastMethod method, PyObject* object, const char* where) {
+  if (object == nullptr)
+    raise_python(PyExc_TypeError, "%s() missing 1 required positional arguments: \"input\"", name_of(method));
+  if (!is_tensor(object))
+    raise_python(PyExc_TypeError, "%s(): argument 'input'%s must be Tensor, not %.200s", name_of(method), where,
+                 Py_TYPE(object)->tp_name);
+}
+
+}  // namespace
+
 PyObject* call_on_input(FastMethod method, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     if (count > 0) {
-      if (!is_tensor(arguments[0])) refuse_input(arguments[0]);
+      require_input(method, arguments[0], " (position 1)");
       return method(arguments[0], arguments + 1, count - 1, names);
     }
     const NamedInput call = take_input(arguments, names);
-    if (call.input == nullptr) raise_python(PyExc_TypeError, "missing 1 required positional arguments: \"input\"");
-    if (!is_tensor(call.input)) refuse_input(call.input);
+    require_input(method, call.input, "");
     return method(call.input, call.values.data(), 0, call.names.get());
   });
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from types import TracebackType
 
 from gradlife import _engine
 
@@ -21,12 +20,7 @@ class set_detect_anomaly:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _engine.set_anomaly_enabled(self.prev, self.prev_check_nan)
 
 
@@ -45,10 +39,5 @@ class detect_anomaly:
     def __enter__(self) -> None:
         _engine.set_anomaly_enabled(True, self.check_nan)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _engine.set_anomaly_enabled(self.prev, self.prev_check_nan)

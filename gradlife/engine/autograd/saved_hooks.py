@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any
 
 from gradlife import _engine
@@ -26,12 +25,7 @@ class saved_tensors_hooks:
     def __enter__(self) -> None:
         _engine._push_saved_tensors_default_hooks(self.pack_hook, self.unpack_hook)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _engine._pop_saved_tensors_default_hooks()
 
 

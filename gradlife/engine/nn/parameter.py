@@ -25,7 +25,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """A leaf that requires grad by default, registered by the module that it is assigned to."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
-        tensor = data if isinstance(data, Tensor) else Tensor()
+        tensor = Tensor() if data is None else data
         if plain_class(tensor) in (Tensor, Parameter):
             return TensorBase._make_subclass(cls, tensor.detach(), requires_grad)
         marked: Any = tensor.detach().requires_grad_(requires_grad)

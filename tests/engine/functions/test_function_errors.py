@@ -145,6 +145,46 @@ def test_marking_what_was_no_input_as_dirty_warns() -> None:
     )
 
 
+def returns_a_view_of_a_result(ctx: Any, x: Any) -> Any:
+    y = (x * 2).view(-1)
+    ctx.mark_dirty(y)
+    return y
+
+
+def test_a_view_of_a_result_cannot_be_marked_as_dirty() -> None:
+    with pytest.raises(RuntimeError) as error:
+        custom(forward=returns_a_view_of_a_result).apply(leaf(1.0))
+    assert text_of(error) == (
+        "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
+        "ctx.mark_dirty()."
+    )
+
+
+def test_before_2_8_a_dirty_view_of_a_result_only_warns_and_fails_as_a_view() -> None:
+    warning = "Only input Tensors should be given to ctx.mark_dirty"
+    with torch.profile("torch-1.13"), pytest.warns(UserWarning, match=warning), pytest.raises(RuntimeError) as error:
+        custom(forward=returns_a_view_of_a_result).apply(leaf(1.0))
+    assert text_of(error).startswith(
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled."
+    )
+
+
+def test_a_context_whose_marks_are_refused_lets_go_of_what_it_was_to_save() -> None:
+    """PyTorch takes `to_save` away before it looks at `mark_dirty`."""
+    kept = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x * 2
+        kept.extend([ctx, weakref.ref(y)])
+        ctx.save_for_backward(y)
+        ctx.mark_dirty(1)
+        return x * 3
+
+    with pytest.raises(RuntimeError, match="mark_dirty can only accept variables, but argument "):
+        custom(forward=forward).apply(leaf(1.0))
+    assert kept[1]() is None
+
+
 def test_a_function_without_forward_or_backward_says_what_is_missing() -> None:
     class Nothing(Function):
         pass

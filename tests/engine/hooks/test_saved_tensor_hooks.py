@@ -233,3 +233,22 @@ def test_freed_hooks_say_freed() -> None:
     with pytest.raises(RuntimeError) as error:
         y.sum().backward()
     assert text_of(error) == FREED
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "packed"),
+    [
+        ((2, 3), (2, 4), [(2, 4), (2, 3)]),
+        ((2, 3), (2,), [(2, 3), (2,)]),
+        ((3,), (2,), [(3,), (2,)]),
+        ((2, 2, 3), (2, 2, 4), [(2, 2, 4), (2, 2, 3)]),
+    ],
+    ids=["mm", "mv", "dot", "bmm"],
+)
+def test_a_product_that_fails_has_packed_its_operands(left: Any, right: Any, packed: list[Any]) -> None:
+    """PyTorch saves operands before it looks at their sizes."""
+    seen: list[Any] = []
+    x, w = torch.ones(left, requires_grad=True), torch.ones(right, requires_grad=True)
+    with pytest.raises(RuntimeError), saved_tensors_hooks(lambda tensor: seen.append(tuple(tensor.shape)), identity):
+        x @ w
+    assert seen == packed

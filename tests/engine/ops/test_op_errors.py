@@ -93,6 +93,10 @@ INDICES: dict[str, Mistake] = {
     "assign text": lambda fw: ones(fw, 3).__setitem__(0, "a"),
 }
 OTHERS: dict[str, Mistake] = {
+    "function of a list": lambda fw: fw.exp([1.0]),
+    "function of a number, by name": lambda fw: fw.sum(input=3),
+    "function of nothing": lambda fw: fw.exp(),
+    "parameter of a number": lambda fw: fw.nn.Parameter(3),
     "add text": lambda fw: ones(fw, 3) + "a",
     "matmul by a number": lambda fw: ones(fw, 3) @ 3,
     "less than None": lambda fw: ones(fw, 3) < None,
