@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "heap": {"errors", "output", "model", "_heap"},
     "patterns": {"model", "errors"},
     "hunting": {"heap", "patterns", "model", "output", "errors", "_heap"},
-    "devices": {"heap", "hunting", "peaks", "model", "errors", "_heap"},
+    "devices": {"heap", "hunting", "patterns", "peaks", "model", "errors", "_heap"},
     "peaks": {"heap", "hunting", "model", "output", "errors", "_heap"},
     "attach": {"heap", "hunting", "peaks", "model", "output", "errors"},
     "ranks": {"hunting", "peaks", "model", "output", "errors"},

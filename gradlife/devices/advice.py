@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradlife.model.device.memory import Advice, BlockOwner, DeviceMemory, OwnerKind
 from gradlife.model.peak.report import Owner
@@ -27,33 +27,23 @@ BY_OWNER = {
 }
 
 
-def advice_for(memory: DeviceMemory) -> tuple[Advice, ...]:
-    """Return what helps against the failure of a request, that which saves most first. Empty where none failed."""
-    if memory.failed is None:
-        return ()
-    least = LEAST_SHARE * memory.reserved_bytes
-    found = (one for one in (*fragmentation(memory), *waiting(memory), *owners(memory)) if one.saved_bytes >= least)
+def advice_for(memory: DeviceMemory, recognized: Iterable[Advice] = ()) -> tuple[Advice, ...]:
+    """Return what helps, that which saves most first: against patterns, and against the failure of a request."""
+    least = max(1, LEAST_SHARE * memory.reserved_bytes)
+    against_failure = (*fragmentation(memory), *owners(memory)) if memory.failed is not None else ()
+    found = (one for one in (*recognized, *against_failure) if one.saved_bytes >= least)
     return tuple(sorted(found, key=lambda one: -one.saved_bytes))
 
 
 def fragmentation(memory: DeviceMemory) -> Iterator[Advice]:
     """Free memory that no request can have because it is in pieces."""
-    pieces = memory.free_bytes - memory.idle_bytes
+    pieces = memory.free_bytes - memory.idle_bytes - memory.private_free_bytes
     if memory.failed is not None and pieces > 0 and memory.largest_free_bytes < memory.failed.bytes:
         yield Advice(
             "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
             pieces,
             "free memory is in pieces, and no request of this size fits; set it before the program starts",
         )
-
-
-def waiting(memory: DeviceMemory) -> Iterator[Advice]:
-    """Blocks that were freed and wait for a stream."""
-    yield Advice(
-        "wait for the stream before the allocation: stream.synchronize()",
-        memory.waiting_bytes,
-        "freed by the program, still in use by a stream (record_stream)",
-    )
 
 
 def owners(memory: DeviceMemory) -> Iterator[Advice]:
@@ -64,12 +54,6 @@ def owners(memory: DeviceMemory) -> Iterator[Advice]:
             yield Advice(text, owner.bytes, reason)
         elif owner.kind is OwnerKind.HOLDER and owner.text not in {one.value for one in Owner}:
             yield held(owner)
-        elif owner.kind is OwnerKind.LIBRARY and "workspace" in owner.text:
-            yield Advice(
-                "set CUBLAS_WORKSPACE_CONFIG=:4096:2, and use fewer streams",
-                owner.bytes,
-                f"{owner.text}: one for each handle and stream; set it before the program starts",
-            )
 
 
 def held(owner: BlockOwner) -> Advice:

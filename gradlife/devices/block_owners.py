@@ -7,12 +7,18 @@ from dataclasses import dataclass
 
 from gradlife.model.device.memory import Block, BlockOwner, BlockState, Frame, OwnerKind, Segment
 
+#: Requests of torch for a cuBLAS workspace: the default, and that of Hopper and later devices.
+WORKSPACES = frozenset({(4096 * 2 + 16 * 8) << 10, (4096 * 8) << 10})
+WORKSPACE = "cuBLAS workspace"
+WORKSPACE_BY_SIZE = f"{WORKSPACE} (recognized by its size)"
+
 #: Libraries that keep their own memory, by a part of a function's name in the allocation's stack.
 LIBRARIES = (
     ("CUDABlasLtWorkspace", "cuBLASLt workspace"),
-    ("getNewWorkspace", "cuBLAS workspace"),
-    ("CUDABlasHandle", "cuBLAS workspace"),
-    ("cublas", "cuBLAS workspace"),
+    ("CublasLtWorkspace", "cuBLASLt workspace"),
+    ("getNewWorkspace", WORKSPACE),
+    ("CUDABlasHandle", WORKSPACE),
+    ("cublas", WORKSPACE),
     ("hipblas", "hipBLAS workspace"),
     ("cudnn", "cuDNN workspace"),
     ("miopen", "MIOpen workspace"),
@@ -30,7 +36,12 @@ NEAREST = 12
 #: Folders of installed packages.
 PACKAGES = ("/site-packages/", "/dist-packages/")
 
-PRIVATE_POOL = "private pool (CUDA graph or MemPool)"
+#: The file of torch.compile that captures CUDA graphs.
+GRAPH_TREES = "torch/_inductor/cudagraph_trees.py"
+
+COMPILED_POOL = "CUDA graphs of torch.compile"
+GRAPH_POOL = "private pool of a CUDA graph"
+SHARED_POOL = "private pool (graph_pool_handle or MemPool)"
 NO_STACK = "owner not seen: no allocation history"
 
 
@@ -47,22 +58,36 @@ class Owned:
 Holders = Mapping[int, str]
 
 
-def owner_of(segment: Segment, block: Block, holders: Holders) -> Owned:
-    """Return the owner of a block in use."""
+def owner_of(segment: Segment, block: Block, holders: Holders | None) -> Owned:
+    """Return the owner of a block in use. ``holders``: None if the storages are not known."""
     place = program_frame(block.frames)
     if block.state is BlockState.WAITING:
-        return Owned(OwnerKind.STREAM, f"freed, waits for streams (made on {segment.stream:#x})", place)
-    held = holders.get(block.address)
+        return Owned(OwnerKind.STREAM, f"freed, waits for streams {made_on(segment.stream)}", place)
+    held = holders.get(block.address) if holders is not None else None
     if held is not None:
         return Owned(OwnerKind.HOLDER, held, place)
     library = library_of(block.frames)
     if library:
         return Owned(OwnerKind.LIBRARY, library, place)
-    if segment.pool != (0, 0):
-        return Owned(OwnerKind.LIBRARY, PRIVATE_POOL, place)
+    if segment.is_private:
+        return Owned(OwnerKind.LIBRARY, pool_name(segment), place)
+    if holders is not None and block.requested_bytes in WORKSPACES:  # no storage has it
+        return Owned(OwnerKind.LIBRARY, WORKSPACE_BY_SIZE, place)
     if place is not None:
         return Owned(OwnerKind.LINE, str(place), place)
     return Owned(OwnerKind.UNSEEN, block.frames[0].function if block.frames else NO_STACK)
+
+
+def made_on(stream: int) -> str:
+    """Return the words for the stream that a block was allocated on: it waits for others."""
+    return f"(made on {stream:#x})"
+
+
+def pool_name(segment: Segment) -> str:
+    """Return the kind of a private pool: torch numbers those of captures by the first number, others by the second."""
+    if any(frame.file.endswith(GRAPH_TREES) for block in segment.blocks for frame in block.frames):
+        return COMPILED_POOL
+    return GRAPH_POOL if segment.pool[0] else SHARED_POOL
 
 
 def library_of(frames: Sequence[Frame]) -> str:

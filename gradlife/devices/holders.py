@@ -4,17 +4,44 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from gradlife import _heap
+from gradlife.heap.diff import path_text
+from gradlife.heap.graph import HeapGraph
 from gradlife.heap.scan import OWN_FOLDER
+from gradlife.heap.snapshot import Snapshot
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.process.forked import in_fork
 from gradlife.model.heap import device_of
 from gradlife.model.peak.report import Owner
 from gradlife.peaks.recording.holders import Held, holders_of
 
-#: Holders by device (``cuda:0``) and address of the storage's memory.
-HoldersOfDevices = dict[str, dict[int, str]]
+#: Owners of a device with most memory whose trace is kept.
+MOST_TRACES = 40
+
+
+#: The key of what belongs to no one device.
+ANY = ""
+
+#: Types of streams. Their number is the first field behind the object's head.
+STREAMS = frozenset(
+    {"torch.Stream", "torch.cuda.streams.Stream", "torch.cuda.streams.ExternalStream", "torch.xpu.streams.Stream"}
+)
+
+
+@dataclass
+class StorageHolders:
+    """The holders of the storages on one device."""
+
+    by_address: dict[int, str] = field(default_factory=dict)  # of the storage's memory
+    traces: dict[str, str] = field(default_factory=dict)  # by holder: the path of references to its largest storage
+    streams: dict[int, str] = field(default_factory=dict)  # streams of the program by number: the path to each
+
+
+#: Holders by device, ``cuda:0``; streams under `ANY`.
+HoldersOfDevices = dict[str, StorageHolders]
 
 #: An index in a container, which does not identify the container.
 PLACE = re.compile(r"\[\d+\]")
@@ -40,11 +67,34 @@ def read_holders() -> HoldersOfDevices:
             device, memory = device_of(shown.type), _heap._torch_memory(shown.address)
             if device != "cpu" and memory:
                 storages[node] = device, memory
-    found: HoldersOfDevices = defaultdict(dict)
+    found: HoldersOfDevices = defaultdict(StorageHolders)
+    largest: dict[tuple[str, str], int] = {}
     for node, held in holders_of(graph, storages).items():
         device, memory = storages[node]
-        found[device][memory] = words(held)
+        name = found[device].by_address[memory] = words(held)
+        known = largest.setdefault((device, name), node)
+        largest[device, name] = max(known, node, key=lambda one: graph.describe(one).bytes or 0)
+    add_traces(graph, largest, found)
+    found[ANY].streams.update(streams_of(graph))
     return dict(found)
+
+
+def streams_of(graph: HeapGraph) -> Iterator[tuple[int, str]]:
+    """Yield the streams that the program has, each with its number and the path to it."""
+    snapshot = Snapshot(graph, ())
+    for node in range(graph.node_count):
+        if graph.kind(node) == "python" and graph.type(node) in STREAMS:
+            address = graph.describe(node).address
+            yield _heap._read_word(address + object.__basicsize__) or 0, path_text(snapshot.why(address).steps)
+
+
+def add_traces(graph: HeapGraph, largest: Mapping[tuple[str, str], int], found: HoldersOfDevices) -> None:
+    """Add the trace of the largest storage of each holder, for the holders with the largest ones."""
+    snapshot = Snapshot(graph, ())
+    for (device, name), node in sorted(largest.items(), key=lambda one: -(graph.describe(one[1]).bytes or 0))[
+        :MOST_TRACES
+    ]:
+        found[device].traces[name] = path_text(snapshot.why(graph.describe(node).address).steps)
 
 
 def words(held: Held) -> str:

@@ -117,6 +117,12 @@ SENTENCES = {
     "GL901": "Memory shared with another process stays registered.",
     "GL902": "The handle of a distributed operation keeps its tensors until it is waited for.",
     "GL903": "A captured graph, a memory pool or a stream keeps device memory.",
+    "GL904": "The private pool of a CUDA graph or a MemPool keeps memory that only it can use.",
+    "GL905": "The CUDA graphs of torch.compile keep their memory until they are reset.",
+    "GL906": "A freed block waits for another stream before it can be used again.",
+    "GL907": "cuBLAS keeps a workspace for each handle and stream.",
+    "GL908": "The cache of pinned host memory keeps freed blocks.",
+    "GL909": "cudaMallocAsync keeps freed memory in the driver's pool.",
 }
 
 

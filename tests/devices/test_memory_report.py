@@ -77,7 +77,7 @@ def test_a_block_that_waits_for_a_stream_is_owned_by_nobody() -> None:
 
 def test_blocks_of_a_private_pool_are_its_own() -> None:
     (owner,) = memory(segment(0, block(MB, "active_allocated", HERE), segment_pool_id=(0, 1))).owners
-    assert (owner.kind, owner.text) == (OwnerKind.LIBRARY, "private pool (CUDA graph or MemPool)")
+    assert (owner.kind, owner.text) == (OwnerKind.LIBRARY, "private pool (graph_pool_handle or MemPool)")
 
 
 def test_free_memory_is_split_into_idle_segments_and_what_blocks_keep() -> None:

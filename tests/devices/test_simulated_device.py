@@ -86,6 +86,31 @@ show()
     assert (device["waiting_bytes"], device["owners"]) == (0, [])
 
 
+def test_the_streams_that_a_freed_block_may_wait_for_are_named(on_device: Program) -> None:
+    shown = on_device("""
+side = torch.Stream(device=device)
+own = torch.Stream(stream_id=0, device_index=0, device_type=side.device_type)
+x = torch.zeros(1000, device=device)
+x.record_stream(side)
+del x
+show()
+""")
+    (owner,) = shown["devices"][0]["owners"]
+    assert (owner["kind"], owner["path"]) == ("stream", "module __main__: global variable 'side'")
+
+
+def test_an_owner_has_the_path_to_its_largest_storage(on_device: Program) -> None:
+    shown = on_device("""
+class Cache:
+    def __init__(self):
+        self.kept = [torch.zeros(10, device=device), torch.zeros(1000, device=device)]
+cache = Cache()
+show()
+""")
+    (owner,) = shown["devices"][0]["owners"]
+    assert owner["path"].startswith("module __main__: global variable 'cache'.kept[*]")
+
+
 def test_memory_that_no_storage_describes_belongs_to_the_line_that_took_it(on_device: Program) -> None:
     shown = on_device("""
 pointer = native.allocate(0, 1000)  # as a library does for its workspace

@@ -6,6 +6,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
+@dataclass(frozen=True)
+class Advice:
+    """Something to do about the memory of a device."""
+
+    text: str  # an imperative with the code to type
+    saved_bytes: int  # at most
+    reason: str
+    code: str = ""  # GL904, if a pattern recognized the allocator's state
+
+
 class BlockState(StrEnum):
     """Whether the program, a stream or nobody uses a block."""
 
@@ -46,7 +56,7 @@ class Segment:
     bytes: int
     stream: int
     blocks: tuple[Block, ...]
-    pool: tuple[int, int] = (0, 0)  # (0, 0) is the common pool; others belong to a CUDA graph or a MemPool
+    pool: tuple[int, int] = (0, 0)  # (0, 0) is the common pool; (n, 0) a CUDA graph's; (0, n) a MemPool's or a handle's
     is_expandable: bool = False
 
     def bytes_in(self, state: BlockState) -> int:
@@ -54,9 +64,14 @@ class Segment:
         return sum(block.bytes for block in self.blocks if block.state is state)
 
     @property
+    def is_private(self) -> bool:
+        """Whether it serves one pool alone: free memory in it is not for other requests, and stays while the pool lives."""
+        return self.pool != (0, 0)
+
+    @property
     def is_idle(self) -> bool:
-        """Whether all of it is free, so that the allocator can return it to the device."""
-        return all(block.state is BlockState.FREE for block in self.blocks)
+        """Whether all of it is free and common, so that the allocator can return it to the device."""
+        return not self.is_private and all(block.state is BlockState.FREE for block in self.blocks)
 
 
 @dataclass(frozen=True)
@@ -70,6 +85,24 @@ class FailedRequest:
 
 
 @dataclass(frozen=True)
+class Capacity:
+    """The memory of a device, whoever uses it."""
+
+    device: int
+    free_bytes: int
+    total_bytes: int
+
+
+@dataclass(frozen=True)
+class PinnedMemory:
+    """The cache of pinned host memory, from which copies to a device are made."""
+
+    bytes: int  # taken from the system
+    active_bytes: int  # of bytes: in tensors, or in a copy that runs
+    advice: Advice | None = None  # if much of it is cached
+
+
+@dataclass(frozen=True)
 class AllocatorState:
     """The caching allocator of one kind of device at one moment."""
 
@@ -77,6 +110,9 @@ class AllocatorState:
     segments: tuple[Segment, ...]
     failed: tuple[FailedRequest, ...] = ()  # of the allocator's history, oldest first
     has_history: bool = False  # whether allocations were recorded with their stacks
+    capacities: tuple[Capacity, ...] = ()  # of the process's devices; none for a file
+    pinned: PinnedMemory | None = None
+    limit: str = ""  # what this allocator does not describe
 
 
 class OwnerKind(StrEnum):
@@ -98,6 +134,7 @@ class BlockOwner:
     bytes: int
     blocks: int
     place: Frame | None = None  # the line of the program that allocated the largest block
+    path: str = ""  # the references from a root to the largest storage, if the heap is known
 
 
 @dataclass(frozen=True)
@@ -133,15 +170,6 @@ class MappedSegment:
 
 
 @dataclass(frozen=True)
-class Advice:
-    """Something to do about the memory of a device."""
-
-    text: str  # an imperative with the code to type
-    saved_bytes: int  # at most
-    reason: str
-
-
-@dataclass(frozen=True)
 class DeviceMemory:
     """The memory of one device as its allocator sees it."""
 
@@ -153,12 +181,20 @@ class DeviceMemory:
     free_bytes: int
     rounding_bytes: int  # of used_bytes: allocated beyond the requested size
     idle_bytes: int  # of free_bytes: in segments without a used block
-    largest_free_bytes: int
+    largest_free_bytes: int  # that any request can have: private pools are left out
     owners: tuple[BlockOwner, ...] = ()  # of all used or waiting blocks, largest first
     pins: tuple[Pin, ...] = ()  # by free_bytes, largest first
     failed: FailedRequest | None = None  # the last one
     map: tuple[MappedSegment, ...] = ()  # by address
     advice: tuple[Advice, ...] = ()  # by saved_bytes, largest first
+    private_free_bytes: int = 0  # of free_bytes: in private pools
+    capacity_bytes: int = 0  # of the device; 0: not known
+    device_free_bytes: int = 0
+
+    @property
+    def outside_bytes(self) -> int:
+        """Bytes in use outside of PyTorch's allocator: the context, communicators, other processes."""
+        return max(0, self.capacity_bytes - self.device_free_bytes - self.reserved_bytes) if self.capacity_bytes else 0
 
 
 @dataclass(frozen=True)
@@ -168,6 +204,7 @@ class DeviceReport:
     source: str  # a file or the process
     devices: tuple[DeviceMemory, ...]
     limits: tuple[str, ...] = ()
+    pinned: PinnedMemory | None = None
 
     def __str__(self) -> str:
         """The report as `gradlife open` prints it."""

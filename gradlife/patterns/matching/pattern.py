@@ -66,8 +66,8 @@ class Pattern:
     """One kind of leak: how its trace looks, why it is one, and what to do.
 
     `reason`, `advice` and `fix` are templates with the names of `wording`, `change` one with those of
-    `stored_statement`. A row with `paths` matches reachable
-    objects, a row with `cycles` unreachable ones, and a row with neither objects that native code holds.
+    `stored_statement`. A row with `paths` matches reachable objects, a row with `cycles` unreachable ones, and a row with
+    neither objects that native code holds. A row without `kinds` fits no trace: it is judged elsewhere.
     """
 
     code: str

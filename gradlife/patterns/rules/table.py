@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradlife.patterns.matching.pattern import Pattern
+from gradlife.patterns.rules.devices import ALLOCATOR_STATES
 from gradlife.patterns.rules.functions import FUNCTION_CYCLES, FUNCTION_PATHS
 from gradlife.patterns.rules.graphs import GRAPH_PATHS
 from gradlife.patterns.rules.holders import EXCEPTION_PATHS, HOLDER_CYCLES, HOLDER_PATHS, PLAIN_PATHS, SPREAD_PATHS
@@ -22,6 +23,7 @@ PATTERNS: tuple[Pattern, ...] = (
     *GRAPH_PATHS,
     *NATIVE_PATHS,
     *PLAIN_PATHS,
+    *ALLOCATOR_STATES,
 )
 
 

@@ -10,7 +10,7 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
-from gradlife.model.device.memory import BlockOwner, DeviceMemory, DeviceReport, FailedRequest, Frame, OwnerKind
+from gradlife.model.device.memory import Advice, BlockOwner, DeviceMemory, DeviceReport, FailedRequest, Frame, OwnerKind
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, make_console
 from gradlife.reports.values import counted, size
 
@@ -19,6 +19,9 @@ MOST_OWNERS = 10
 
 #: Least share of reserved memory that is free to be worth a line.
 LEAST_FREE = 0.05
+
+#: Memory outside of the allocator below this part of the device is not worth a line.
+LEAST_OUTSIDE = 0.02
 
 PINS = 3
 
@@ -35,6 +38,8 @@ def print_devices(console: Console, report: DeviceReport, in_full: bool = False)
             console.print()
         for line in device_lines(memory, report.source, in_full):
             console.print(line, no_wrap=not in_full, overflow="fold" if in_full else "ellipsis")
+    for line in pinned_lines(report):
+        console.print(line, overflow="fold")
     for limit in report.limits:
         console.print(Text(limit, QUIET))
 
@@ -53,6 +58,7 @@ def device_lines(memory: DeviceMemory, source: str, in_full: bool) -> Iterator[T
         yield from failure_lines(memory, memory.failed)
     yield from owner_lines(memory, in_full)
     yield from free_lines(memory, in_full)
+    yield from outside_lines(memory)
     yield from advice_lines(memory, in_full)
 
 
@@ -92,10 +98,11 @@ def owner_line(number: int, owner: BlockOwner, memory: DeviceMemory) -> Text:
     is_named = owner.place is not None and owner.kind is not OwnerKind.LINE
     where = f"  {short_place(owner.place)}" if is_named and owner.place else ""
     code = f"  `{line}`" if line else ""
+    waits = f"  for {owner.path}" if owner.kind is OwnerKind.STREAM and owner.path else ""
     return Text.assemble(
         f"{number:2}  {size(owner.bytes):>7}  {share}  ",
         (name_of(owner), TITLE),
-        f"  {counted(owner.blocks, 'block')}{where}{code}",
+        f"  {counted(owner.blocks, 'block')}{waits}{where}{code}",
     )
 
 
@@ -130,9 +137,29 @@ def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
         yield Text(f"   {names.get(pin.owner, pin.owner)} {keeps}", QUIET)
 
 
+def outside_lines(memory: DeviceMemory) -> Iterator[Text]:
+    """What PyTorch's allocator does not have."""
+    if memory.outside_bytes > LEAST_OUTSIDE * memory.capacity_bytes:
+        users = "the context, communicators (NCCL), other processes"
+        yield Text(f"   {size(memory.outside_bytes)} is used outside of PyTorch's allocator: {users}", QUIET)
+
+
+def pinned_lines(report: DeviceReport) -> Iterator[Text]:
+    """The cache of pinned memory, where it keeps much."""
+    if report.pinned is not None and report.pinned.advice is not None:
+        yield Text(f"pinned host memory: {size(report.pinned.active_bytes)} used of {size(report.pinned.bytes)}")
+        yield advice_line(report.pinned.advice)
+
+
 def advice_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
     """Yield the advice, the largest saving first."""
     for one in memory.advice if in_full else memory.advice[:MOST_ADVICE]:
-        yield Text.assemble("   → ", (f"{size(one.saved_bytes):>7}", TITLE), f"  {one.text}", style=NOTE)
+        yield advice_line(one)
     if memory.failed is not None:
         yield Text("   What is held longer than it is used: gradlife peak SCRIPT", QUIET)
+
+
+def advice_line(one: Advice) -> Text:
+    """``→ 67.1 MB  GL904  let graphs share a pool``."""
+    code = f"  {one.code}" if one.code else ""
+    return Text.assemble("   → ", (f"{size(one.saved_bytes):>7}", TITLE), f"{code}  {one.text}", style=NOTE)

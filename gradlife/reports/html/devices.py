@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gradlife.model.device.memory import (
+    Advice,
     BlockOwner,
     BlockState,
     DeviceMemory,
@@ -74,13 +75,18 @@ def device_view(memory: DeviceMemory, number: int) -> DeviceView:
         name=memory.device,
         facts=facts(memory),
         failure=[line.plain.strip() for line in failure_lines(memory, memory.failed)] if memory.failed else [],
-        advice=[(size(one.saved_bytes), short(one.text), one.reason) for one in memory.advice],
+        advice=[advice_row(one) for one in memory.advice],
         map=map_drawing(memory, drawn),
         legend=legend(memory),
         left_out=left_out(memory, drawn),
         owners=owner_table(memory),
         pins=pins(memory),
     )
+
+
+def advice_row(one: Advice) -> tuple[str, str, str]:
+    """Return the bytes, what to do, and why with the code of a pattern."""
+    return size(one.saved_bytes), short(one.text), f"{one.code}: {one.reason}" if one.code else one.reason
 
 
 def facts(memory: DeviceMemory) -> list[tuple[str, str]]:
@@ -93,6 +99,10 @@ def facts(memory: DeviceMemory) -> list[tuple[str, str]]:
         ("Largest free block", memory.largest_free_bytes),
         ("Lost to rounding", memory.rounding_bytes),
     ]
+    if memory.private_free_bytes:
+        rows.append(("Free in private pools", memory.private_free_bytes))
+    if memory.outside_bytes:
+        rows.append(("Outside of PyTorch's allocator", memory.outside_bytes))
     return [(name, size(nbytes)) for name, nbytes in rows] + [("Segments", f"{memory.segments:,}")]
 
 
@@ -169,6 +179,7 @@ def owner_table(memory: DeviceMemory) -> Table:
         Column("blocks", True),
         Column("allocated at"),
         Column("known as"),
+        Column("held through"),
     ]
     whole = max(1, memory.used_bytes + memory.waiting_bytes)
     rows: list[list[Cell | str | int | float]] = [
@@ -179,6 +190,7 @@ def owner_table(memory: DeviceMemory) -> Table:
             owner.blocks,
             short(place_of(owner)),
             KINDS[owner.kind],
+            short(owner.path, 400),
         ]
         for owner in memory.owners
     ]

@@ -20,6 +20,7 @@
 #include <atomic>
 
 #include "caching_allocator.hpp"
+#include "pinned_memory.hpp"
 
 namespace simulated {
 namespace {
@@ -31,6 +32,7 @@ std::array<CachingAllocator, device_count> devices;
 thread_local c10::DeviceIndex current_device = 0;
 thread_local std::array<int64_t, device_count> current_streams{};
 std::atomic<int64_t> last_stream{0};
+PinnedMemory pinned;
 
 CachingAllocator& device_of(c10::DeviceIndex index) { return devices.at(index < 0 ? current_device : index); }
 
@@ -62,9 +64,10 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   bool queryStream(const c10::Stream&) const override { return true; }
   void synchronizeStream(const c10::Stream& done) const override {
     device_of(done.device_index()).synchronize(done.id());
+    pinned.synchronize(done.id());
   }
   void synchronizeDevice(const c10::DeviceIndex index) const override {
-    for (int64_t id = 0; id <= last_stream; ++id) devices.at(index).synchronize(id);
+    for (int64_t id = 0; id <= last_stream; ++id) synchronizeStream(stream({device_type, index}, id));
   }
 
  private:
@@ -101,6 +104,17 @@ struct Allocator final : c10::Allocator {
   void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
 };
 
+struct PinnedAllocator final : c10::Allocator {
+  c10::DataPtr allocate(size_t bytes) override {
+    void* data = pinned.allocate(bytes);
+    return {data, data, release, c10::Device(c10::kCPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return release; }
+  void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
+  static void release(void* data) { pinned.deallocate(data); }
+};
+
+PinnedAllocator pinned_allocator;
 Allocator allocator;
 REGISTER_ALLOCATOR(device_type, &allocator);
 
@@ -111,6 +125,8 @@ struct Hooks final : at::PrivateUse1HooksInterface {
   c10::DeviceIndex deviceCount() const override { return device_count; }
   c10::DeviceIndex getCurrentDevice() const override { return current_device; }
   void setCurrentDevice(c10::DeviceIndex index) const override { current_device = index; }
+  c10::Allocator* getPinnedMemoryAllocator() const override { return &pinned_allocator; }
+  bool isPinnedPtr(const void* data) const override { return pinned.owns(data); }
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {
     c10::DataPtr next = allocator.allocate(bytes);
     if (storage.data() != nullptr) std::memcpy(next.get(), storage.data(), std::min(bytes, storage.nbytes()));
@@ -144,7 +160,8 @@ at::Tensor on_host(const at::Tensor& tensor) {
                        tensor.options().device(c10::kCPU).requires_grad(false));
 }
 
-at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool) {
+at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool is_non_blocking) {
+  if (is_non_blocking) pinned.use_on(from.storage().data(), current_streams.at(current_device));
   at::Tensor host = on_host(to);
   host.copy_(on_host(from));
   return to;
@@ -231,7 +248,7 @@ py::dict snapshot() {
       py::dict one;
       one["device"] = index, one["address"] = address, one["total_size"] = segment.bytes,
       one["stream"] = segment.stream;
-      one["segment_type"] = segment.is_small ? "small" : "large", one["segment_pool_id"] = py::make_tuple(0, 0);
+      one["segment_type"] = segment.is_small ? "small" : "large", one["segment_pool_id"] = py::make_tuple(segment.pool.first, segment.pool.second);
       one["is_expandable"] = false, one["blocks"] = blocks;
       segments.append(one);
     }
@@ -283,6 +300,19 @@ PYBIND11_MODULE(simulated_accelerator, module) {
   });
   module.def("allocate",
              [](int index, size_t bytes) { return reinterpret_cast<uintptr_t>(devices.at(index).allocate(bytes, 0)); });
+  module.def("use_pool", [](int index, PoolId pool) { devices.at(index).pool = pool; });
+  module.def("keep_pool", [](int index, PoolId pool) { devices.at(index).kept_pools.insert(pool); });
+  module.def("release_pool", [](int index, PoolId pool) { devices.at(index).kept_pools.erase(pool); });
+  module.def("free_and_total", [](int index) {
+    const CachingAllocator& device = devices.at(index);
+    return py::make_tuple(device.capacity - device.reserved(), device.capacity);
+  });
+  module.def("reserved_and_allocated", [](int index) {
+    const CachingAllocator& device = devices.at(index);
+    return py::make_tuple(device.reserved(), device.allocated());
+  });
+  module.def("pinned_bytes", [] { return py::make_tuple(pinned.bytes(), pinned.active_bytes()); });
+  module.def("empty_host_cache", [] { pinned.empty_cache(); });
   module.def("current_device", [] { return static_cast<int>(current_device); });
   module.def("set_device", [](int index) { current_device = static_cast<c10::DeviceIndex>(index); });
 }

@@ -1,5 +1,6 @@
 // A caching allocator over host memory that behaves as CUDA's: segments, blocks that are split and merged, sizes
-// rounded to 512 bytes, one pool for each stream, and blocks that wait for other streams after they were freed.
+// rounded to 512 bytes, one pool for each stream, blocks that wait for other streams after they were freed, and private
+// pools, whose memory serves nobody else until they are released.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct Frame {
 };
 
 using Stack = std::vector<Frame>;
+using PoolId = std::pair<int64_t, int64_t>;  // {0, 0}: the common pool; {n, 0}: of a graph; {0, n}: of a MemPool
 
 struct Block {
   uintptr_t address;
@@ -38,6 +40,7 @@ struct Segment {
   size_t bytes;
   int64_t stream;
   bool is_small;
+  PoolId pool;
   std::list<Block> blocks;
 };
 
@@ -98,7 +101,8 @@ class CachingAllocator {
   void release_idle() {
     for (auto at = segments.begin(); at != segments.end();) {
       Segment& segment = at->second;
-      if (segment.blocks.size() == 1 && segment.blocks.front().state == Block::free) {
+      const bool is_kept = kept_pools.count(segment.pool) != 0;
+      if (!is_kept && segment.blocks.size() == 1 && segment.blocks.front().state == Block::free) {
         std::free(reinterpret_cast<void*>(segment.address));
         reserved_ -= segment.bytes;
         at = segments.erase(at);
@@ -113,7 +117,19 @@ class CachingAllocator {
     release_idle();
   }
 
+  size_t reserved() const { return reserved_; }
+
+  size_t allocated() const {
+    size_t total = 0;
+    for (const auto& [address, segment] : segments)
+      for (const Block& block : segment.blocks)
+        if (block.state == Block::used) total += block.bytes;
+    return total;
+  }
+
   size_t capacity = size_t{1} << 30;
+  PoolId pool{0, 0};            // of the next allocations
+  std::set<PoolId> kept_pools;  // whose graph lives
   std::map<uintptr_t, Segment> segments;
   std::vector<Failure> failures;
 
@@ -127,7 +143,7 @@ class CachingAllocator {
     Segment* best = nullptr;
     std::list<Block>::iterator smallest;
     for (auto& [address, segment] : segments) {
-      if (segment.stream != stream || segment.is_small != (bytes <= small)) continue;
+      if (segment.stream != stream || segment.pool != pool || segment.is_small != (bytes <= small)) continue;
       for (auto block = segment.blocks.begin(); block != segment.blocks.end(); ++block)
         if (block->state == Block::free && block->bytes >= bytes && (best == nullptr || block->bytes < smallest->bytes))
           best = &segment, smallest = block;
@@ -150,7 +166,7 @@ class CachingAllocator {
     if (address == 0) return false;
     reserved_ += size;
     segments.emplace(address,
-                     Segment{address, size, stream, bytes <= small, {Block{address, size, 0, Block::free, {}, {}}}});
+                     Segment{address, size, stream, bytes <= small, pool, {Block{address, size, 0, Block::free, {}, {}}}});
     return true;
   }
 

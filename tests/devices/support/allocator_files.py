@@ -50,3 +50,8 @@ def snapshot(*segments: dict[str, Any], traces: tuple[Any, ...] = ()) -> dict[st
 def out_of_memory(nbytes: int, device_free: int, *frames: dict[str, Any]) -> dict[str, Any]:
     """The entry of a failed request in a device's history."""
     return {"action": "oom", "size": nbytes, "device_free": device_free, "stream": 0, "frames": list(frames)}
+
+
+def pinned_stats(owned: int, active: int) -> dict[str, int]:
+    """What `torch.cuda.host_memory_stats` returns, as far as it is read."""
+    return {"allocated_bytes.current": owned, "active_bytes.current": active}
