@@ -156,6 +156,7 @@ class Finding:
     retained_types: tuple[TypeCount, ...] = ()  # types of the retained bytes, largest first; empty if not measured
     severity: Severity = Severity.MAJOR
     steps_to_limit: int | None = None  # steps until memory runs out at this rate, if that is near
+    fills: str = ""  # the device whose memory runs out then; empty: the host's
     stored_at: StoredAt | None = None  # None if no source line of the program stores it
     patch: Patch | None = None  # None if no safe change is known
     on_ranks: FindingRanks | None = None  # in a run of several processes: the ranks with this finding

@@ -91,6 +91,7 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "lifetime": finding.lifetime.value,
         "severity": finding.severity.value,
         "steps_to_limit": finding.steps_to_limit,
+        "fills": finding.fills,
         "reason": diagnosis.reason,
         "library": diagnosis.library,
         "per_step": asdict(finding.per_step),

@@ -176,6 +176,7 @@ class Fold:
             survivors=fastest.survivors,
             retained_bytes=fastest.retained_bytes,
             steps_to_limit=fastest.steps_to_limit,
+            fills=fastest.fills,
             severity=min(map(Severity, shared.severities), key=list(Severity).index),
             on_ranks=FindingRanks(packed(shared.rates), len(shared.rates), world, Spread(min(rates), max(rates))),
         )

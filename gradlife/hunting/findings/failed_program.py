@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any
 
+import gradlife
 from gradlife.heap.diff import path_text
 from gradlife.heap.snapshot import Snapshot
 from gradlife.hunting.findings.builder import object_to_show
@@ -23,6 +23,9 @@ MOST = 8
 #: Holders to look up for each one shown, because many have the same name.
 MOST_ALIKE = 8
 
+#: The kind of what only the frames of the failure hold.
+HELD = "held by the failed step"
+
 NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory|std::bad_alloc", re.IGNORECASE)
 
 
@@ -33,14 +36,13 @@ def describe_failure(error: BaseException) -> list[Explained]:
     held = in_fork(lambda: list(held_by_failure(now.graph)))
     if not is_out_of_memory(error):
         return held
-    devices = in_fork(lambda: Snapshot(now.graph, ()).devices())
-    return [*device_memory(sum(devices.values())), *in_fork(lambda: list(owners(now.graph))), *held]
+    return [*device_memory(), *in_fork(lambda: list(owners(now.graph))), *held]
 
 
 def owners_now() -> list[Explained]:
-    """List the largest owners of live memory at this moment."""
+    """List the largest owners of live memory at this moment, on devices too."""
     now = take_snapshot(0, with_labels=True, collect=Collect.NOTHING)
-    return in_fork(lambda: list(owners(now.graph)))
+    return [*device_memory(), *in_fork(lambda: list(owners(now.graph)))]
 
 
 def held_by_failure(graph: Any) -> Iterator[Explained]:
@@ -54,7 +56,7 @@ def held_by_failure(graph: Any) -> Iterator[Explained]:
     for storage in found[:MOST]:
         trace = held_trace(graph, object_to_show(graph, Kept(storage, [storage])))
         what = f"{path_text(trace.steps)}: {trace.object} {trace.detail}"
-        yield Explained("held by the failed step", what, storage_content(graph, storage))
+        yield Explained(HELD, what, storage_content(graph, storage))
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -65,14 +67,18 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and NO_MEMORY.search(str(error)) is not None
 
 
-def device_memory(live: int) -> Iterator[Explained]:
-    """Report what the device allocator has reserved and allocated, and what live tensors take on all devices."""
-    cuda = sys.modules.get("torch.cuda")
-    if cuda is None or not cuda.is_initialized():
-        return
-    yield Explained("device memory", "reserved by the allocator", cuda.memory_reserved())
-    yield Explained("device memory", "allocated", cuda.memory_allocated())
-    yield Explained("device memory", "contents of live storages, of all devices", live)
+def device_memory() -> Iterator[Explained]:
+    """Report what each device's allocator has, the largest owners of its blocks, and what to do, most bytes first."""
+    for memory in gradlife.device_memory().devices:
+        in_pieces = memory.free_bytes - memory.idle_bytes - memory.private_free_bytes
+        yield Explained("device memory", f"{memory.device}: reserved by the allocator", memory.reserved_bytes)
+        yield Explained("device memory", f"{memory.device}: in use", memory.used_bytes + memory.waiting_bytes)
+        largest = f"the largest piece has {memory.largest_free_bytes:,} bytes"
+        yield Explained("device memory", f"{memory.device}: free between blocks in use; {largest}", in_pieces)
+        for owner in memory.owners[:MOST]:
+            yield Explained("owner of device memory", f"{memory.device}: {owner.text}", owner.bytes)
+        for advice in memory.advice[:MOST]:
+            yield Explained("advice", f"{memory.device}: {advice.text}", advice.saved_bytes)
 
 
 def owners(graph: Any) -> Iterator[Explained]:

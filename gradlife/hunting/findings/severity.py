@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from gradlife.hunting.process.memory_limits import system_limit, usage
 from gradlife.model.hunt import Finding, FindingKind, Severity
@@ -44,12 +45,13 @@ class Room:
 
     free: int  # bytes until the limit
     peak: float  # most bytes of storages at any snapshot
+    devices: Mapping[str, int] = field(default_factory=dict)  # free bytes by device
 
 
-def room_now(peak: float, limit: int | None = None) -> Room:
-    """Measure the memory that this process may still use."""
+def room_now(peak: float, limit: int | None = None, devices: Mapping[str, int] = MappingProxyType({})) -> Room:
+    """Measure the memory that this process may still use. ``devices``: their free bytes at the last snapshot."""
     resident, _ = usage(os.getpid())
-    return Room(max(0, (limit or system_limit()) - resident), peak)
+    return Room(max(0, (limit or system_limit()) - resident), peak, devices)
 
 
 def graded(findings: Iterable[Finding], room: Room) -> list[Finding]:
@@ -59,16 +61,32 @@ def graded(findings: Iterable[Finding], room: Room) -> list[Finding]:
 
 def with_severity(one: Finding, room: Room) -> Finding:
     """Return a finding with its severity, and the steps until memory runs out if a usual job takes that many."""
-    steps = steps_to_limit(one, room)
-    return replace(one, severity=severity_of(one, steps, room.peak), steps_to_limit=steps)
+    steps, where = first_full(one, room)
+    return replace(one, severity=severity_of(one, steps, room.peak), steps_to_limit=steps, fills=where)
 
 
-def steps_to_limit(one: Finding, room: Room) -> int | None:
-    """Return the steps until memory runs out at the rate of a finding; None if a usual job ends earlier."""
+def first_full(one: Finding, room: Room) -> tuple[int | None, str]:
+    """Return the steps until memory runs out at the rate of a finding, and the device that is full; "" is the host.
+
+    None if a usual job ends earlier.
+    """
+    if one.kind in {FindingKind.RETAINED, FindingKind.NEEDS_GC}:
+        return None, ""
+    free = {"": room.free, **room.devices}
+    near = [
+        (int(free[where] / rate), where)
+        for where, rate in rates_of(one).items()
+        if where in free and rate * HORIZON >= free[where] and rate > 0
+    ]
+    return min(near, default=(None, ""))
+
+
+def rates_of(one: Finding) -> dict[str, float]:
+    """Return the bytes per step on each device; "" is the host. Storages of what is retained show the shares."""
     rate = max(one.per_step.bytes, one.per_step.retained_bytes)
-    if one.kind in {FindingKind.RETAINED, FindingKind.NEEDS_GC} or rate * HORIZON < room.free or rate <= 0:
-        return None
-    return int(room.free / rate)
+    whole = max(1, one.retained_bytes, sum(one.device_bytes.values()))
+    shares = {device: nbytes / whole for device, nbytes in one.device_bytes.items()}
+    return {"": rate * (1 - sum(shares.values())), **{device: rate * share for device, share in shares.items()}}
 
 
 def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:

@@ -413,7 +413,7 @@ def trouble_of(error: BaseException | None, steps: int) -> str:
 
 def with_limit(report: HuntReport, limit: int | None) -> HuntReport:
     """Add the memory limit in bytes to the report if a finding would reach it. ``limit``: the requested limit."""
-    if all(one.steps_to_limit is None for one in report.findings):
+    if all(one.steps_to_limit is None or one.fills for one in report.findings):
         return report
     return replace(report, settings={**report.settings, "memory_limit": str(limit or system_limit())})
 

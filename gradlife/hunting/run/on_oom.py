@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
+import gradlife
 from gradlife import _heap
 from gradlife.errors import UsageError
 from gradlife.hunting.process.forked import in_fork
@@ -23,6 +24,7 @@ from gradlife.hunting.process.memory_limits import address_limit, system_limit, 
 from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.rank import rank_of, write_whole
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
+from gradlife.model.device.memory import DeviceMemory, DeviceReport, FailedRequest
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import Explained
 from gradlife.model.watching.out_of_memory import Growth, OutOfMemory
@@ -88,7 +90,8 @@ class OnOom:
 
     def _device_failed(self, device: int, wanted: int, allocated: int, free: int) -> None:
         if not self._closed.is_set():
-            self._write(f"CUDA out of memory on device {device}: {wanted:,} bytes wanted, {free:,} bytes free")
+            cause = f"CUDA out of memory on device {device}: {wanted:,} bytes wanted, {free:,} bytes free"
+            self._write(cause, failed=FailedRequest(device, wanted, free))
 
     def _watch(self) -> None:
         while not self._closed.wait(INTERVAL):
@@ -101,12 +104,12 @@ class OnOom:
 
     # --- the report ---
 
-    def _write(self, cause: str, error: BaseException | None = None) -> None:
+    def _write(self, cause: str, error: BaseException | None = None, failed: FailedRequest | None = None) -> None:
         """Write the report over the previous one. An error here must not hide the program's."""
         if os.getpid() != self._pid or not self._lock.acquire(blocking=False):
             return
         try:
-            write_whole(self.path, self._report(cause, error).dumps())
+            write_whole(self.path, self._report(cause, error, failed).dumps())
             print(f"gradlife: {cause}: who has the memory is in {self.path}", file=sys.stderr, flush=True)
         except Exception as own:
             with suppress(OSError, ValueError):
@@ -114,7 +117,7 @@ class OnOom:
         finally:
             self._lock.release()
 
-    def _report(self, cause: str, error: BaseException | None) -> OutOfMemory:
+    def _report(self, cause: str, error: BaseException | None, failed: FailedRequest | None) -> OutOfMemory:
         now = take_snapshot(0, with_labels=True, collect=Collect.NOTHING)
         owners, devices, growth = in_fork(lambda: read(self._start, now))
         return OutOfMemory(
@@ -128,16 +131,25 @@ class OnOom:
             owners=owners,
             growth=growth,
             held=held_by(error),
+            device_memory=device_memory(failed),
         )
+
+
+def device_memory(failed: FailedRequest | None) -> tuple[DeviceMemory, ...]:
+    """Return who owns the blocks of each device. ``failed``: the request, where the allocator has no history of it."""
+    with suppress(UsageError, RuntimeError):  # a device in a bad state must not cost the rest of the report
+        found: DeviceReport = gradlife.device_memory(failed)
+        return found.devices
+    return ()
 
 
 def held_by(error: BaseException | None) -> tuple[Explained, ...]:
     """Describe what the frames of the error hold."""
     if error is None:
         return ()
-    from gradlife.hunting.findings.failed_program import describe_failure
+    from gradlife.hunting.findings.failed_program import HELD, describe_failure
 
-    return tuple(one for one in describe_failure(error) if one.kind != "owner of live memory")
+    return tuple(one for one in describe_failure(error) if one.kind == HELD)
 
 
 def read(start: StepSnapshot, now: StepSnapshot) -> tuple[tuple[Owner, ...], dict[str, int], tuple[Growth, ...]]:
@@ -180,9 +192,10 @@ def on_oom(path: str | os.PathLike[str], *, at: float = 0.9, limit: int | None =
 
     It is written after an uncaught MemoryError or out-of-memory error of PyTorch, when a CUDA allocation fails (even if
     the program catches the error), and when the share ``at`` of ``limit`` is used. ``limit`` is in bytes; by default it
-    is that of the machine, the control group or `ulimit -v`. The file is JSON (``gradlife.oom/1``); a rank adds its
-    number to the name. Costs one snapshot now, a sleeping thread, and with `ulimit -v` 256 MB of address space. Raises
-    UsageError if the file cannot be written.
+    is that of the machine, the control group or `ulimit -v`. For each device in use the report has the owners of all
+    blocks, what fragmentation costs, and what to do. The file is JSON (``gradlife.oom/1``); a rank adds its number to the
+    name. Costs one snapshot now, a sleeping thread, and with `ulimit -v` 256 MB of address space. Raises UsageError if the
+    file cannot be written.
     """
     if not 0 < at <= 1:
         raise UsageError(f"{at!r} is no share of the memory limit", "on_oom(path, at=0.9)")

@@ -82,7 +82,7 @@ def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntR
         findings = [one for one in findings if not caches.is_compilers(one)]
     rounds = tuple(rounds_of(evidence, planted))
     findings = with_native_blocks(without_strays(findings, rounds), rounds)
-    room = room_now(peak_of(snapshots), about.memory_limit)
+    room = room_now(peak_of(snapshots), about.memory_limit, snapshots[-1].free_on_devices)
     return HuntReport(
         target=about.target,
         stepped_by=about.stepped_by,
@@ -130,7 +130,8 @@ def late_growth(
     explained = report.explained or tuple(map(caches.explained, meant))
     if not found:
         return replace(report, explained=explained)
-    findings = graded(found, room_now(peak_of(snapshots), memory_limit))
+    room = room_now(peak_of(snapshots), memory_limit, snapshots[-1].free_on_devices)
+    findings = graded(found, room)
     return replace(
         report,
         rounds=(*report.rounds, *[*rounds_of(evidence, planted)][len(report.rounds) :]),
@@ -164,7 +165,8 @@ def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[
 
 def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
     """Build the report if the snapshots show no leak but the special rounds may."""
-    room = room_now(peak_of(hunt.snapshots[-1:]), about.memory_limit)
+    last = hunt.snapshots[-1]
+    room = room_now(peak_of([last]), about.memory_limit, last.free_on_devices)
     findings = graded(with_native_blocks(found_later(hunt, about), clear.rounds), room)
     report = cleared(hunt, clear, about)
     return replace(report, findings=worst_first(findings), limits=(*report.limits, *limits_of_lines(hunt, findings)))

@@ -17,6 +17,7 @@ from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.tensors import storage_header
 from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.process.device_limits import FreeBytes, free_bytes
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.model.hunt import PerStep
@@ -79,6 +80,8 @@ class StepSnapshot:
     compiled: Compiled = field(default_factory=Compiled)
     #: Bytes per step that malloc handed out in the round, without its first step; None if unknown.
     malloc_per_step: float | None = None
+    #: What was free on each device in use. Forked copies cannot ask CUDA.
+    free_on_devices: FreeBytes = field(default_factory=free_bytes)
 
     @property
     def graph(self) -> _heap.Graph:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gradlife._version import __version__
+from gradlife.model.device.memory import DeviceMemory
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import Explained
 
@@ -35,7 +36,8 @@ class OutOfMemory:
     devices: dict[str, int]  # bytes of live storages by device
     owners: tuple[Owner, ...]
     growth: tuple[Growth, ...]
-    held: tuple[Explained, ...]  # held by the failed step or by a device's allocator
+    held: tuple[Explained, ...]  # held by the failed step
+    device_memory: tuple[DeviceMemory, ...] = ()  # owners of the allocators' blocks, fragmentation, advice
 
     def dumps(self) -> str:
         """Return the report as JSON text."""

@@ -119,12 +119,21 @@ def growth(report: HuntReport) -> str:
     seconds = float(report.settings.get("step_seconds", 0))  # 0: steps are not intervals of time
     nbytes /= seconds or 1
     rate = up_to + size(round(nbytes)) if nbytes >= 1 else amounts(growing[0].per_step)
-    left = min((one.steps_to_limit for one in growing if one.steps_to_limit is not None), default=None)
     rate += " per second" if seconds and nbytes >= 1 else f" per {report.step}"
-    rate += on_device(growing)
-    until = f": out of memory after about {time_left(left, seconds, report.step)}" if left is not None else ""
-    limit = report.settings.get("memory_limit", "")
-    return f"grows by {rate}{until}{f' ({size(int(limit))})' if until and limit else ''}"
+    end = out_of_memory(growing, seconds, report)
+    return f"grows by {rate}{end or on_device(growing)}"
+
+
+def out_of_memory(growing: Sequence[Finding], seconds: float, report: HuntReport) -> str:
+    """Say when and where memory runs out; empty if a usual job ends earlier."""
+    near = [(one.steps_to_limit, one.fills) for one in growing if one.steps_to_limit is not None]
+    if not near:
+        return ""
+    left, device = min(near)
+    limit = report.settings.get("memory_limit", "") if not device else ""
+    where = f" on {device}" if device else ""
+    room = f" ({size(int(limit))})" if limit else ""
+    return f": out of memory{where} after about {time_left(left, seconds, report.step)}{room}"
 
 
 def on_device(growing: Sequence[Finding]) -> str:

@@ -28,6 +28,33 @@ def test_what_reaches_the_memory_limit_within_a_usual_job_is_critical() -> None:
     assert (far.severity, far.steps_to_limit) == (Severity.MAJOR, None)
 
 
+ON_DEVICE = replace(
+    LOSSES,
+    per_step=PerStep(retained_bytes=1000),
+    retained_bytes=100_000,
+    retained_types=(TypeCount("torch::StorageImpl cuda:1", "storage", 9, 75_000),),
+)
+
+
+@pytest.mark.parametrize(
+    ("host", "devices", "expected"),
+    [
+        (1 << 40, {"cuda:1": 7_500_000}, (10_000, "cuda:1")),
+        (250_000, {"cuda:1": 7_500_000}, (1000, "")),
+        (1 << 40, {"cuda:0": 1}, (None, "")),
+        (1 << 40, {"cuda:1": 75_000_001}, (None, "")),
+        (1 << 40, {"cuda:1": 0}, (0, "cuda:1")),
+    ],
+)
+def test_the_memory_that_is_full_first_is_named(
+    host: int, devices: dict[str, int], expected: tuple[int | None, str]
+) -> None:
+    """Three quarters of what is retained are on the device: so is that part of each step's growth."""
+    found = with_severity(ON_DEVICE, Room(host, 0, devices))
+    assert (found.steps_to_limit, found.fills) == expected
+    assert (found.severity is Severity.CRITICAL) == (expected[0] is not None)
+
+
 def test_the_rate_of_what_would_be_freed_counts() -> None:
     one = replace(LOSSES, per_step=PerStep(tensors=1, storages=1, graph_nodes=4, bytes=4, retained_bytes=800_000))
     assert with_severity(one, Room(free=8_000_000_000, peak=0)).steps_to_limit == 10_000

@@ -63,6 +63,13 @@ def test_growth_is_told_per_second_where_seconds_were_counted() -> None:
     assert "step leaves" not in text
 
 
+def test_a_device_that_is_full_first_is_named() -> None:
+    report = hunt(replace(LOSSES, steps_to_limit=1234, fills="cuda:0", severity=Severity.CRITICAL))
+    report = replace(report, settings={**report.settings, "memory_limit": "64000000000"})
+    first = screen(report, 120).splitlines()[0]
+    assert first == "LEAK  train.py grows by 65.5 kB per step: out of memory on cuda:0 after about 1,200 more steps"
+
+
 def test_screen_begins_with_the_answer_and_ends_with_proof_and_details() -> None:
     assert screen(hunt(replace(LOSSES, steps_to_limit=93412, severity=Severity.CRITICAL))).splitlines() == [
         "LEAK  train.py grows by 65.5 kB per step: out of memory after about 93,000 more",
