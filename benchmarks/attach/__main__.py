@@ -1,4 +1,7 @@
-"""Measure what clients of a model server see while gradlife attaches, hunts and detaches. Run with `make bench-attach`."""
+"""Measure what clients of a model server see while gradlife attaches, hunts and detaches. Run with `make bench-attach`.
+
+``ARGS="--rounds 200"`` counts what a process has before and after many visits.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.attach.counting import FIRST, before_and_after, counting
 from benchmarks.attach.load import Clients, Row, row_of, service
 from gradlife.attach.client import Session, attach, connect
 from gradlife.hunting.run.running import Terms
@@ -25,7 +30,10 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=10.0, help="of the phases before and after")
     parser.add_argument("--clients", type=int, default=2)
+    parser.add_argument("--rounds", type=int, help="attach and detach so often instead; print what that leaves behind")
     args = parser.parse_args()
+    if args.rounds:
+        return count_rounds(args.rounds)
     table = Table("attached by", "phase", "seconds", "requests/s", "median ms", "p99 ms", "worst ms", "found")
     for name, door in (("gdb", False), ("gradlife.serve()", True)):
         for phase, seconds, row, found in phases(door, args.seconds, args.clients):
@@ -35,6 +43,31 @@ def main() -> int:
     load = os.getloadavg()[0]
     Console().print(table, f"{args.clients} clients, load average {load:.1f}, {os.cpu_count()} processors")
     return 0
+
+
+def count_rounds(rounds: int) -> int:
+    """Attach and detach many times by each way; print what the process has before and after."""
+    table = Table("attached by", "rounds", "objects", "threads", "files", "MB resident", "ms a round")
+    for name, socket in (("gdb", ""), ("serve()", "door")):
+        table.add_row(name, str(rounds), *counts_around(rounds, socket))
+    Console().print(table, f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
+    return 0
+
+
+def counts_around(rounds: int, socket: str) -> list[str]:
+    """Return what a process has before and after, and the milliseconds of a round."""
+    with tempfile.TemporaryDirectory() as folder, counting(Path(folder), *filter(None, [socket])) as (pid, ask):
+        path = os.path.join(folder, socket)
+        start = time.perf_counter()
+        before, after = before_and_after(rounds, lambda: (connect(path) if socket else attach(pid)).close(), ask)
+        each = 1000 * (time.perf_counter() - start) / (rounds + FIRST)
+    return [
+        f"{before.objects} → {after.objects}",
+        f"{before.threads} → {after.threads}",
+        f"{before.descriptors} → {after.descriptors}",
+        f"{before.megabytes:.1f} → {after.megabytes:.1f}",
+        f"{each:.0f}",
+    ]
 
 
 def phases(door: bool, seconds: float, clients: int) -> Iterator[tuple[str, float, Row, str]]:

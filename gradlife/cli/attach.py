@@ -27,6 +27,7 @@ from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.running import Progress, Terms
+from gradlife.interactive.heap_source import RunningPatient
 from gradlife.model.hunt import SECOND, HuntReport
 from gradlife.output import OutputFile
 from gradlife.reports.peak.terminal import print_peak
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--why", metavar="WHAT", help="explain why an object is alive, by type, name or address, without a hunt"
     )
     parser.add_argument(
-        "-i", "--interactive", action="store_true", help="open a prompt on a snapshot of the process, without a hunt"
+        "-i", "--interactive", action="store_true", help="open a prompt on the heap of the process, without a hunt"
     )
     parser.add_argument("--steps", type=number, metavar="N", help="report after this many counted steps")
     parser.add_argument(
@@ -108,8 +109,10 @@ def run(args: argparse.Namespace) -> int:
         return peak(args)
     if args.snapshot is not None:
         return keep_snapshot(args)
-    if args.why is not None or args.interactive:
-        return ask_snapshot(args)
+    if args.interactive:
+        return ask_process(args)
+    if args.why is not None:
+        return show_why(args)
     return hunt(args)
 
 
@@ -166,14 +169,22 @@ def keep_snapshot(args: argparse.Namespace) -> int:
     return 0
 
 
-def ask_snapshot(args: argparse.Namespace) -> int:
-    """Explain why an object of the process is alive, or open a prompt on its heap."""
+def show_why(args: argparse.Namespace) -> int:
+    """Explain why an object of the process is alive."""
     with taken(args) as path:
-        if args.interactive:
-            return ask(str(path))
         why = Why(open_snapshot(path), f"process {args.pid}", address_or_type(args.why))
         print_why(make_console(sys.stdout), why)
     return 0
+
+
+def ask_process(args: argparse.Namespace) -> int:
+    """Open a prompt on the heap of the process. Questions are answered here, from what a copy of the process wrote."""
+    with tempfile.TemporaryDirectory(prefix="gradlife-snapshot-") as folder, opened(args) as session:
+
+        def take(path: str) -> float:
+            return float(session.snapshot(Path(path))["pause_seconds"])
+
+        return ask(RunningPatient(session.title, str(Path(folder) / "process.glheap"), take))
 
 
 @contextmanager

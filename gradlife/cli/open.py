@@ -16,6 +16,7 @@ from gradlife.devices.plain_pickle import is_pickle, read_pickle
 from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, open_snapshot
 from gradlife.heap.views.overview import overview, program_view
+from gradlife.interactive.heap_source import Patient, SavedPatient
 from gradlife.model.device.codec import dumps
 from gradlife.model.heap import HeapView
 from gradlife.reports.devices.terminal import print_devices
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
         return browse(args)
     if args.interactive:
-        return ask(args.file)
+        return ask(SavedPatient(args.file))
     return show_why(args) if args.why is not None else show_tables(args)
 
 
@@ -113,15 +114,13 @@ def show_tables(args: argparse.Namespace) -> int:
     return 0
 
 
-def ask(file: str) -> int:
+def ask(patient: Patient) -> int:
     """Start a session; the prompt's module is imported only here."""
-    from gradlife.interactive.heap_source import SavedPatient
     from gradlife.interactive.session import Session
     from gradlife.interactive.terminal import history
 
-    session = Session(SavedPatient(file))
     with history():
-        session.cmdloop()
+        Session(patient).cmdloop()
     return 0
 
 

@@ -12,6 +12,9 @@ from gradlife.output import reason
 #: A file's metadata: one key, tab and value per line.
 Notes = tuple[tuple[str, str], ...]
 
+#: The beginning of an ELF file, and where its header says that it is a core file.
+ELF, CORE_AT, CORE = b"\x7fELF", 16, b"\x04\x00"
+
 REMEDY = "take it again: gradlife snapshot -o FILE script.py"
 
 
@@ -30,6 +33,12 @@ def read_file(path: str) -> HeapGraph:
             f"cannot read {path}: {why}", "the name of a file that gradlife snapshot wrote"
         ) from None
     try:
+        if is_core(descriptor):
+            raise SnapshotFileError(
+                f"{path} is a core file, whose objects are not read: a walk needs the running interpreter's types, and "
+                "torch's layout, which gradlife measures on live tensors",
+                "gradlife attach PID --snapshot FILE, before the process ends",
+            )
         return _heap.open_graph(descriptor)
     except ValueError as error:
         hint = "a newer gradlife" if "newer" in str(error) else REMEDY
@@ -40,6 +49,15 @@ def read_file(path: str) -> HeapGraph:
         raise SnapshotFileError(f"{path} does not fit into memory", "a machine with more memory") from None
     finally:
         os.close(descriptor)
+
+
+def is_core(descriptor: int) -> bool:
+    """Whether a file is the memory of a process that ended, as the kernel or gcore writes it."""
+    try:
+        head = os.pread(descriptor, CORE_AT + len(CORE), 0)
+    except OSError:  # a pipe
+        return False
+    return head.startswith(ELF) and head[CORE_AT:] == CORE
 
 
 def packed_notes(notes: Notes) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, open_snapshot
+from gradlife.model.heap import HeapDiff
 from gradlife.model.hunt import Finding, HuntReport, Round
 from gradlife.model.trace import Trace
 
@@ -73,6 +74,32 @@ class SavedPatient:
     def cut(self, finding: Finding) -> str:
         """Raise: a file is never changed."""
         raise NeedsProcessError("cut")
+
+
+class RunningPatient(SavedPatient):
+    """A process that gradlife is attached to: its heap when it was taken last. Nothing is changed in it.
+
+    ``take`` writes the heap of the process to a path, and returns the seconds for which the process stood still.
+    """
+
+    def __init__(self, title: str, path: str, take: Callable[[str], float]) -> None:
+        self._process = title
+        self._take = take
+        self._pause = take(path)
+        super().__init__(path)
+
+    @property
+    def title(self) -> str:
+        """The process, and the cost of the last look."""
+        stood = f"it stood still for {self._pause * 1000:.0f} ms"
+        return f"{self._process}: {self.snapshot.objects:,} objects; {stood}. `refresh` looks again."
+
+    def refresh(self) -> HeapDiff:
+        """Take the heap of the process anew; return what changed since the last time."""
+        before = self.snapshot
+        self._pause = self._take(self._path)
+        self.snapshot = open_snapshot(self._path)
+        return before.diff(self.snapshot)
 
 
 def findings_of(patient: Patient) -> Sequence[Finding]:

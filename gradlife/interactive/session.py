@@ -9,11 +9,12 @@ from typing import ClassVar, NoReturn, TextIO
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
 from gradlife.heap.steps import short_type
 from gradlife.heap.views.overview import program_view
-from gradlife.interactive.heap_source import NeedsProcessError, Patient, findings_of
+from gradlife.interactive.heap_source import NeedsProcessError, Patient, RunningPatient, findings_of
 from gradlife.model.heap import HeapView
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.reports.heap import session as reports
+from gradlife.reports.heap.diff import print_diff
 from gradlife.reports.theme import make_console
 
 #: Default rows of a table.
@@ -112,6 +113,14 @@ class Session(cmd.Cmd):
         self._patient.step(count)
         self.steps_wanted = count
         return True
+
+    def do_refresh(self, text: str) -> None:
+        """refresh: take the heap of the running process anew, and list what changed since the last time."""
+        if not isinstance(self._patient, RunningPatient):
+            raise UsageError("'refresh' needs a process that is attached to", "gradlife attach PID -i")
+        difference = self._patient.refresh()
+        self._say(self._patient.title)
+        print_diff(self._console, difference, ROWS)
 
     def do_save(self, text: str) -> None:
         """save FILE: save the heap as a snapshot file, for `gradlife open FILE -i`."""
@@ -232,6 +241,7 @@ VERBS = (
     "types",
     "cut",
     "step",
+    "refresh",
     "save",
     "help",
     "quit",

@@ -2,103 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from attachable import needs_debugger
+from benchmarks.attach.counting import Counts, before_and_after, counting
 from gradlife.attach.client import Session, attach, connect
 from gradlife.hunting.run.running import Terms
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="gradlife attaches on Linux only")
 
-#: Says what it has whenever it reads a line; a thread of gradlife's that ends just now is waited for.
-COUNTS = """\
-import gc, os, sys, threading, time
-if len(sys.argv) > 1:
-    import gradlife
-    gradlife.serve(sys.argv[1])
-own = threading.active_count()
-
-def step():
-    pass
-
-print("ready", flush=True)
-for line in sys.stdin:
-    deadline = time.monotonic() + 60
-    while threading.active_count() > own and time.monotonic() < deadline:
-        time.sleep(0.01)
-    gc.collect()
-    pages = int(open("/proc/self/statm").read().split()[1])
-    print(len(gc.get_objects()), threading.active_count(), len(os.listdir("/proc/self/fd")), pages, flush=True)
-"""
-
 #: Megabytes that malloc may keep more or less from one moment to the next.
 SLACK = 2
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What a process has."""
-
-    objects: int
-    threads: int
-    descriptors: int
-    megabytes: float
-
-
-@contextmanager
-def counting(folder: Path, *words: str) -> Iterator[tuple[int, Callable[[], Counts]]]:
-    """The number of the process, and what asks it."""
-    (folder / "program.py").write_text(COUNTS)
-    command = [sys.executable, "program.py", *words]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder) as program:
-        assert program.stdin is not None
-        assert program.stdout is not None
-        source, answers = program.stdin, program.stdout
-
-        def ask() -> Counts:
-            source.write(b"?\n")
-            source.flush()
-            objects, threads, descriptors, pages = map(int, answers.readline().split())
-            return Counts(objects, threads, descriptors, pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
-
-        try:
-            assert answers.readline() == b"ready\n"
-            yield program.pid, ask
-        finally:
-            program.kill()
-
-
 def is_as_before(rounds: int, visit: Callable[[], None], ask: Callable[[], Counts]) -> bool:
     """Is the process after many visits as after the first ones, which import modules?"""
-    untouched = ask()
-    for _ in range(3):
-        visit()
-    before = settled(untouched, ask)
-    for _ in range(rounds):
-        visit()
-    after = settled(untouched, ask)
-    print(f"after {rounds} rounds: {before} → {after}")
+    before, after = before_and_after(rounds, visit, ask)
     assert abs(after.objects - before.objects) < rounds // 10 + 2
+    assert (after.threads, after.descriptors) == (before.threads, before.descriptors)
     assert after.megabytes - before.megabytes < SLACK
     return True
-
-
-def settled(untouched: Counts, ask: Callable[[], Counts]) -> Counts:
-    """The counts, once the process has as many threads and descriptors as it had: it closes the last connection itself."""
-    deadline = time.monotonic() + 60
-    while (found := ask()).threads != untouched.threads or found.descriptors != untouched.descriptors:
-        assert time.monotonic() < deadline, f"{untouched} → {found}"
-        time.sleep(0.05)
-    return found
 
 
 def hunt_briefly(session: Session) -> None:

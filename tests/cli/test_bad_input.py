@@ -150,3 +150,12 @@ def test_a_disk_that_is_full_at_the_end_costs_neither_the_report_nor_the_exit_st
 
 def test_a_memory_limit_of_400_digits_is_no_size(gradlife: Gradlife) -> None:
     assert "is not a size: 500M, 8G" in one_error(gradlife("hunt", "--memory-limit", "9" * 400, "train.py"))
+
+
+@pytest.mark.parametrize(("kind", "words"), [(4, "is a core file, whose objects are not read"), (2, "")])
+def test_a_core_file_is_named_as_what_it_is(gradlife: Gradlife, tmp_path: Path, kind: int, words: str) -> None:
+    path = tmp_path / "core.1234"
+    path.write_bytes(b"\x7fELF\x02\x01\x01".ljust(16, b"\0") + kind.to_bytes(2, "little") + bytes(100))
+    status, _, errors = gradlife("open", str(path))
+    assert (status, f"gradlife: error: {path} {words}" in errors) == (2, True)
+    assert ("core file" in errors) == bool(words)

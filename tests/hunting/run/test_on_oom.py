@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -40,6 +43,24 @@ while not os.path.exists(watching.path):
     time.sleep(0.01)
 """
 
+#: Joins a control group, and takes memory until the kernel ends it.
+IN_A_GROUP = """\
+import os, time
+open(os.path.join({group!r}, "cgroup.procs"), "w").write(str(os.getpid()))
+import gradlife
+import gradlife.engine as torch
+
+watching = gradlife.on_oom("oom.json", at=0.6)
+kept = []
+while True:
+    kept.append(torch.ones(500_000))
+    if len(kept) == 200:  # 400 MB of 600
+        while not os.path.exists(watching.path):
+            time.sleep(0.01)
+"""
+
+GROUP_BYTES = 600_000_512
+
 ADDRESS_SPACE = 900 << 20
 
 
@@ -63,6 +84,38 @@ def report_in(path: Path) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(path.read_text())
     assert document["format"] == "gradlife.oom/1"
     return document
+
+
+@pytest.fixture
+def memory_group() -> Iterator[Path]:
+    """A memory control group of this test's own, with a limit."""
+    top, name = Path("/sys/fs/cgroup"), f"gradlife-test-{os.getpid()}"
+    folder, limit = (
+        (top / "memory" / name, "memory.limit_in_bytes") if (top / "memory").is_dir() else (top / name, "memory.max")
+    )
+    try:
+        folder.mkdir()
+        (folder / limit).write_text(str(GROUP_BYTES))
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        pytest.skip(f"this machine allows no memory control group: {error}")
+    try:
+        yield folder
+    finally:
+        folder.rmdir()
+
+
+@pytest.mark.whole
+def test_near_the_limit_of_its_control_group_a_process_leaves_its_report_before_the_kernel_ends_it(
+    memory_group: Path, tmp_path: Path
+) -> None:
+    done = run(IN_A_GROUP.format(group=str(memory_group)), tmp_path)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    report = report_in(tmp_path / "oom.json")
+    assert report["limit_bytes"] == GROUP_BYTES // 4096 * 4096
+    assert report["cause"].endswith("of the memory limit is taken")
+    assert report["owners"][0]["name"] == "module __main__: global variable 'kept': list"
 
 
 @pytest.mark.whole
