@@ -1,7 +1,7 @@
-"""Makes gdb start a thread in a running process.
+"""Makes gdb or lldb start a thread in a running process.
 
-gdb gets its instructions from `in_gdb.py`, which runs inside it. The process is stopped from gdb's attaching until the
-expression has run: this time is measured and shown.
+The debugger gets its instructions from `in_gdb.py` or `in_lldb.py`, which run inside it. The process is stopped from the
+debugger's attaching until the expression has run: this time is measured and shown.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from gradlife.attach.processes import SERVE_HINT, Target, refuse_debugging
 from gradlife.attach.protocol import AttachError
 from gradlife.errors import UsageError
 
-SCRIPT = Path(__file__).with_name("in_gdb.py")
+FOLDER = Path(__file__).parent
 
 #: Seconds between two interruptions of a process that reaches no safe point.
 INTERVAL = 0.5
 
-#: Options of gdb: no user's files, no questions, only names of functions.
-OPTIONS = ("-q", "-nx", "-batch", "--readnever")
+#: Options: no user's files, no questions, of gdb only names of functions.
+GDB_OPTIONS = ("-q", "-nx", "-batch", "--readnever")
+LLDB_OPTIONS = ("--batch", "--no-lldbinit", "--no-use-colors")
 
 
 def inject(target: Target, text: str) -> float:
@@ -35,11 +36,9 @@ def inject(target: Target, text: str) -> float:
     seconds. The expression may run a little after this returns.
     """
     refuse_debugging(target.pid)
-    gdb = shutil.which("gdb")
-    if gdb is None:
-        raise UsageError("attaching needs gdb, which is not installed", f"apt install gdb; or {SERVE_HINT}")
-    environment = {**os.environ, "GRADLIFE_PID": str(target.pid), "GRADLIFE_TEXT": text}
-    command = [gdb, *OPTIONS, "-x", str(SCRIPT), f"/proc/{target.pid}/exe"]
+    command, more = command_for(target)
+    own = {"GRADLIFE_FOLDER": str(FOLDER), "GRADLIFE_PID": str(target.pid), "GRADLIFE_TEXT": text}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own, **more}
     start = time.monotonic()
     with subprocess.Popen(
         command,
@@ -56,8 +55,25 @@ def inject(target: Target, text: str) -> float:
     return time.monotonic() - start
 
 
+def command_for(target: Target) -> tuple[list[str], dict[str, str]]:
+    """Return the command of the debugger that is installed, gdb before lldb, and its environment variables."""
+    gdb, lldb = shutil.which("gdb"), shutil.which("lldb")
+    if gdb is not None:
+        return [gdb, *GDB_OPTIONS, "-x", str(FOLDER / "in_gdb.py"), f"/proc/{target.pid}/exe"], {}
+    if lldb is None:
+        raise UsageError("attaching needs gdb or lldb, and neither is installed", f"apt install gdb; or {SERVE_HINT}")
+    script = f'command script import "{FOLDER / "in_lldb.py"}"'
+    return [lldb, *LLDB_OPTIONS, "-o", script], {"PYTHONPATH": os.pathsep.join(lldb_packages(lldb))}
+
+
+def lldb_packages(program: str) -> list[str]:
+    """Return the folders of lldb's own Python package. Debian's lldb does not find them by itself."""
+    top = Path(program).resolve().parents[1]
+    return [str(one.parents[1]) for one in sorted(top.glob("lib/python3*/*-packages/lldb/__init__.py"))]
+
+
 def listen(debugger: subprocess.Popen[bytes], pid: int) -> list[str]:
-    """Read gdb's output to its end; interrupt the process every half second while gdb waits for it."""
+    """Read the debugger's output to its end; interrupt the process every half second while the debugger waits for it."""
     assert debugger.stdout is not None
     descriptor = debugger.stdout.fileno()
     text, is_waiting = b"", False
@@ -75,10 +91,10 @@ def listen(debugger: subprocess.Popen[bytes], pid: int) -> list[str]:
 
 
 def lines_of(text: bytes) -> list[str]:
-    """Split gdb's output into lines, without the prefix of gradlife's own lines."""
+    """Split the debugger's output into lines, without the prefix of gradlife's own lines."""
     return [line.removeprefix("gradlife ") for line in text.decode(errors="replace").splitlines() if line.strip()]
 
 
 def cause_of(verdict: str, said: list[str]) -> str:
     """Return the cause of the failure on one line."""
-    return verdict.removeprefix("failed ") or (said[-1] if said else "gdb said nothing")
+    return verdict.removeprefix("failed ") or (said[-1] if said else "the debugger said nothing")

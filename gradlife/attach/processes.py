@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gradlife.errors import UsageError
 
-#: The architectures that `in_gdb.py` supports.
+#: The architectures that `in_debugger.py` supports.
 MACHINES = ("x86_64",)
 
 #: Advice for a machine without a debugger.

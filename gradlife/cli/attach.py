@@ -35,8 +35,8 @@ from gradlife.reports.theme import make_console
 from gradlife.reports.values import counted
 
 EPILOG = """\
-gdb starts one thread in the process, which hunts while the program runs, and then
-ends. Where gdb is not allowed, the program can open a socket itself: gradlife.serve(),
+gdb or lldb starts one thread in the process, which hunts while the program runs, and
+then ends. Where neither is allowed, the program can open a socket: gradlife.serve(),
 or GRADLIFE_SERVE=1 before `import gradlife`.
 
 A step is an optimizer step, a DataLoader batch or a backward pass, or else a second.

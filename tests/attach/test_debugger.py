@@ -7,12 +7,13 @@ import shutil
 import signal
 import sys
 import sysconfig
+import time
 import venv
 from pathlib import Path
 
 import pytest
 
-from attachable import ASLEEP, BUSY, IN_ANOTHER_THREAD, IN_MAIN_THREAD, STUCK, needs_debugger, running
+from attachable import ASLEEP, BUSY, IN_ANOTHER_THREAD, IN_MAIN_THREAD, STUCK, needs_debugger, needs_lldb, running
 from gradlife.attach import debugger
 from gradlife.attach.bootstrap import ADDRESS, expression
 from gradlife.attach.client import attach
@@ -28,6 +29,18 @@ WITHOUT_GRADLIFE = """\
 import os, sys
 sys.meta_path[:] = sys.meta_path[-3:]
 sys.path[:] = [one for one in sys.path if "packages" not in one and not os.path.isdir(os.path.join(one, "gradlife"))]
+"""
+
+#: Says what a wait of three seconds returned, and whether it took three seconds.
+NAPS = """\
+import os, select, socket, time
+a, b = socket.socketpair()
+print("ready", flush=True)
+start = time.monotonic()
+found = select.select([a], [], [], 3)[0]
+open("naps.new", "w").write(f"{found} {time.monotonic() - start >= 3}")
+os.rename("naps.new", "naps")
+time.sleep(1000)
 """
 
 #: A gradlife that says who it is and no more.
@@ -56,6 +69,45 @@ def test_a_process_is_attached_to_wherever_its_main_thread_is(tmp_path: Path, pr
         with attach(pid) as session:
             taking = session.snapshot(tmp_path / "heap.glheap")
         assert open_snapshot(tmp_path / "heap.glheap").objects == taking["objects"]
+
+
+@needs_lldb
+@pytest.mark.whole
+@pytest.mark.parametrize("program", [ASLEEP, BUSY, IN_MAIN_THREAD, IN_ANOTHER_THREAD])
+def test_lldb_attaches_where_there_is_no_gdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    found = shutil.which("lldb")
+    monkeypatch.setattr(shutil, "which", lambda name: found if name == "lldb" else None)
+    with running(program, tmp_path) as pid:
+        for _ in range(2):
+            with attach(pid) as session:
+                assert (session.pid, session.stopped_seconds > 0) == (pid, True)
+
+
+@needs_lldb
+@pytest.mark.whole
+def test_a_sleep_and_a_wait_go_on_after_lldb_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """lldb leaves the interrupted system call by hand, and enters it again."""
+    found = shutil.which("lldb")
+    monkeypatch.setattr(shutil, "which", lambda name: found if name == "lldb" else None)
+    with running(NAPS, tmp_path) as pid:
+        attach(pid).close()
+        naps = tmp_path / "naps"
+        while not naps.exists():
+            assert Path(f"/proc/{pid}").exists()
+            time.sleep(0.05)
+        assert naps.read_text() == "[] True"
+
+
+def test_folders_of_lldbs_own_package_are_found_beside_it(tmp_path: Path) -> None:
+    program = tmp_path / "llvm-14" / "bin" / "lldb"
+    package = tmp_path / "llvm-14" / "lib" / "python3.11" / "dist-packages" / "lldb"
+    program.parent.mkdir(parents=True)
+    package.mkdir(parents=True)
+    program.touch()
+    assert debugger.lldb_packages(str(program)) == []
+    (package / "__init__.py").touch()
+    (tmp_path / "lldb").symlink_to(program)
+    assert debugger.lldb_packages(str(tmp_path / "lldb")) == [str(package.parent)]
 
 
 @needs_debugger
@@ -98,17 +150,17 @@ def test_gradlife_is_found_in_a_folder_that_is_named(tmp_path: Path) -> None:
         assert session.pid == 1
 
 
-def test_a_machine_without_gdb_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_a_debugger_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debugger, "refuse_debugging", lambda pid: None)
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(UsageError, match="attaching needs gdb, which is not installed"):
+    with pytest.raises(UsageError, match="attaching needs gdb or lldb, and neither is installed"):
         debugger.inject(Target(1, "python", "3.11", "/bin/python"), "1")
 
 
-def test_what_gdb_says_last_is_the_cause_where_it_says_no_other() -> None:
+def test_what_the_debugger_says_last_is_the_cause_where_it_says_no_other() -> None:
     assert debugger.cause_of("", ["ptrace: Operation not permitted."]) == "ptrace: Operation not permitted."
     assert debugger.cause_of("failed it ended meanwhile", []) == "it ended meanwhile"
-    assert debugger.cause_of("", []) == "gdb said nothing"
+    assert debugger.cause_of("", []) == "the debugger said nothing"
 
 
 #: Waits for a worker that takes its time.

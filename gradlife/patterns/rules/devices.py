@@ -11,8 +11,9 @@ ALLOCATOR_STATES = (
         "GL904",
         "a private pool keeps memory that only it can use",
         "A captured CUDA graph replays on fixed addresses. Its pool keeps every block of the capture, freed ones too, and "
-        "`torch.cuda.empty_cache()` returns none of it while the graph lives. A MemPool keeps its memory likewise.",
-        "Let graphs that never run at the same time share a pool, and drop graphs that are not replayed",
+        "`torch.cuda.empty_cache()` returns none of it while the graph lives. A MemPool keeps its memory likewise. Graphs "
+        "that never run at the same time can share a pool.",
+        "Drop graphs that are not replayed, or let several share a pool",
         "torch.cuda.graph(g, pool=first.pool())",
         kinds=frozenset(),
         links=(MEMORY_NOTES,),
@@ -23,7 +24,7 @@ ALLOCATOR_STATES = (
         "torch.compile's CUDA graphs keep a pool",
         "torch.compile(mode='reduce-overhead') captures a CUDA graph for each function and input shape. All of them keep "
         "their memory in one pool until they are reset.",
-        "Compile with fewer input shapes, or release the graphs between phases",
+        "Compile fewer shapes, or release the graphs",
         "torch._inductor.cudagraph_trees.reset_cudagraph_trees()",
         kinds=frozenset(),
         links=("https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html",),
@@ -34,7 +35,7 @@ ALLOCATOR_STATES = (
         "freed blocks wait for a stream",
         "A tensor was freed after record_stream or a non-blocking copy, while another stream may still use it. Its block "
         "cannot be used again before that stream has done all work that it had at the time.",
-        "Wait for the stream before the next large allocation",
+        "Wait for the stream before large allocations",
         "torch.cuda.current_stream().wait_stream(side)",
         kinds=frozenset(),
         links=("https://docs.pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html",),
@@ -45,7 +46,7 @@ ALLOCATOR_STATES = (
         "a cuBLAS workspace for each handle and stream",
         "torch keeps a workspace of 8.5 MB (33.6 MB on Hopper and later) for each pair of cuBLAS handle and stream that ever "
         "ran a matrix product. Each thread has handles of its own. None is returned by itself.",
-        "Run matrix products on fewer streams and threads, or set CUBLAS_WORKSPACE_CONFIG=:4096:2 before the program starts",
+        "Use fewer streams and threads, or start with CUBLAS_WORKSPACE_CONFIG=:4096:2",
         kinds=frozenset(),
         example="9 blocks of 8,519,680 bytes, allocated in at::cuda::getNewWorkspace",
     ),
@@ -64,7 +65,7 @@ ALLOCATOR_STATES = (
         "cudaMallocAsync keeps freed memory in the driver's pool",
         "With backend:cudaMallocAsync freed memory goes back to a pool of the driver. PyTorch raises that pool's threshold so "
         "that it returns nothing by itself, and describes no blocks.",
-        "Return the memory, or use the native allocator to see the owner of each block",
+        "Return it to the device",
         "torch.cuda.empty_cache()",
         kinds=frozenset(),
         links=(MEMORY_NOTES,),

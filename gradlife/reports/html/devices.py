@@ -16,7 +16,7 @@ from gradlife.model.device.memory import (
     OwnerKind,
     Run,
 )
-from gradlife.reports.devices.terminal import failure_lines, name_of, short_place, source_line
+from gradlife.reports.devices.terminal import failure_lines, name_of, pinned_lines, short_place, source_line
 from gradlife.reports.drawing.memory_rows import Bar, MemoryRow, memory_rows
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
@@ -59,7 +59,12 @@ class DeviceView:
 def device_page(report: DeviceReport) -> str:
     """Return the page."""
     name = short(os.path.basename(report.source) or report.source, 100)
-    return render_page(f"Device memory of {name}", "devices.html", devices=device_views(report), limits=report.limits)
+    return render_page(f"Device memory of {name}", "devices.html", devices=device_views(report), limits=notes(report))
+
+
+def notes(report: DeviceReport) -> list[str]:
+    """Return the cache of pinned memory with its advice, and the limits."""
+    return [*(line.plain.strip() for line in pinned_lines(report)), *report.limits]
 
 
 def device_views(report: DeviceReport | None) -> list[DeviceView]:

@@ -70,10 +70,10 @@ def running(source: str, folder: Path, python: str = sys.executable, **environme
             program.kill()
 
 
-def why_no_debugger() -> str:
+def why_no_debugger(name: str = "gdb") -> str:
     """Why this machine can't try a debugger; empty where it can."""
-    if shutil.which("gdb") is None:
-        return "gdb is not installed"
+    if shutil.which(name) is None:
+        return f"{name} is not installed"
     try:
         refuse_debugging(os.getpid())
     except UsageError as error:
@@ -82,7 +82,16 @@ def why_no_debugger() -> str:
 
 
 def needs_debugger(test: Callable[..., None]) -> Callable[..., None]:
-    """Skips the test where no debugger may be used."""
-    reason = why_no_debugger()
+    """Skips the test where gdb may not be used."""
+    return skipped_for(why_no_debugger(), test)
+
+
+def needs_lldb(test: Callable[..., None]) -> Callable[..., None]:
+    """Skips the test where lldb may not be used."""
+    return skipped_for(why_no_debugger("lldb"), test)
+
+
+def skipped_for(reason: str, test: Callable[..., None]) -> Callable[..., None]:
+    """Skips the test if there is a reason."""
     marked: Callable[..., None] = pytest.mark.skipif(bool(reason), reason=reason)(test)
     return marked
