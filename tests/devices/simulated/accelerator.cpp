@@ -248,7 +248,8 @@ py::dict snapshot() {
       py::dict one;
       one["device"] = index, one["address"] = address, one["total_size"] = segment.bytes,
       one["stream"] = segment.stream;
-      one["segment_type"] = segment.is_small ? "small" : "large", one["segment_pool_id"] = py::make_tuple(segment.pool.first, segment.pool.second);
+      one["segment_type"] = segment.is_small ? "small" : "large",
+      one["segment_pool_id"] = py::make_tuple(segment.pool.first, segment.pool.second);
       one["is_expandable"] = false, one["blocks"] = blocks;
       segments.append(one);
     }

@@ -165,8 +165,8 @@ class CachingAllocator {
     const auto address = reinterpret_cast<uintptr_t>(std::aligned_alloc(4096, size));
     if (address == 0) return false;
     reserved_ += size;
-    segments.emplace(address,
-                     Segment{address, size, stream, bytes <= small, pool, {Block{address, size, 0, Block::free, {}, {}}}});
+    segments.emplace(
+        address, Segment{address, size, stream, bytes <= small, pool, {Block{address, size, 0, Block::free, {}, {}}}});
     return true;
   }
 

@@ -1,5 +1,5 @@
-// The cache of pinned host memory, as torch has it for CUDA: sizes are powers of two, freed blocks stay in the cache, and
-// a block that a non-blocking copy reads is not handed out before its stream is done.
+// The cache of pinned host memory, as torch has it for CUDA: sizes are powers of two, freed blocks stay in the cache,
+// and a block that a non-blocking copy reads is not handed out before its stream is done.
 #pragma once
 
 #include <bit>
