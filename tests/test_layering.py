@@ -95,6 +95,8 @@ THIRD_PARTY = {
     "pytest": {"pytest_plugin"},
     "numpy": {"engine"},
     "gdb": {"attach"},
+    "lldb": {"attach"},
+    "in_debugger": {"attach"},  # inside a debugger, where gradlife is no package
     "prometheus_client": {"reports"},
 }
 # The folders inside a part, lowest first: each may import those before it. "" is what lies in the part's own folder.
