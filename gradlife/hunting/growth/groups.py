@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ class Group:
     tops: list[int] = field(default_factory=list)  # members that no other member dominates
     members: dict[int, int] = field(default_factory=dict)  # each member with its top
     places: dict[int, int] = field(default_factory=dict)  # if many objects each hold one top: the holder of each top
+    holders: frozenset[int] = frozenset()  # if containers inside the anchor hold the tops, each some of them: all of these
 
     def absorb(self, other: Group) -> None:
         """Take in a group that is a consequence of this group."""
@@ -57,7 +59,9 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
         homes = (home[node] for node in above(graph, group) if home.get(node, number) != number)
         # A list of the running step may hold some of the members, too. That list is not the cause.
         found = next((one for one in homes if not (older and has_variables(graph, groups[one].anchor))), None)
-        if found is not None:
+        if found is not None and is_kept_for_library(graph, held_by[found]) and not is_kept_for_library(graph, older):
+            join(target, found, number)
+        elif found is not None:
             join(target, number, found)
         for node in older:
             if node in holders:
@@ -73,6 +77,20 @@ def has_variables(graph: _heap.Graph, node: int | None) -> bool:
     kind, name = graph.kind_and_type(node)
     is_of_module = name == "dict" and any(graph.type(one) == "module" for one in graph.referrers(node))
     return (kind, name) == FRAME or is_of_module
+
+
+def is_kept_for_library(graph: _heap.Graph, held_by: Sequence[int]) -> bool:
+    """Return whether only objects of the standard library hold it, such as the waiters of an asyncio.Event."""
+    return all(is_of_standard_library(graph, node) for node in held_by)
+
+
+def is_of_standard_library(graph: _heap.Graph, container: int) -> bool:
+    """Return whether the nearest object around a container that is no container itself is the standard library's."""
+    for node in reversed(graph.path(container)[:-1]):
+        package, dot, _ = graph.type(node).partition(".")
+        if dot and package != "collections":
+            return package in sys.stdlib_module_names
+    return False
 
 
 def join(target: list[int], number: int, into: int) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group, containers, held_groups
 from gradlife.hunting.growth.islands import alike, islands
+from gradlife.hunting.growth.nested_growth import nested
 from gradlife.hunting.growth.per_object_growth import spread
 from gradlife.hunting.growth.unreachable_growth import unreachable_growth
 from gradlife.hunting.snapshots.node_weights import (
@@ -152,11 +153,32 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
         counts = counted(group, evidence)
         if are_many(counts, evidence):
             (unsure if slows(counts, evidence, SLOWED_SHARE) else sure).append(group)
+    spread_out = {node for group in sure for node in group.members}
+    sure += nested_growth([one for one in others if spread_out.isdisjoint(one.members)], evidence)
     lost = alike(evidence.graph, islands(evidence.graph, evidence.born))
     steady = [group for group in lost if is_steady(counted(group, evidence), evidence)]
     graphs = [snapshot.graph for snapshot in evidence.snapshots[evidence.judged.start :]]
     sure += unreachable_growth(steady, graphs, evidence.born, evidence.judged, evidence.foreign)
     return without_items([grown(group, evidence) for group in sure], evidence.graph), unsure
+
+
+def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
+    """Return the growth that objects inside one container share."""
+    found: list[Group] = []
+    for group in nested(groups, evidence.graph):
+        if any(not group.members.keys().isdisjoint(one.members) for one in found):
+            continue
+        counts = counted(group, evidence)
+        is_growing = are_many(counts, evidence) and not slows(counts, evidence, DOUBTED_SHARE)
+        if is_growing and have_gained(group, evidence) and are_left(group, evidence) and has_gathered(group.anchor or 0, evidence):
+            found.append(group)
+    return found
+
+
+def have_gained(group: Group, evidence: Evidence) -> bool:
+    """Whether the holders together have about as many more items as were born. Items that are replaced add none."""
+    new = sum(evidence.born[top] in evidence.judged for top in group.tops)
+    return sum(max(0, sum(increments(node, evidence))) for node in group.holders) >= LEAST_GROWTH * new
 
 
 def without_items(found: Sequence[Grown], graph: _heap.Graph) -> list[Grown]:
@@ -177,6 +199,8 @@ def grown(group: Group, evidence: Evidence) -> Grown:
         rate = replace(rate, bytes=plain_bytes(evidence.graph, members) / steps)
     held_by = containers(evidence.graph, group, evidence.born) if group.anchor is not None else []
     growing = [node for node in held_by if grows(node, group, evidence)]
+    if group.holders and group.anchor is not None:
+        growing = [group.anchor]
     rate = replace(rate, retained_bytes=max(rate.retained_bytes, retained_rate(group, growing, evidence) / steps))
     growing = growing or remade(group, evidence)
     return Grown(group, rate, kind_of(group, growing), tuple(growing))
