@@ -48,7 +48,7 @@ class Severity(StrEnum):
     CRITICAL = "critical"  # the job will run out of memory
     MAJOR = "major"
     MINOR = "minor"  # plain Python below 4 kB per step, or tensors without their own storage
-    NOTE = "note"  # retained and not growing, and a small part of the peak
+    NOTE = "note"  # retained and not growing, and a small part of the peak; or the state of a metric
 
     def is_at_least(self, other: Severity) -> bool:
         """Whether this is as bad as the other, or worse."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 import linecache
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -30,6 +31,21 @@ UNKNOWN_HOLDER = "kept"
 
 #: Modules that lines of code may name without importing them.
 MODULES = frozenset({"torch", "functools", "collections", "weakref", "copy", "queue", "logging", "atexit"})
+#: An item of the arguments of a partial function, as a path shows it: ``[0] (argument 'prev' of apply())``.
+ARGUMENT = re.compile(r"(\[\d+\]) \(")
+
+#: Steps from one object of a chain to the next: the object itself, or the object and a container in it.
+LINKS = (1, 2)
+
+#: How a program puts a value into a container, and how it writes a container inside another.
+COLLECTING = {
+    "list": ".append({})",
+    "deque": ".append({})",
+    "set": ".add({})",
+    "dict": "[key] = {}",
+    "tuple": ".append({})",
+}
+INNER = {"list": "[-1]", "deque": "[-1]", "set": "", "dict": "[key]"}
 
 
 class Wording:
@@ -91,13 +107,21 @@ class Wording:
         return expression(self.case.steps[: self.holder_step + 1], self.holder_step) or UNKNOWN_HOLDER
 
     @property
+    def clearing(self) -> str:
+        """The line that empties the holder. A tuple is replaced."""
+        if step_family(self.case.steps[self.holder_step]) != "tuple":
+            return f"{self.holder_code}.clear()"
+        variable = self.holder_code.removesuffix(".get()")
+        return f"{variable}.set(())" if variable != self.holder_code else f"{variable} = ()"
+
+    @property
     def holder_step(self) -> int:
         """The step of the holder: the growing container, else the start of the pattern or the newest link of a chain."""
         if self.case.site is not None:
             return self.case.path[self.case.site].step
         at, steps = self.fit.first, self.fit.steps
-        while at > 0 and (steps[at - 1].type, steps[at - 1].via) == (steps[at].type, steps[at].via):
-            at -= 1
+        while link := next((one for one in LINKS if at >= one and is_same_place(steps[at - one], steps[at])), 0):
+            at -= link
         return at
 
     @property
@@ -112,6 +136,30 @@ class Wording:
         if at > 0 and re.search(r"\[-?\d+\]$", self.fit.steps[at - 1].via):
             return f"{expression(self.fit.steps, at - 1) or UNKNOWN_HOLDER}.append({self.result}.detach())"
         return f"{expression(self.fit.steps, at) or UNKNOWN_HOLDER} = {self.result}.detach()"
+
+    @property
+    def collecting_number(self) -> str:
+        """The line that collects a result, with its number."""
+        return self.collecting(f"{self.result}.item()")
+
+    @property
+    def collecting_detached(self) -> str:
+        """The line that collects a result, with the tensor without its graph."""
+        return self.collecting(f"{self.result}.detach()")
+
+    @property
+    def collecting_clone(self) -> str:
+        """The line that collects a result, with a copy that owns its storage."""
+        return self.collecting(f"{self.result}.clone()")
+
+    def collecting(self, value: str) -> str:
+        """Return the line that puts a value into the holder, through the containers inside it: `d[key].append(value)`."""
+        families = list(
+            itertools.takewhile(COLLECTING.__contains__, map(step_family, self.case.steps[self.holder_step :]))
+        )
+        named = [one for one in families if one != "tuple"] or ["list"]
+        place = self.holder_code + "".join(INNER[one] for one in named[:-1])
+        return place + COLLECTING[named[-1]].format(value)
 
     @property
     def tensor_step(self) -> int:
@@ -161,8 +209,13 @@ class Wording:
 
     @property
     def owner(self) -> str:
-        """The type of the first referrer."""
-        return self.first.object
+        """The type of the first referrer; of the state of a metric that of the metric."""
+        return self.case.steps[self.holder_step - 1].object if self.case.growth.is_state else self.first.object
+
+    @property
+    def owner_code(self) -> str:
+        """The object whose attribute is the holder, as written in a line of code."""
+        return expression(self.case.steps[: self.holder_step], self.holder_step - 1) or "metric"
 
     @property
     def attribute(self) -> str:
@@ -303,6 +356,9 @@ def has_other_names(code: str, known: Collection[str]) -> bool:
     made = {one.id for one in names if isinstance(one.ctx, ast.Store)}
     read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
     return not read <= {*known, *made, *MODULES, *dir(builtins)}
+def is_same_place(one: Step, other: Step) -> bool:
+    """Whether both steps refer to the next by the same place of an object of the same type."""
+    return (one.type, one.via) == (other.type, other.via)
 
 
 def step_family(step: Step) -> str:
@@ -337,7 +393,8 @@ def expression(steps: Sequence[Step], last: int) -> str:
 def written(step: Step) -> str:
     """Format one reference as code: a variable, or an attribute or index to append."""
     if step.via.startswith((".", "[")):
-        return step.via
+        found = ARGUMENT.match(step.via)
+        return found[1] if found else step.via
     found = VARIABLE.search(step.via)
     if found and IDENTIFIER.fullmatch(found[1]) and ("variable" in step.via or "argument" in step.via):
         return found[1]

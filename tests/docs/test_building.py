@@ -37,6 +37,7 @@ def test_every_code_has_a_program_that_leaks(written: dict[str, str]) -> None:
     assert without <= {
         "GL000",
         "GL524",
+        "GL514",
         "GL527",
         "GL615",
         "GL704",
@@ -46,6 +47,8 @@ def test_every_code_has_a_program_that_leaks(written: dict[str, str]) -> None:
         "GL804",
         "GL805",
         "GL806",
+        "GL807",
+        "GL808",
         "GL901",
         "GL902",
         "GL903",

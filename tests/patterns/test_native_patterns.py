@@ -34,6 +34,46 @@ def test_what_native_code_holds_is_named_by_what_is_known_of_the_holder(code: st
     assert diagnose(trace, FindingKind.NATIVE).code == code
 
 
+def led(type_name: str) -> Trace:
+    """The dict of a class that only native code holds."""
+    lead = (
+        Step("type", type_name, "python", ".__annotations__", "internal", type="type"),
+        Step("dict", "len 0", "python", "", "", type="dict"),
+    )
+    return Trace("dict", "len 0", Lifetime.NEVER, (), (), Ledger(1, ()), lead=lead)
+
+
+def test_the_class_of_a_traced_module_is_named_by_the_call_that_made_it() -> None:
+    traced = led("torch.jit._trace.TracedModule.__init__.<locals>.QualnameWrapper")
+    found = diagnose(traced, FindingKind.NATIVE)
+    assert (found.code, found.advice.code.partition("  ")[0]) == ("GL807", "traced = torch.jit.trace(model, example)")
+    assert diagnose(led("app.Wrapper"), FindingKind.NATIVE).code == "GL801"
+
+
+def registered(module: str) -> Trace:
+    """An entry in a table of a module."""
+    hops = (Hop("module", "internal", "__dict__"), Hop("dict", "dict_value", "'entries'"))
+    steps = (
+        Step("module", module, "python", "global variable 'entries'", "internal", type="module", hops=hops),
+        Step(
+            "dict",
+            "len 41",
+            "python",
+            "['a::b']",
+            "dict_value",
+            type="dict",
+            hops=(Hop("dict", "dict_value", "'a::b'"),),
+        ),
+        Step("function", "scale (train.py:3)", "python", "", "", type="function"),
+    )
+    return Trace("function", "scale (train.py:3)", Lifetime.HELD, steps, (), Ledger(1, ()))
+
+
+@pytest.mark.parametrize(("code", "module"), [("GL808", "torch._library.simple_registry"), ("GL511", "train")])
+def test_an_operator_that_is_registered_at_each_step_is_named_by_the_registry(code: str, module: str) -> None:
+    assert diagnose(registered(module), FindingKind.GROWTH, growth=SECOND_STEP).code == code
+
+
 def test_what_a_cycle_keeps_is_not_put_to_native_code() -> None:
     one = Step(
         "Node", "", "python", ".other", "attribute", type="app.Node", hops=(Hop("app.Node", "attribute", "other"),)
@@ -63,6 +103,46 @@ def member(table: str) -> Trace:
 
 def test_children_that_a_module_gets_at_each_step_are_named_by_the_module_that_grows() -> None:
     assert diagnose(member("_modules"), FindingKind.GROWTH, growth=FIRST_STEP).code == "GL615"
+
+
+def test_buffers_of_children_that_a_module_gets_are_no_copies_of_a_model() -> None:
+    trace = member("_modules")
+    assert diagnose(trace, FindingKind.GROWTH, growth=FIRST_STEP).title.startswith("each step adds a child")
+
+
+def link(type_: str, via: str, *hops: Hop, length: int | None = None) -> Step:
+    """One object of a chain."""
+    return Step(type_, "", "python", via, hops[0].relation, type=type_, hops=hops, length=length)
+
+
+HEAD = link("module", "global variable 'f'", Hop("module", "internal", "__dict__"), Hop("dict", "dict_value", "'f'"))
+PARTIAL = link("functools.partial", ".args", Hop("functools.partial", "slot", "args"))
+ARGUMENTS = link("tuple", "[0] (argument 'prev' of apply())", Hop("tuple", "item", "", 0), length=2)
+PAIR = link("tuple", "[1]", Hop("tuple", "item", "", 1), length=2)
+ROW = link("list", "[1]", Hop("list", "item", "", 1), length=2)
+TENSOR = Step("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",))
+
+
+def chained(*links: Step) -> str:
+    """The code of a chain that a variable holds."""
+    trace = Trace("Tensor", "float32 [3]", Lifetime.HELD, (HEAD, *links, TENSOR), (), Ledger(1, ()))
+    return diagnose(trace, FindingKind.GROWTH, growth=Growth(GrowthKind.CHAIN)).code
+
+
+def test_a_chain_of_partial_functions_or_of_pairs_is_a_chain() -> None:
+    assert chained(PARTIAL, ARGUMENTS, PARTIAL, ARGUMENTS, PARTIAL, ARGUMENTS) == "GL518"
+    assert chained(PAIR, PAIR, PAIR) == "GL518"
+
+
+def test_containers_inside_one_another_at_different_places_are_no_chain() -> None:
+    assert chained(PAIR, ROW, PAIR) == "GL000"
+
+
+def test_the_line_of_a_chain_begins_at_its_first_object() -> None:
+    steps = (HEAD, PARTIAL, ARGUMENTS, PARTIAL, ARGUMENTS, PARTIAL, ARGUMENTS, TENSOR)
+    trace = Trace("Tensor", "float32 [3]", Lifetime.HELD, steps, (), Ledger(1, ()))
+    found = diagnose(trace, FindingKind.GROWTH, growth=Growth(GrowthKind.CHAIN))
+    assert found.advice.code == "f = None  # when the next object is created"
 
 
 def test_hooks_are_no_children() -> None:
@@ -113,6 +193,39 @@ CONTEXT = Step(
 def test_a_list_in_local_data_is_named_by_whose_it_is_unless_graphs_are_kept(step: Step) -> None:
     assert diagnose(gathered(step), FindingKind.GROWTH, growth=SECOND_STEP).code == "GL522"
     assert diagnose(gathered(step, grad_fn="SumBackward0"), FindingKind.GROWTH, growth=SECOND_STEP).code == "GL402"
+
+
+KEYED = Step(
+    "dict", "len 4", "python", "[3]", "dict_value", type="dict", hops=(Hop("dict", "dict_value", "3"),), length=4
+)
+INDEXED = Step("list", "len 9", "python", "[8]", "item", type="list", hops=(Hop("list", "item", "", 8),), length=9)
+
+
+@pytest.mark.parametrize(
+    ("containers", "line"),
+    [
+        ((INDEXED,), "f.append(result.item())"),
+        ((KEYED,), "f[key] = result.item()"),
+        ((KEYED, INDEXED), "f[key].append(result.item())"),
+        ((INDEXED, INDEXED), "f[-1].append(result.item())"),
+        ((INDEXED, PAIR), "f.append(result.item())"),
+    ],
+)
+def test_the_line_that_collects_a_number_is_written_for_the_containers_around_it(
+    containers: tuple[Step, ...], line: str
+) -> None:
+    facts = TensorFacts("SumBackward0", False, 12)
+    trace = Trace("Tensor", "float32 [3]", Lifetime.HELD, (HEAD, *containers, TENSOR), (), Ledger(1, ()), tensor=facts)
+    found = diagnose(trace, FindingKind.GROWTH, growth=SECOND_STEP)
+    assert (found.code, found.advice.code.splitlines()[0].split("  ")[0]) == ("GL402", line)
+
+
+def test_a_tuple_in_a_context_variable_is_replaced_for_it_cannot_be_cleared() -> None:
+    grown = Step(
+        "tuple", "len 41", "python", "[40]", "item", type="tuple", hops=(Hop("tuple", "item", "", 40),), length=41
+    )
+    trace = Trace("Tensor", "float32 [3]", Lifetime.HELD, (CONTEXT, grown, TENSOR), (), Ledger(1, ()))
+    assert diagnose(trace, FindingKind.GROWTH, growth=SECOND_STEP).advice.code == "latest.set(())"
 
 
 def test_a_context_variable_is_written_as_a_program_asks_for_it() -> None:

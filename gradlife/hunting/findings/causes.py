@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
-from gradlife.hunting.findings.severity import RUN_EACH_STEP
+from gradlife.hunting.findings.severity import METRIC, RUN_EACH_STEP
 from gradlife.hunting.growth.groups import has_variables
 from gradlife.hunting.growth.reachable_growth import Grown
 from gradlife.hunting.snapshots.node_weights import plus
@@ -38,7 +38,10 @@ class GrowingGroup:
 
 
 def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Finding]:
-    """Return one finding per cause: growth behind hooks is counted with the hooks that grow most."""
+    """Return one finding per cause: growth behind hooks is counted with the hooks that grow most, and the states of a
+    metric together.
+    """
+    groups = one_per_metric(groups)
     hooks = sorted(filter(is_hook, groups), key=lambda one: -rate(one.finding))
     if not hooks:
         return [one.finding for one in groups]
@@ -62,6 +65,21 @@ def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Fi
             behind.setdefault(lead, []).append(one)
     found = [with_consequences(cause.finding, behind.get(number, ())) for number, cause in enumerate(causes)]
     return [*found, *others]
+
+
+def one_per_metric(groups: Sequence[GrowingGroup]) -> list[GrowingGroup]:
+    """Merge the states of each metric, which one `reset()` empties."""
+    states: dict[tuple[str, ...], list[GrowingGroup]] = {}
+    for one in groups:
+        states.setdefault(metric_of(one.finding) or (str(id(one)),), []).append(one)
+    return [replace(first, finding=with_consequences(first.finding, rest)) for first, *rest in states.values()]
+
+
+def metric_of(one: Finding) -> tuple[str, ...]:
+    """Return the path to the metric whose state grows; empty if it is no such state."""
+    if one.code != METRIC or one.grows_at is None:
+        return ()
+    return tuple(step.via for step in one.trace.steps[: one.grows_at - 1])
 
 
 def is_hook(one: GrowingGroup) -> bool:

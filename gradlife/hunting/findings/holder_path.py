@@ -21,6 +21,7 @@ from gradlife.hunting.findings.leak_trace import (
     representative,
     shown_members,
 )
+from gradlife.hunting.findings.metric_states import is_metric_state
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.per_object_growth import path_to_place
 from gradlife.hunting.growth.reachable_growth import Grown
@@ -179,7 +180,9 @@ def growth_in_trace(graph: _heap.Graph, path: HolderPath, grown: Grown) -> Growt
     """Find the container that grows among the steps of the group's trace."""
     if grown.kind is not GrowthKind.CONTAINER:
         return Growth(grown.kind)
-    spans = spans_of(raw_path(graph, path.node, path.nodes))
+    raw = raw_path(graph, path.node, path.nodes)
+    spans = spans_of(raw)
     wanted = [set() if path.holder is None else {path.holder}, set(grown.containers)]
     steps = (number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one))
-    return Growth(GrowthKind.CONTAINER, next(steps, None))
+    growth = Growth(GrowthKind.CONTAINER, next(steps, None))
+    return replace(growth, is_state=is_metric_state(graph, merged_steps(raw), spans, growth))

@@ -93,11 +93,12 @@ def is_part(evidence: Evidence, holder: Grown, part: Grown) -> bool:
 
 
 def belongs_to(graph: _heap.Graph, holder: Grown, part: Grown) -> bool:
-    """Return whether the part holds no memory of note and each of its objects refers to one of the holder's."""
+    """Return whether the part holds no memory of note and each of its islands refers to an object of the holder's."""
     if any(takes_memory(graph, node) for node in part.group.members):
         return False
     others = holder.group.members.keys()
-    return all(not others.isdisjoint(graph.referents(node)) for node in part.group.members)
+    members = part.group.members.items()
+    return {top for node, top in members if not others.isdisjoint(graph.referents(node))}.issuperset(part.group.tops)
 
 
 def takes_memory(graph: _heap.Graph, node: int) -> bool:

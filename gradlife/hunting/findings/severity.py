@@ -35,6 +35,9 @@ HANDLES = frozenset(
 #: Codes of hooks and handlers that pile up: each step runs all of them and takes longer than the one before.
 RUN_EACH_STEP = frozenset({"GL355", "GL526", "GL605", "GL612"})
 
+#: The code of a metric that was not reset: it keeps its values on purpose.
+METRIC = "GL514"
+
 #: The dict of `threading` that holds the running threads. Each has a stack.
 RUNNING_THREADS = "_active"
 
@@ -95,6 +98,8 @@ def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
         return Severity.MINOR
     if one.kind is FindingKind.RETAINED:
         return Severity.MAJOR if one.retained_bytes > LEAST_SHARE * peak else Severity.NOTE
+    if one.code == METRIC:
+        return Severity.NOTE if steps is None else Severity.MINOR
     if steps is not None:
         return Severity.CRITICAL
     return Severity.MINOR if is_small(one) else Severity.MAJOR

@@ -63,6 +63,16 @@ WAITING: dict[str, tuple[str, ...]] = {
     "unittest.mock._Call": (),
 }
 
+#: Functions that register a parametrization of a weight.
+NORMS = ("weight_norm", "spectral_norm", "orthogonal")
+
+#: References of roots, and the calls that make them.
+ROOTS: dict[str, tuple[str, ...]] = {
+    "context": ("set",),
+    "atexit callback": ("register",),
+    "arguments of an atexit callback": ("register",),
+}
+
 #: Types of suspended frames.
 SUSPENDED = frozenset({"coroutine", "generator", "async_generator"})
 
@@ -81,6 +91,10 @@ def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
         yield from cached_function(step)
     if "param_groups" in labels and step.is_a("torch.optim.optimizer.Optimizer"):
         yield partial(is_call, names=("add_param_group",))
+    if step.is_a("torch.nn.utils.parametrize.ParametrizationList"):
+        yield partial(is_call, names=("register_parametrization", *NORMS))
+    if step.kind == "root" and labels and labels[0] in ROOTS:
+        yield partial(is_call, names=ROOTS[labels[0]])
     if step.is_a("torch.autograd.function.FunctionCtx", "torch._C._FunctionBase") or is_node_face(step):
         place = place_at(step)
         if place is not None:

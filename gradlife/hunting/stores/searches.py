@@ -43,8 +43,13 @@ def searches(trace: Trace, anchor: int | None, is_program: IsProgram) -> Iterato
         yield from held(trace.steps, anchor, is_program)
     elif trace.cycle:
         yield from ring(trace.cycle, trace.tail, is_program)
-    elif trace.object in NAMELESS:
+    elif trace.object in NAMELESS or is_of_torchscript(trace):
         yield Search(partial(mechanisms.is_call, names=SCRIPTING))
+
+
+def is_of_torchscript(trace: Trace) -> bool:
+    """Whether it belongs to an object that TorchScript made and keeps."""
+    return any(step.detail.startswith("torch.jit.") for step in trace.lead[:1])
 
 
 def held(steps: Sequence[Step], anchor: int | None, is_program: IsProgram) -> Iterator[Search]:
@@ -60,7 +65,7 @@ def held(steps: Sequence[Step], anchor: int | None, is_program: IsProgram) -> It
             yield from map(Search, mechanisms.at_step(steps, number))
     yield from repeated(steps)
     yield from map(Search, mechanisms.kept_by_library(steps))
-    for one in assigned(steps):
+    for one in assigned(steps, at):
         yield replace(one, may_be_first=container is None)
 
 
@@ -104,15 +109,18 @@ def repeated(steps: Sequence[Step]) -> Iterator[Search]:
             return
 
 
-def assigned(steps: Sequence[Step]) -> Iterator[Search]:
-    """Return searches for assignments to the survivor's place or to one around it, nearest first."""
+def assigned(steps: Sequence[Step], at: int | None) -> Iterator[Search]:
+    """Return searches for assignments to the survivor's place or to one around it, nearest first.
+
+    What an item of the growing object `at` has inside is no such place.
+    """
     tensors = (
         number
         for number, step in enumerate(steps)
         if number and (is_tensor(step) or step.kind not in {"python", "root"})
     )
     first = next(tensors, len(steps) - 1)
-    for _, place in places_outward(steps, first - 1):
+    for _, place in places_outward(steps, first - 1 if at is None else min(first - 1, at)):
         yield Search(partial(assigns, place=place), has_first_values=True)
         yield Search(partial(fills, place=place), has_first_values=True)
 

@@ -21,8 +21,7 @@ GRAPH_PATHS = (
         "{holder} gets a result of each step that still has its graph ({node}). The graph keeps what it saved: activations "
         "and inputs.",
         "Collect numbers: .item() for a scalar, .detach() for a tensor.",
-        "{holder_code}.append({result}.item())    # a number\n"
-        "{holder_code}.append({result}.detach())  # or a tensor without its graph",
+        "{collecting_number}    # a number\n{collecting_detached}  # or a tensor without its graph",
         change="{without_graph}",
         paths=("@ {growing}|cycle.item {inside}~ tensor.grad_fn ...", "@ {growing}|cycle.item {inside}~ =tensor$"),
         when=has_graph,

@@ -15,8 +15,12 @@ except RuntimeError as error:
 
 
 def is_plain_chain(case: Case) -> bool:
-    """Whether it is a chain of at least three objects of one type, each held by the one before."""
-    kinds = [step.type for step in case.steps if step.kind == "python" and step.length is None]
+    """Whether it is a chain of at least three objects of one type, each held by the one before.
+
+    Containers are a chain only where each holds the next at the same place.
+    """
+    steps = [step for step in case.steps if step.kind == "python"]
+    kinds = [(step.type, step.via if step.length is not None else "") for step in steps]
     return case.site is None and any(kinds.count(kind) >= 3 for kind in set(kinds))
 
 
@@ -33,6 +37,11 @@ def is_spread(case: Case) -> bool:
 def is_spread_with_graph(case: Case) -> bool:
     """Whether each of many objects got a result with its graph."""
     return is_spread(case) and case.has_graph
+
+
+def is_state(case: Case) -> bool:
+    """Whether it is the state of a metric, without graphs."""
+    return case.growth.is_state and is_without_graph(case)
 
 
 def is_without_graph(case: Case) -> bool:
@@ -307,7 +316,7 @@ HOLDER_PATHS = (
         "{holder} has {count} entries: each step adds one, and nothing removes any. It belongs to a thread or a context that has "
         "not ended.",
         "Clear it after the step, or end the thread or the context.",
-        "{holder_code}.clear()",
+        "{clearing}",
         paths=("threadlocal.* dict.value~ @ {growing} ...", "threadstate.root:context context.*~ @ {growing} ..."),
         when=is_without_graph,
         kinds=GROWTH,
@@ -345,6 +354,18 @@ HOLDER_PATHS = (
 
 PLAIN_PATHS = (
     Pattern(
+        "GL514",
+        "a metric keeps every update until reset()",
+        "{holder} has {count} items: each update of {owner} adds some, and its reset() empties it. It was not called in the "
+        "steps seen.",
+        "Call reset() when you have computed the result, for example after each epoch.",
+        "value = {owner_code}.compute()\n{owner_code}.reset()",
+        paths=("@ {growing} ...",),
+        when=is_state,
+        kinds=GROWTH,
+        example="module train global variable 'metric' → AveragePrecision .preds → list [240] → Tensor",
+    ),
+    Pattern(
         "GL511",
         "each step adds an entry to a dictionary",
         "The dictionary {holder} has {count} entries: each step adds one under a new key, and nothing removes any.",
@@ -371,9 +392,9 @@ PLAIN_PATHS = (
         "each object of a chain keeps the one before",
         "{holder} leads to an object of the same type, which leads to the next: the newest keeps all earlier ones.",
         "Cut the chain: keep only what you need of the previous object.",
-        "self.{attribute} = None  # when the next object is created",
+        "{holder_code} = None  # when the next object is created",
         change="{cleared}  # when the next object is created",
-        paths=("object.* ...",),
+        paths=("object.*|partial.* ...", "tuple.*|dict.*|list.* ..."),
         when=is_plain_chain,
         kinds=GROWTH,
         example="state .current → Step .previous → Step .previous → Step …",

@@ -20,6 +20,16 @@ def is_of_torchscript(case: Case) -> bool:
     return is_held_unseen(case) and any("jit::" in text or "CompilationUnit" in text for text in holders)
 
 
+def is_traced(case: Case) -> bool:
+    """Whether it belongs to the class that torch.jit.trace made of a module."""
+    return is_held_unseen(case) and any("torch.jit._trace." in step.detail for step in case.trace.lead[:1])
+
+
+def is_of_library(case: Case) -> bool:
+    """Whether a table of torch.library holds it."""
+    return bool(case.steps) and case.steps[0].detail.startswith(("torch._library.", "torch.library"))
+
+
 def is_memory(case: Case) -> bool:
     """Whether it is memory without an object."""
     return is_held_unseen(case) and case.trace.object == UNHELD
@@ -43,6 +53,30 @@ NATIVE_PATHS = (
         kinds=NATIVE,
         links=("pytorch/pytorch#96726",),
         example="(no Python referrer) CompilationUnit → Graph → Node → Tensor",
+    ),
+    Pattern(
+        "GL807",
+        "each call of torch.jit.trace leaves a class and a graph in TorchScript",
+        "torch.jit.trace makes a class of the module and registers it, with its graph, in a compilation unit of the process. "
+        "Nothing removes them: each call adds others, also if its result is dropped.",
+        "Trace once, before the loop, and call the result. Trace again only for another model.",
+        "traced = torch.jit.trace(model, example)  # once, before the loop",
+        when=is_traced,
+        kinds=NATIVE,
+        links=("pytorch/pytorch#35600", "pytorch/pytorch#86537"),
+        example="(no Python referrer) type TracedModule.__init__.<locals>.QualnameWrapper → dict",
+    ),
+    Pattern(
+        "GL808",
+        "an operator is registered at each step",
+        "{holder} of torch.library has {count} entries: each step registers an operator under a new name. The registration "
+        "keeps the functions of the operator, with what they close over, as long as the process lives.",
+        "Register the operator once, when the module is loaded, and pass what varies as an argument.",
+        '@torch.library.custom_op("mylib::scale", mutates_args=())\ndef scale(x: Tensor, table: Tensor) -> Tensor:\n    ...',
+        paths=("torchmodule.global* torch.*|object.*~ @ {growing} ...",),
+        when=is_of_library,
+        kinds=frozenset({FindingKind.GROWTH}),
+        example="module torch._library.simple_registry .singleton._data → dict [41] → SimpleOperatorEntry → function",
     ),
     Pattern(
         "GL803",

@@ -262,12 +262,18 @@ def headline(report: HuntReport) -> str:
                 return f"nothing grew on any of {report.world_size:,} ranks"
             if not report.rounds:
                 return "nothing grew in its worker processes"
-            return f"nothing grew in {rounds_of(report)}{grown}{how_sure(report, has_rounds=False)}"
+            return f"{growth_of_notes(report)} in {rounds_of(report)}{grown}{how_sure(report, has_rounds=False)}"
     wrong = [control.name for control in report.controls if not control.is_right]
     if wrong:
         were = "planted controls {} were" if len(wrong) > 1 else "planted control {} was"
         return f"unreliable: the {were.format(listed(map(repr, wrong)))} misjudged"
     return report.trouble or "too few steps to tell"
+
+
+def growth_of_notes(report: HuntReport) -> str:
+    """What grew in a clean program: nothing, or the states of metrics."""
+    is_any = any(one.kind is FindingKind.GROWTH for one in report.findings)
+    return "nothing grew but what metrics keep until reset()" if is_any else "nothing grew"
 
 
 def how_sure(report: HuntReport, *, has_rounds: bool = True) -> str:

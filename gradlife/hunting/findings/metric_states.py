@@ -1,0 +1,78 @@
+"""States of a metric: what it keeps from every update on purpose, until its own `reset()` empties it.
+
+Recognized by what the class does, not by its name: it has `update`, `compute` and `reset`, and `reset` empties the place that
+grows. Code of the program is read and not run.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Iterator, Sequence, Set
+from types import CodeType, FunctionType
+from typing import Any
+
+from gradlife import _heap
+from gradlife.hunting.stores.place import PlaceKind, place_at
+from gradlife.model.growth import Growth, GrowthKind
+from gradlife.model.trace import Step
+
+#: Methods of a metric.
+PROTOCOL = ("update", "compute", "reset")
+
+
+def is_metric_state(graph: _heap.Graph, steps: Sequence[Step], spans: Sequence[Set[int]], growth: Growth) -> bool:
+    """Whether the growing container is an attribute of a metric that its `reset()` empties. ``spans``: the nodes of steps."""
+    if growth.kind is not GrowthKind.CONTAINER or not growth.step:
+        return False
+    owner = growth.step - 1
+    place = place_at(steps[owner])
+    kind = class_named(steps[owner].type)
+    if place is None or place.kind is not PlaceKind.ATTRIBUTE or kind is None:
+        return False
+    if any(next(methods(kind, name), None) is None for name in PROTOCOL):
+        return False
+    resets = [method.__code__ for method in methods(kind, "reset")]
+    if any(empties(code, place.name) for code in resets):
+        return True
+    sets_by_name = any("setattr" in code.co_names or "__setattr__" in code.co_names for code in resets)
+    return sets_by_name and is_declared(graph, spans[owner], place.name)
+
+
+def class_named(name: str) -> Any:
+    """Return the class of this full name, if its module is loaded and has it."""
+    module, _, short = name.rpartition(".")
+    found = sys.modules.get(module)
+    kind = vars(found).get(short) if found is not None else None
+    return kind if isinstance(kind, type) else None
+
+
+def methods(kind: type, name: str) -> Iterator[FunctionType]:
+    """Yield the function that a call of this method runs, and those of bases that it calls through `super()`."""
+    for base in type.__dict__["__mro__"].__get__(kind):
+        own = type.__dict__["__dict__"].__get__(base)
+        if name not in own:
+            continue
+        if not isinstance(own[name], FunctionType):
+            return
+        yield own[name]
+        if "super" not in own[name].__code__.co_names:
+            return
+
+
+def empties(code: CodeType, name: str) -> bool:
+    """Whether the code assigns the attribute, or clears what it holds."""
+    read = [one.opname for one in dis.get_instructions(code) if one.argval == name]
+    return "STORE_ATTR" in read or ("LOAD_ATTR" in read and "clear" in code.co_names)
+
+
+def is_declared(graph: _heap.Graph, owner: Set[int], name: str) -> bool:
+    """Whether a dict of the object, such as that of the default values of its states, has the name as a key."""
+    tables = (one for node in owner for one in graph.referents(node) if graph.type(one) == "dict" and one not in owner)
+    return any(is_key(graph, table, name) for table in tables)
+
+
+def is_key(graph: _heap.Graph, table: int, name: str) -> bool:
+    """Whether a dict has a value under this name."""
+    steps = (graph.steps_along([table, value])[0] for value in graph.referents(table))
+    return any(step.relation == "dict_value" and step.label.strip("'") == name for step in steps)

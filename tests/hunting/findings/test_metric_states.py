@@ -1,0 +1,139 @@
+"""What a metric keeps on purpose, until its own `reset()` empties it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gradlife.hunting.findings.builder import growth_finding  # noqa: E402
+from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause  # noqa: E402
+from gradlife.hunting.findings.severity import Room, with_severity  # noqa: E402
+from gradlife.hunting.growth.reachable_growth import grown_groups  # noqa: E402
+from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
+from gradlife.model.hunt import Finding, Severity  # noqa: E402
+from hunting.growth.test_growth import evidence  # noqa: E402
+from hunting.growth.test_per_object_growth import findings  # noqa: E402
+
+LENGTHS = (3, 7, 8, 11)
+ROOM = Room(1 << 33, 1e6)
+
+
+class Auc:
+    """Keeps all scores; `reset` clears them."""
+
+    def __init__(self) -> None:
+        self.scores: list[Any] = []
+        self.seen: list[Any] = []
+
+    def update(self, score: Any) -> None:
+        self.scores.append(score)
+
+    def compute(self) -> Any:
+        return torch.stack(self.scores).mean()
+
+    def reset(self) -> None:
+        self.scores.clear()
+
+
+class Pairs(Auc):
+    """Has two states."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[Any] = []
+
+    def update(self, score: Any) -> None:
+        self.scores.append(score)
+        self.targets.append(score.clone())
+
+    def reset(self) -> None:
+        self.scores, self.targets = [], []
+
+
+class Assigned(Auc):
+    """Its `reset` makes another list."""
+
+    def reset(self) -> None:
+        self.scores = []
+
+
+class Declared(Auc):
+    """Its `reset` sets every declared state to its default value, as torchmetrics does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.defaults: dict[str, Any] = {"scores": []}
+
+    def reset(self) -> None:
+        for name, value in self.defaults.items():
+            setattr(self, name, list(value))
+
+
+class OnlyReset(Auc):
+    """No metric: it computes nothing."""
+
+    compute = None
+
+
+class KeepsOnReset(Auc):
+    """Its `reset` reads what it keeps, and keeps it."""
+
+    def reset(self) -> None:
+        print(len(self.scores))
+
+
+def grown(metric: Any, name: str = "scores", has_graph: bool = False) -> Finding:
+    """The finding of a metric that gets a value at each step and is not reset."""
+    weight = torch.ones(8, requires_grad=has_graph)
+    (one,) = findings(evidence(lambda number: getattr(metric, name).append(weight * number), *LENGTHS))
+    return with_severity(one, ROOM)
+
+
+@pytest.mark.parametrize("kind", [Auc, Assigned])
+def test_what_a_metric_keeps_until_its_reset_is_a_note(kind: type[Auc]) -> None:
+    one = grown(kind())
+    assert (one.code, one.severity) == ("GL514", Severity.NOTE)
+    assert "its reset() empties it" in one.diagnosis.reason
+    assert one.diagnosis.advice.code == "value = metric.compute()\nmetric.reset()"
+
+
+def test_a_reset_that_sets_the_declared_states_by_name_empties_them() -> None:
+    assert grown(Declared()).code == "GL514"
+
+
+def test_a_list_that_is_no_declared_state_is_not_emptied_by_such_a_reset() -> None:
+    one = grown(Declared(), "seen")
+    assert (one.code, one.severity) == ("GL512", Severity.MAJOR)
+
+
+@pytest.mark.parametrize("kind", [OnlyReset, KeepsOnReset])
+def test_an_object_whose_reset_does_not_make_it_a_metric_is_a_leak(kind: type[Auc]) -> None:
+    assert grown(kind()).code == "GL512"
+
+
+def test_states_of_one_metric_are_one_finding() -> None:
+    metric, other = Pairs(), Pairs()
+
+    def step(number: int) -> None:
+        metric.update(torch.ones(8))
+        other.update(torch.ones(8))
+
+    found = evidence(step, *LENGTHS)
+    grown, _ = grown_groups(found)
+    groups = [GrowingGroup(one, growth_finding(found.graph, one, Noted())) for one in grown]
+    mine = [one for one in one_per_cause(found.graph, groups) if one.code == "GL514"]
+    assert [(one.consequences, round(one.per_step.tensors)) for one in mine] == [(1, 2), (1, 2)]
+
+
+def test_graphs_in_a_metric_are_a_leak() -> None:
+    one = grown(Auc(), has_graph=True)
+    assert (one.code, one.severity) == ("GL402", Severity.MAJOR)
+
+
+def test_a_metric_that_would_fill_the_memory_is_minor() -> None:
+    metric = Auc()
+    (one,) = findings(evidence(lambda number: metric.update(torch.ones(1 << 15)), *LENGTHS))
+    assert with_severity(one, ROOM).severity is Severity.MINOR
