@@ -78,6 +78,7 @@ SENTENCES = {
     "GL512": "Each step adds an item to a list, a deque or a set, and none is removed.",
     "GL513": "A cache with no limit, or a large one, keeps the result of every different call.",
     "GL514": "A metric keeps the values of every update until its reset() is called.",
+    "GL515": "Each warning with a new text leaves an entry in the registries of warnings.",
     "GL516": "Objects form a reference cycle; it and everything it holds wait for the cyclic collector.",
     "GL517": "A kept frame object keeps the local variables of its call.",
     "GL518": "Each object of a chain keeps the one before it.",

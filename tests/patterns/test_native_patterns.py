@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gradlife.model.growth import Growth, GrowthKind
@@ -69,6 +71,13 @@ def registered(module: str) -> Trace:
     return Trace("function", "scale (train.py:3)", Lifetime.HELD, steps, (), Ledger(1, ()))
 
 
+def test_warnings_of_ever_new_texts_are_named_by_the_registry_that_remembers_them() -> None:
+    trace = registered("train")
+    hops = (Hop("module", "internal", "__dict__"), Hop("dict", "dict_value", "'__warningregistry__'"))
+    steps = (replace(trace.steps[0], hops=hops), *trace.steps[1:])
+    assert diagnose(replace(trace, steps=steps), FindingKind.GROWTH, growth=SECOND_STEP).code == "GL515"
+
+
 @pytest.mark.parametrize(("code", "module"), [("GL808", "torch._library.simple_registry"), ("GL511", "train")])
 def test_an_operator_that_is_registered_at_each_step_is_named_by_the_registry(code: str, module: str) -> None:
     assert diagnose(registered(module), FindingKind.GROWTH, growth=SECOND_STEP).code == code
@@ -118,6 +127,12 @@ def link(type_: str, via: str, *hops: Hop, length: int | None = None) -> Step:
 HEAD = link("module", "global variable 'f'", Hop("module", "internal", "__dict__"), Hop("dict", "dict_value", "'f'"))
 PARTIAL = link("functools.partial", ".args", Hop("functools.partial", "slot", "args"))
 ARGUMENTS = link("tuple", "[0] (argument 'prev' of apply())", Hop("tuple", "item", "", 0), length=2)
+WRAPPER = link(
+    "function",
+    "default argument 'prev'",
+    Hop("function", "internal", "__defaults__:prev"),
+    Hop("tuple", "item", "", 0),
+)
 PAIR = link("tuple", "[1]", Hop("tuple", "item", "", 1), length=2)
 ROW = link("list", "[1]", Hop("list", "item", "", 1), length=2)
 TENSOR = Step("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",))
@@ -132,6 +147,7 @@ def chained(*links: Step) -> str:
 def test_a_chain_of_partial_functions_or_of_pairs_is_a_chain() -> None:
     assert chained(PARTIAL, ARGUMENTS, PARTIAL, ARGUMENTS, PARTIAL, ARGUMENTS) == "GL518"
     assert chained(PAIR, PAIR, PAIR) == "GL518"
+    assert chained(WRAPPER, WRAPPER, WRAPPER) == "GL518"
 
 
 def test_containers_inside_one_another_at_different_places_are_no_chain() -> None:

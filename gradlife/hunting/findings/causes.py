@@ -5,7 +5,7 @@ Each step runs all hooks ever registered. Whatever those hooks keep grows with t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
@@ -38,10 +38,10 @@ class GrowingGroup:
 
 
 def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Finding]:
-    """Return one finding per cause: growth behind hooks is counted with the hooks that grow most, and the states of a
-    metric together.
+    """Return one finding per cause: growth behind hooks is counted with the hooks that grow most; the states of a metric
+    together, and the containers that one statement fills.
     """
-    groups = one_per_metric(groups)
+    groups = merged(merged(groups, metric_of), statement_of)
     hooks = sorted(filter(is_hook, groups), key=lambda one: -rate(one.finding))
     if not hooks:
         return [one.finding for one in groups]
@@ -67,12 +67,30 @@ def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Fi
     return [*found, *others]
 
 
-def one_per_metric(groups: Sequence[GrowingGroup]) -> list[GrowingGroup]:
-    """Merge the states of each metric, which one `reset()` empties."""
-    states: dict[tuple[str, ...], list[GrowingGroup]] = {}
+def merged(groups: Sequence[GrowingGroup], cause_of: Callable[[Finding], tuple[str, ...]]) -> list[GrowingGroup]:
+    """Merge the groups with the same cause, if it is known. The outermost container that grows leads, else the fastest."""
+    causes: dict[tuple[str, ...], list[GrowingGroup]] = {}
     for one in groups:
-        states.setdefault(metric_of(one.finding) or (str(id(one)),), []).append(one)
-    return [replace(first, finding=with_consequences(first.finding, rest)) for first, *rest in states.values()]
+        causes.setdefault(cause_of(one.finding) or (str(id(one)),), []).append(one)
+    return [led(ones) for ones in causes.values()]
+
+
+def led(groups: Sequence[GrowingGroup]) -> GrowingGroup:
+    """Count all of these groups below the first of them."""
+    first, *rest = sorted(groups, key=lambda one: (one.finding.grows_at or 0, -rate(one.finding)))
+    return replace(first, finding=with_consequences(first.finding, rest))
+
+
+def statement_of(one: Finding) -> tuple[str, ...]:
+    """Return the line that stores, and the path to the outermost container; empty if either is unknown.
+
+    One statement stores in many containers of one container: `lists[key].append(result)`.
+    """
+    steps = one.trace.steps
+    first = next((at for at, step in enumerate(steps) if step.length is not None), None)
+    if one.stored_at is None or one.grows_at is None or first is None:
+        return ()
+    return (one.stored_at.file, str(one.stored_at.line), *(step.via for step in steps[:first]))
 
 
 def metric_of(one: Finding) -> tuple[str, ...]:

@@ -36,7 +36,9 @@ class Group:
     tops: list[int] = field(default_factory=list)  # members that no other member dominates
     members: dict[int, int] = field(default_factory=dict)  # each member with its top
     places: dict[int, int] = field(default_factory=dict)  # if many objects each hold one top: the holder of each top
-    holders: frozenset[int] = frozenset()  # if containers inside the anchor hold the tops, each some of them: all of these
+    holders: frozenset[int] = (
+        frozenset()
+    )  # if containers inside the anchor hold the tops, each some of them: all of these
 
     def absorb(self, other: Group) -> None:
         """Take in a group that is a consequence of this group."""

@@ -170,7 +170,12 @@ def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
             continue
         counts = counted(group, evidence)
         is_growing = are_many(counts, evidence) and not slows(counts, evidence, DOUBTED_SHARE)
-        if is_growing and have_gained(group, evidence) and are_left(group, evidence) and has_gathered(group.anchor or 0, evidence):
+        if (
+            is_growing
+            and have_gained(group, evidence)
+            and are_left(group, evidence)
+            and has_gathered(group.anchor or 0, evidence)
+        ):
             found.append(group)
     return found
 

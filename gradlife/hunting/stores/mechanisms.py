@@ -49,6 +49,9 @@ REGISTRATIONS: dict[str, tuple[str, ...]] = {
 #: Methods that make a log record.
 LOGGING = ("debug", "info", "warning", "error", "exception", "critical", "log")
 
+#: Functions that give a warning.
+WARNING = ("warn", "warn_explicit")
+
 #: Types of objects that a library keeps until something happens, and the calls that make it keep them.
 WAITING: dict[str, tuple[str, ...]] = {
     "concurrent.futures.thread._WorkItem": ("submit", "map"),
@@ -60,6 +63,7 @@ WAITING: dict[str, tuple[str, ...]] = {
     "weakref.finalize": ("finalize",),
     "weakref.finalize._Info": ("finalize",),
     "_contextvars.Context": ("set",),
+    "warnings.WarningMessage": WARNING,
     "unittest.mock._Call": (),
 }
 
@@ -93,6 +97,8 @@ def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
         yield partial(is_call, names=("add_param_group",))
     if step.is_a("torch.nn.utils.parametrize.ParametrizationList"):
         yield partial(is_call, names=("register_parametrization", *NORMS))
+    if "__warningregistry__" in labels:
+        yield partial(is_call, names=WARNING)
     if step.kind == "root" and labels and labels[0] in ROOTS:
         yield partial(is_call, names=ROOTS[labels[0]])
     if step.is_a("torch.autograd.function.FunctionCtx", "torch._C._FunctionBase") or is_node_face(step):

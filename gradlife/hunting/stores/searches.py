@@ -98,6 +98,9 @@ def is_plain(step: Step) -> bool:
 def repeated(steps: Sequence[Step]) -> Iterator[Search]:
     """Return the search for assignments to the attribute that links the objects of a chain."""
     for one, other in pairwise(steps):
+        if (one.type, one.detail) == ("function", other.detail) and other.type == "function":
+            yield from map(Search, mechanisms.makes_function(one))
+            return
         place = place_at(one)
         if (
             place is not None

@@ -39,6 +39,11 @@ def is_spread_with_graph(case: Case) -> bool:
     return is_spread(case) and case.has_graph
 
 
+def is_of_warnings(case: Case) -> bool:
+    """Whether the registry of a module's warnings holds it."""
+    return any(hop.label == "'__warningregistry__'" for step in case.steps for hop in step.hops)
+
+
 def is_state(case: Case) -> bool:
     """Whether it is the state of a metric, without graphs."""
     return case.growth.is_state and is_without_graph(case)
@@ -354,6 +359,18 @@ HOLDER_PATHS = (
 
 PLAIN_PATHS = (
     Pattern(
+        "GL515",
+        "each warning has a new text, and all are remembered",
+        "{holder} has {count} entries: Python remembers the text of every warning of a module to show it once. The text differs "
+        "at each step.",
+        "Warn with a constant text, and log the values.",
+        'warnings.warn("the gradient is large")\nlogger.debug("norm %s", norm)',
+        paths=("@ {growing} ...",),
+        when=is_of_warnings,
+        kinds=GROWTH,
+        example="module train .__warningregistry__ → dict [41] → tuple [0] → str",
+    ),
+    Pattern(
         "GL514",
         "a metric keeps every update until reset()",
         "{holder} has {count} items: each update of {owner} adds some, and its reset() empties it. It was not called in the "
@@ -394,7 +411,7 @@ PLAIN_PATHS = (
         "Cut the chain: keep only what you need of the previous object.",
         "{holder_code} = None  # when the next object is created",
         change="{cleared}  # when the next object is created",
-        paths=("object.*|partial.* ...", "tuple.*|dict.*|list.* ..."),
+        paths=("object.*|partial.*|function.* ...", "tuple.*|dict.*|list.* ..."),
         when=is_plain_chain,
         kinds=GROWTH,
         example="state .current → Step .previous → Step .previous → Step …",

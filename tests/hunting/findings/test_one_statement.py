@@ -1,0 +1,56 @@
+"""Containers that one statement fills are one finding: the lists of a dict. With made-up figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from fabricated_hunts import LOSSES, step
+from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
+from gradlife.model.hunt import Confidence, Finding, PerStep, StoredAt
+
+LINE = StoredAt("train.py", 8, "buckets[key].append(x)", "", Confidence.SURE)
+
+
+def growing(variable: str, nbytes: float, *, at: int, stored: StoredAt | None = LINE) -> Finding:
+    """The growth of a dict, or of a list in it."""
+    steps = (
+        step("module __main__", f"global variable '{variable}'"),
+        replace(step("dict len 4", "[3]"), length=4),
+        replace(step("list len 9", "[7]"), length=9),
+        step("Tensor float32 []", ""),
+    )
+    trace = replace(LOSSES.trace, steps=steps)
+    return replace(LOSSES, trace=trace, per_step=PerStep(bytes=nbytes), grows_at=at, stored_at=stored)
+
+
+def causes(*findings: Finding) -> list[Finding]:
+    no_graph: Any = None  # only hooks are looked up in it
+    return one_per_cause(no_graph, [GrowingGroup(no_graph, one) for one in findings])
+
+
+def test_lists_of_a_dict_that_one_line_fills_are_one_finding_that_leads_with_the_dict() -> None:
+    (one,) = causes(growing("buckets", 300, at=2), growing("buckets", 20, at=1), growing("buckets", 100, at=2))
+    assert (one.grows_at, one.per_step.bytes, one.consequences) == (1, 420, 2)
+
+
+def test_of_lists_that_grow_alike_the_fastest_leads() -> None:
+    (one,) = causes(growing("buckets", 100, at=2), growing("buckets", 300, at=2))
+    assert (one.per_step.bytes, one.trace.steps[0].via, one.consequences) == (400, "global variable 'buckets'", 1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        growing("losses", 100, at=2),
+        growing("buckets", 100, at=2, stored=replace(LINE, line=9)),
+        growing("buckets", 100, at=2, stored=None),
+    ],
+    ids=["another variable", "another line", "no line"],
+)
+def test_growth_in_another_place_or_of_another_line_is_another_finding(other: Finding) -> None:
+    assert len(causes(growing("buckets", 300, at=2), other)) == 2
