@@ -109,7 +109,7 @@ SENTENCES = {
     "GL701": "A view, an array or a saved slice keeps the whole storage that it is part of.",
     "GL702": "A tensor has an attribute with a view of itself, and the view owns the tensor.",
     "GL703": "A storage has an attribute with its tensor, and the tensor owns the storage.",
-    "GL704": "Each step makes one tensor or array longer.",
+    "GL704": "Each step makes one tensor, array or text longer.",
     "GL801": "Native code took a reference and never released it; no visible object holds it.",
     "GL802": "TorchScript keeps the constants of a compiled graph after the Python object is gone.",
     "GL803": "A container or a static variable in C++ holds tensors that no Python object refers to.",

@@ -144,6 +144,25 @@ def chained(*links: Step) -> str:
     return diagnose(trace, FindingKind.GROWTH, growth=Growth(GrowthKind.CHAIN)).code
 
 
+OPTIMIZER = link(
+    "torch.optim.sgd.SGD",
+    ".state",
+    Hop("torch.optim.sgd.SGD", "internal", "__dict__"),
+    Hop("dict", "dict_value", "'state'"),
+)
+OF_PARAMETER = link(
+    "collections.defaultdict", "[<Parameter>]", Hop("collections.defaultdict", "dict_value", "<Parameter>"), length=2
+)
+NAMED = link("dict", "['grad_17']", Hop("dict", "dict_value", "'grad_17'"), length=40)
+
+
+@pytest.mark.parametrize(("at", "code"), [(2, "GL601"), (3, "GL511")])
+def test_entries_in_the_state_of_one_parameter_are_no_replaced_parameters(at: int, code: str) -> None:
+    steps = (HEAD, replace(OPTIMIZER, bases=("torch.optim.optimizer.Optimizer",)), OF_PARAMETER, NAMED, TENSOR)
+    trace = Trace("Tensor", "float32 [3]", Lifetime.HELD, steps, (), Ledger(1, ()))
+    assert diagnose(trace, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, at)).code == code
+
+
 def test_a_chain_of_partial_functions_or_of_pairs_is_a_chain() -> None:
     assert chained(PARTIAL, ARGUMENTS, PARTIAL, ARGUMENTS, PARTIAL, ARGUMENTS) == "GL518"
     assert chained(PAIR, PAIR, PAIR) == "GL518"

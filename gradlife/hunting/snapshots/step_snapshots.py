@@ -31,6 +31,9 @@ NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 #: Text, numbers and code below this size are left out: they do not leak, and they are two thirds of a heap.
 LEAST_ATOM = 4 * 1024
 
+#: Texts and buffers, which have no references.
+TEXTS = ("str", "bytes", "bytearray", "_io.BytesIO")
+
 
 #: The type with memory of its own, besides storages.
 ARRAY = "numpy.ndarray"
@@ -182,6 +185,9 @@ def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
         yield node, storage_content(graph, node)
     for node in graph.nodes("python", ARRAY):
         yield node, graph.describe(node).bytes or 0
+    for name in TEXTS:
+        sizes = ((node, graph.describe(node).bytes or 0) for node in graph.nodes("python", name))
+        yield from ((node, nbytes) for node, nbytes in sizes if nbytes >= LEAST_ATOM)
 
 
 def tensor_type_names() -> frozenset[str]:

@@ -430,6 +430,17 @@ PLAIN_PATHS = (
         example="state .seen → Tensor float32 [4096, 64], [4104, 64], [4112, 64] …",
     ),
     Pattern(
+        "GL704",
+        "a text or a buffer is made longer at each step",
+        "Each step adds to {holder} ({what}), and nothing removes any of it.",
+        "Write it to a file, or keep only the last part.",
+        "{holder_code} = {holder_code}[-100_000:]",
+        paths=("=*$",),
+        when=is_larger,
+        kinds=GROWTH,
+        example="module train global variable 'log' → str of 4 kB, 8 kB, 12 kB …",
+    ),
+    Pattern(
         "GL525",
         "an attribute keeps what the last step left there",
         "{holder} still refers to {what} after the step, until the next step replaces it.",

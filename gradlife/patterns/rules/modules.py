@@ -39,6 +39,12 @@ def shown_bytes(detail: str) -> int | None:
     return BYTES_OF_TYPE[found[1]] * math.prod(map(int, re.findall(r"\d+", found[2])))
 
 
+def is_of_parameters(case: Case) -> bool:
+    """Whether the optimizer gets more parameters, and no dict inside its state gets more entries."""
+    state = next((at for at, token in enumerate(case.path) if str(token) == "optimizer.attr:state"), None)
+    return state is None or case.site is None or case.site <= state + 1
+
+
 def is_state_dict(case: Case) -> bool:
     """Whether the collected objects are ordered dicts of tensors, as from state_dict()."""
     types = [hop.type for step in case.steps for hop in step.hops]
@@ -168,6 +174,7 @@ MODULE_PATHS = (
             "optimizer.attr:state dict.value|dict.key {inside}~ tensor.grad|tensor.attr =*$",
             "optimizer.attr:param_groups {inside}+ tensor.grad =*$",
         ),
+        when=is_of_parameters,
         kinds=GROWTH,
         links=("online-ml/deep-river#169", "ContinualAI/avalanche#1609"),
         example="state .opt → Adam .state → defaultdict → dict ['exp_avg'] → Tensor",

@@ -75,7 +75,7 @@ class Declared(Auc):
 class OnlyReset(Auc):
     """No metric: it computes nothing."""
 
-    compute = None
+    compute = None  # type: ignore[assignment]
 
 
 class KeepsOnReset(Auc):

@@ -123,3 +123,15 @@ def test_a_tensor_that_is_made_of_the_last_one_leaks_and_one_that_only_takes_its
     command = [sys.executable, "-c", REPLACED]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=True)
     assert done.stdout.splitlines() == ["[('GL704', '.seen')]", "['larger in each step']"]
+
+
+@pytest.mark.parametrize("part", ["x" * 1000, b"x" * 1000], ids=["str", "bytes"])
+def test_a_text_that_every_step_makes_longer_is_reported_with_its_rate(part: Any) -> None:
+    log = Log()
+    log.data = 10 * part
+
+    def step(number: int) -> None:
+        log.data += part
+
+    [found] = hunted(step)
+    assert found.per_step.bytes == pytest.approx(1000, rel=0.01)
