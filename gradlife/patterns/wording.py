@@ -356,6 +356,8 @@ def has_other_names(code: str, known: Collection[str]) -> bool:
     made = {one.id for one in names if isinstance(one.ctx, ast.Store)}
     read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
     return not read <= {*known, *made, *MODULES, *dir(builtins)}
+
+
 def is_same_place(one: Step, other: Step) -> bool:
     """Whether both steps refer to the next by the same place of an object of the same type."""
     return (one.type, one.via) == (other.type, other.via)
