@@ -131,6 +131,15 @@ def place_of(graph: _heap.Graph, one: Grown) -> Place:
     return place_at(graph, one.group.anchor or 0)
 
 
+def is_replaced(graph: _heap.Graph, one: Grown, places: Set[Place]) -> bool:
+    """Whether the largest object is a tensor at one of these places, whose tensors were seen to be replaced.
+
+    Nothing shows whether a text or an array is made of the last one.
+    """
+    largest = next(iter(one.group.members))
+    return graph.kind(largest) == "storage" and place_of(graph, one) in places
+
+
 def place_at(graph: _heap.Graph, node: int) -> Place:
     """Return an object of a graph as a place."""
     found = graph.describe(node)

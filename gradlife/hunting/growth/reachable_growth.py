@@ -154,7 +154,8 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
         if are_many(counts, evidence):
             (unsure if slows(counts, evidence, SLOWED_SHARE) else sure).append(group)
     spread_out = {node for group in sure for node in group.members}
-    sure += nested_growth([one for one in others if spread_out.isdisjoint(one.members)], evidence)
+    for group in nested_growth([one for one in others if spread_out.isdisjoint(one.members)], evidence):
+        (unsure if is_slowing(group, evidence) else sure).append(group)
     lost = alike(evidence.graph, islands(evidence.graph, evidence.born))
     steady = [group for group in lost if is_steady(counted(group, evidence), evidence)]
     graphs = [snapshot.graph for snapshot in evidence.snapshots[evidence.judged.start :]]
@@ -168,10 +169,8 @@ def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
     for group in nested(groups, evidence.graph):
         if any(not group.members.keys().isdisjoint(one.members) for one in found):
             continue
-        counts = counted(group, evidence)
-        is_growing = are_many(counts, evidence) and not slows(counts, evidence, DOUBTED_SHARE)
         if (
-            is_growing
+            are_many(counted(group, evidence), evidence)
             and have_gained(group, evidence)
             and are_left(group, evidence)
             and has_gathered(group.anchor or 0, evidence)
@@ -291,7 +290,9 @@ def are_many(counts: Sequence[int], evidence: Evidence) -> bool:
 
 
 def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE, least: int = LEAST_TELLING) -> bool:
-    """Whether every growing container of the group grows less and less."""
+    """Whether every growing container of the group grows less and less, or what containers inside one hold together."""
+    if group.holders:
+        return slows(counted(group, evidence), evidence, share, least)
     held_by = [node for node in containers(evidence.graph, group, evidence.born) if grows(node, group, evidence)]
     return bool(held_by) and all(slows(increments(node, evidence), evidence, share, least) for node in held_by)
 

@@ -23,7 +23,7 @@ from gradlife.hunting.growth import caches
 from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.garbage import garbage_of
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.inplace_growth import place_of, swollen
+from gradlife.hunting.growth.inplace_growth import is_replaced, swollen
 from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.periodic import release_of
 from gradlife.hunting.growth.reachable_growth import (
@@ -58,7 +58,7 @@ def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntR
     evidence = without_planted(whole, planted)
     sure, unsure = grown_groups(evidence)
     grown_in_place = swollen(evidence, sure)
-    replaced = [one for one in grown_in_place if place_of(evidence.graph, one) in hunt.replaced]
+    replaced = [one for one in grown_in_place if is_replaced(evidence.graph, one, hunt.replaced)]
     sure = with_native_parts(evidence, [*sure, *(one for one in grown_in_place if one not in replaced)])
     rare = rare_growth(hunt, evidence, [*unsure, *(one.group for one in sure)])
     mine = [one for one in (*sure, *rare) if not is_own(evidence.graph, one.group)]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
-from gradlife.hunting.growth.inplace_growth import swollen
+from gradlife.hunting.growth.inplace_growth import is_replaced, place_of, swollen
 from gradlife.hunting.growth.reachable_growth import Grown, evidence_of
 from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 
@@ -29,13 +29,18 @@ class Log:
 
 def hunted(step: Callable[[int], object]) -> list[Grown]:
     """Return the in-place growth in rounds of a few steps."""
+    return hunted_with_graph(step)[1]
+
+
+def hunted_with_graph(step: Callable[[int], object]) -> tuple[Any, list[Grown]]:
+    """Return the last graph, and the in-place growth in rounds of a few steps."""
     seen = [take_snapshot(0, collect=Collect.NOTHING)]
     for number in range(1, LOOKS):
         for at in range(STEPS):
             step(STEPS * (number - 1) + at)
         seen.append(take_snapshot(STEPS * number, collect=Collect.NOTHING))
     evidence = evidence_of(seen)
-    return [one for one in swollen(evidence, []) if "Log" in holder_of(one, evidence.graph)]
+    return evidence.graph, [one for one in swollen(evidence, []) if "Log" in holder_of(one, evidence.graph)]
 
 
 def holder_of(one: Grown, graph: object) -> str:
@@ -135,3 +140,16 @@ def test_a_text_that_every_step_makes_longer_is_reported_with_its_rate(part: Any
 
     [found] = hunted(step)
     assert found.per_step.bytes == pytest.approx(1000, rel=0.01)
+
+
+@pytest.mark.parametrize(("make", "is_tensor"), [(torch.zeros, True), (numpy.zeros, False), ("x".__mul__, False)])
+def test_only_of_a_tensor_it_is_known_that_it_was_not_made_of_the_last(make: Any, is_tensor: bool) -> None:
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = make(8192 + 500 * number)
+
+    step(0)
+    graph, [found] = hunted_with_graph(step)
+    assert is_replaced(graph, found, {place_of(graph, found)}) == is_tensor
+    assert not is_replaced(graph, found, set())

@@ -50,7 +50,7 @@ def test_graphs_kept_in_lists_of_a_dict_are_one_finding() -> None:
 
     (one,) = findings(evidence(step, *LENGTHS))
     assert one.code == "GL402"
-    assert one.diagnosis.advice.code.splitlines()[0].startswith("kept[key].append(result.item())")
+    assert one.diagnosis.advice.code == "kept[number // 10].append((weight * number).relu().detach())"
 
 
 def test_objects_of_an_epoch_that_keep_lists_are_one_finding_that_names_the_list_of_them() -> None:
