@@ -58,6 +58,9 @@ def test_a_queue_that_nobody_empties_loses_what_is_in_it() -> None:
         ("t.kept.append(x[:8])", [], "t.kept.append(x[:8].detach())"),
         ("t.kept.append({'n': n, 'x': x})", ["x"], "t.kept.append({'n': n, 'x': x.detach()})"),
         ("t.kept.append((n, x + 1))", [1], "t.kept.append((n, (x + 1).detach()))"),
+        ("t.kept.insert(0, x)", [], "t.kept.insert(0, x.detach())"),
+        ("t.kept += [x]", [], "t.kept += [x.detach()]"),
+        ("t.kept.extend(x.split(4))", [], "t.kept.extend(one.detach() for one in x.split(4))"),
     ],
 )
 def test_the_newest_tensor_is_kept_without_its_graph(line: str, keys: list[str | int], wanted: str) -> None:
@@ -155,3 +158,14 @@ def test_a_list_of_the_class_is_emptied_too() -> None:
     text = "class T:\n    kept = []\n\n    def see(self, x):\n        self.kept.append(x)\n"
     assert CLEAR.replace("t.kept", "self.kept") in str(keep_newest(site(text, "kept", 5)))
     assert keep_newest(site(text + "\nshow(T.kept)\n", "kept", 5)) is None
+
+
+def test_the_last_of_a_deque_that_is_filled_from_the_left_is_its_oldest() -> None:
+    assert changed("collections.deque()", "t.kept.appendleft(x)", "\nshow(t.kept[-1])\n") == []
+    assert changed("[]", "t.kept.insert(0, x)", "\nshow(t.kept[-1])\n") == []
+
+
+@pytest.mark.parametrize("line", ["t.kept += [x, n]", "t.kept.extend(x)", "t.kept.update(x)"])
+def test_several_items_of_which_some_have_a_graph_stay(line: str) -> None:
+    assert changed("[]", line, "", []) == []
+    assert changed("[]", line) == [CLEAR]

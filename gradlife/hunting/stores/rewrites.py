@@ -128,7 +128,11 @@ def of_unread(trace: Trace, held: int | None, site: Site, source: Source) -> Ite
         if not is_known_to_library(place):
             named = replace(site, name=place.name)
             if held is not None:
-                yield Change(source, keep_newest(named, keys_to_graph(trace, held)), "what the program reads stays")
+                yield Change(
+                    source,
+                    keep_newest(named, keys_to_graph(trace, held)),
+                    "the newest stay, as many as the program reads",
+                )
             yield Change(source, keep_nothing(named, partial(is_foreign, place)), "nothing stays, for nothing reads it")
 
 

@@ -21,6 +21,9 @@ FILLERS = {"extend": 1, "extendleft": 1, "update": 1, "insert": 2, "setdefault":
 QUEUES = frozenset({"Queue", "SimpleQueue", "LifoQueue", "PriorityQueue"})
 CONTAINERS = QUEUES | {"list", "dict", "set", "deque", "defaultdict", "OrderedDict", "WeakKeyDictionary"}
 
+#: Methods that give the parts of a tensor.
+SPLITTERS = frozenset({"split", "chunk", "unbind", "tensor_split", "hsplit", "vsplit", "dsplit"})
+
 #: Expressions that make a container.
 DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 
@@ -47,8 +50,7 @@ def keep_newest(site: Site, keys: Sequence[str | int] | None = None) -> str | No
         return None
     count = items_read(site, container)
     made = [*makers(site, container)]
-    is_adding_one = isinstance(statement, ast.Expr) and stored_value(statement) is not None
-    if count == ALL or not made or (count and not is_adding_one):
+    if count == ALL or not made or (count and not is_append(statement)):
         return None
     edits = [*limiting(site, statement, container, made, count)]
     value = stored_value(statement)
@@ -56,7 +58,26 @@ def keep_newest(site: Site, keys: Sequence[str | int] | None = None) -> str | No
     is_tensor = part is not None and not isinstance(part, (*DISPLAYS, ast.Tuple))
     if edits and part is not None and is_tensor and not site.reader.may_be_constant(part):
         edits += called_on(part, ".detach()")
+    elif edits and keys is not None and not keys and not count and (parts := parts_of_tensor(statement)) is not None:
+        edits.append(replaced(parts, f"one.detach() for one in {site.written(parts)}"))
+    elif keys is not None and value is None:
+        return None  # nobody knows which of them have a graph, and the newest would keep it
     return edited(site.text, edits) if edits else None
+
+
+def is_append(statement: ast.stmt) -> bool:
+    """Return whether the newest item is the last one."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and last_name(call.func) == "append"
+
+
+def parts_of_tensor(statement: ast.stmt) -> ast.expr | None:
+    """Return the argument of `rows.extend(x.split(4))`, of which each item is a tensor."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or last_name(call.func) not in {"extend", "extendleft"}:
+        return None
+    made = call.args[0]
+    return made if isinstance(made, ast.Call) and last_name(made.func) in SPLITTERS else None
 
 
 def limiting(site: Site, statement: ast.stmt, container: ast.expr, made: list[ast.expr], count: int) -> Iterator[Edit]:
@@ -106,8 +127,17 @@ def container_of(statement: ast.stmt) -> ast.expr | None:
 def stored_value(statement: ast.stmt) -> ast.expr | None:
     """Return the item that is added."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return statement.value.args[0] if last_name(statement.value.func) in ADDERS else None
+        name, last = last_name(statement.value.func), statement.value.args[-1]
+        return only_item(last) if FILLERS.get(name) == 1 else last
+    if isinstance(statement, ast.AugAssign):
+        return only_item(statement.value)
     return statement.value if isinstance(statement, ast.Assign) else None
+
+
+def only_item(value: ast.expr) -> ast.expr | None:
+    """Return the item of a list that is written out and has one."""
+    is_one = isinstance(value, ast.List | ast.Tuple) and len(value.elts) == 1
+    return value.elts[0] if is_one and isinstance(value, ast.List | ast.Tuple) else None
 
 
 def part_at(value: ast.expr | None, keys: Sequence[str | int]) -> ast.expr | None:

@@ -39,6 +39,8 @@ LINES = 15
 MOST_FINDINGS = 5
 #: Most lines of a piece of advice, and of its code.
 MOST_ADVICE, MOST_CODE = 3, 5
+#: Most rows of a line of code.
+MOST_ROWS = 2
 DO = "do: "
 #: Most lines of a note on worker processes, and of skew below findings.
 MOST_NOTE, MOST_SKEW = 4, 2
@@ -261,8 +263,10 @@ def change_lines(finding: Finding, width: int) -> Iterator[Text]:
     """Yield the change to make: the patch with what remains after it, else the advice with code that can be pasted."""
     patch, advice = finding.patch, finding.diagnosis.advice
     if patch is not None:
-        yield from (Text(f"{INDENT}- {line}", BAD) for line in patch.removed)
-        yield from (Text(f"{INDENT}+ {line}", GOOD) for line in patch.added)
+        for sign, style, changed in (("-", BAD, patch.removed), ("+", GOOD, patch.added)):
+            for line in changed:
+                rows = folded_lines(Text(line), width - len(INDENT) - 2, MOST_ROWS)
+                yield from (Text(f"{INDENT}{' ' if number else sign} {row}", style) for number, row in enumerate(rows))
         if patch.remains:
             yield Text(f"{INDENT}({patch.remains})", QUIET)
         return
@@ -270,7 +274,8 @@ def change_lines(finding: Finding, width: int) -> Iterator[Text]:
         rows = folded_lines(Text(advice.text), width - len(INDENT) - len(DO), MOST_ADVICE)
         yield from (Text.assemble(INDENT, " " * len(DO) if number else DO, row) for number, row in enumerate(rows))
     for line in pasted_code(finding)[:MOST_CODE]:
-        yield Text.assemble(INDENT, "    ", (line, GOOD))
+        rows = folded_lines(Text(line), width - len(INDENT) - len(DO), MOST_ROWS)
+        yield from (Text.assemble(INDENT, " " * len(DO), (row.plain, GOOD)) for row in rows)
 
 
 def pasted_code(finding: Finding) -> list[str]:

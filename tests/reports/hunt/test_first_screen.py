@@ -271,3 +271,12 @@ def test_a_command_that_is_long_leaves_out_what_it_does() -> None:
         hunt(LOSSES, target="a/b/c/train_with_a_name.py")
     )
     assert "Proof: not run yet; add --prove to the command\n" in screen(hunt(LOSSES, target="a/long/name" * 8))
+
+
+def test_a_long_changed_line_is_folded_so_that_its_change_is_seen() -> None:
+    before = "self.meter.total = value if self.meter.total is None else self.meter.total + value"
+    patch = Patch("", (before,), (before.replace("value if", "value.detach() if") + ".detach()",))
+    lines = screen(hunt(replace(LOSSES, patch=patch))).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("   + "))
+    assert lines[at + 1].startswith("     ")
+    assert lines[at + 1].endswith("+ value.detach()")
