@@ -20,7 +20,9 @@ SAVED = {
     "**": ("_saved_self", "_saved_exponent"),
     "custom": ("saved_tensors[0]", "saved_tensors", "kept", "needs_input_grad", "saved_tensors"),
     **dict.fromkeys(("sin", "cos", "abs", "square", "max"), ("_saved_self",)),
-    **dict.fromkeys(("exp", "tanh", "sigmoid", "relu"), ("_saved_result",)),
+    **dict.fromkeys(
+        ("exp", "tanh", "sigmoid", "relu"), ("_saved_result", "_saved_result", "_raw_saved_result.unpack()")
+    ),
     "prod": ("_saved_self", "_saved_result"),
     "sum": ("_saved_self_sym_sizes",),
     "view": ("_saved_self_sym_sizes", "_saved_dim", "_saved_dim1"),

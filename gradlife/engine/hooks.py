@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from gradlife import _engine
@@ -36,13 +35,19 @@ class RemovableHandle:
     def __enter__(self) -> RemovableHandle:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.remove()
+
+    def __getstate__(self) -> Any:
+        return self.hooks_dict_ref(), self.id, [extra() for extra in self.extra_dict_ref]
+
+    def __setstate__(self, state: Any) -> None:
+        hooks_dict, self.id, extras = state
+        self.hooks_dict_ref, *others = (
+            weakref.ref(OrderedDict() if each is None else each) for each in (hooks_dict, *extras)
+        )
+        self.extra_dict_ref = tuple(others)
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
 
 def add_hook(hooks_dict: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:

@@ -165,15 +165,6 @@ PyObject* ask_classes(const char* method, std::initializer_list<PyObject*> argum
   return ask(method_named(method), nullptr, arguments.begin(), static_cast<Py_ssize_t>(arguments.size()), nullptr);
 }
 
-PyObject* ask_operands(const char* method, PyObject* left, PyObject* right) {
-  try {
-    return ask_classes(method, {left, right});
-  } catch (PythonError& error) {
-    if (!PyErr_GivenExceptionMatches(error.value(), PyExc_TypeError)) throw;
-    return Py_NewRef(Py_NotImplemented);
-  }
-}
-
 void let_classes_override(std::vector<PyMethodDef>& rows, bool are_methods) {
   size_t counts[2] = {};
   for (PyMethodDef& row : rows) {

@@ -22,8 +22,6 @@ bool overrides(PyObject* object);
 bool one_overrides(std::initializer_list<PyObject*> arguments);
 // Returns the answer of their classes for a method of tensors. Error: PythonError.
 PyObject* ask_classes(const char* method, std::initializer_list<PyObject*> arguments);
-// The same for an operator: a TypeError lets the other operand answer.
-PyObject* ask_operands(const char* method, PyObject* left, PyObject* right);
 
 extern PyMethodDef overriding_functions[];
 

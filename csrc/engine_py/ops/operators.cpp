@@ -59,13 +59,26 @@ bool must_ask(PyObject* a, PyObject* b) {
          (is_tensor(b) || parse_number(b, &number));
 }
 
+// Answer a TypeError, one of the user's as well, with NotImplemented, as PyTorch's operators do.
+template <class Body>
+PyObject* answered(Body&& body) {
+  return guarded([&]() -> PyObject* {
+    try {
+      return body();
+    } catch (PythonError& error) {
+      if (!PyErr_GivenExceptionMatches(error.value(), PyExc_TypeError)) throw;
+      return Py_NewRef(Py_NotImplemented);
+    }
+  });
+}
+
 // `a op b`, of which at least one is a tensor. NotImplemented leaves the answer to the other operand, or to Python's
 // TypeError.
 template <class Op>
 PyObject* binary(PyObject* a, PyObject* b) {
-  return guarded([&]() -> PyObject* {
+  return answered([&]() -> PyObject* {
     Scalar number;
-    if (must_ask(a, b)) return is_tensor(a) ? ask_operands(Op::name, a, b) : ask_operands(Op::reversed_name, b, a);
+    if (must_ask(a, b)) return is_tensor(a) ? ask_classes(Op::name, {a, b}) : ask_classes(Op::reversed_name, {b, a});
     if (is_tensor(a)) {
       if (is_tensor(b)) return wrap(Op::tensors(unwrap(a), unwrap(b))).release();
       if (parse_number(b, &number)) return wrap(Op::number(unwrap(a), number)).release();
@@ -80,9 +93,9 @@ PyObject* binary(PyObject* a, PyObject* b) {
 
 template <class Op>
 PyObject* in_place(PyObject* self, PyObject* other) {
-  return guarded([&]() -> PyObject* {
+  return answered([&]() -> PyObject* {
     Scalar number;
-    if (must_ask(self, other)) return ask_operands(Op::in_place_name, self, other);
+    if (must_ask(self, other)) return ask_classes(Op::in_place_name, {self, other});
     if (is_tensor(other)) {
       Op::change(unwrap(self), unwrap(other));
     } else if (parse_number(other, &number)) {
@@ -100,9 +113,9 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 }
 
 PyObject* power_in_place(PyObject* self, PyObject* exponent, PyObject*) {
-  return guarded([&]() -> PyObject* {
+  return answered([&]() -> PyObject* {
     Scalar number;
-    if (must_ask(self, exponent)) return ask_operands("pow_", self, exponent);
+    if (must_ask(self, exponent)) return ask_classes("pow_", {self, exponent});
     if (is_tensor(exponent)) {
       ops::pow_in_place(unwrap(self), unwrap(exponent));
     } else if (parse_number(exponent, &number)) {
@@ -115,9 +128,9 @@ PyObject* power_in_place(PyObject* self, PyObject* exponent, PyObject*) {
 }
 
 PyObject* matrix_multiply(PyObject* a, PyObject* b) {
-  return guarded([&]() -> PyObject* {
+  return answered([&]() -> PyObject* {
     if (!is_tensor(a) || !is_tensor(b)) return Py_NewRef(Py_NotImplemented);
-    if (one_overrides({a, b})) return ask_operands("matmul", a, b);
+    if (one_overrides({a, b})) return ask_classes("matmul", {a, b});
     return wrap(ops::matmul(unwrap(a), unwrap(b))).release();
   });
 }
@@ -197,10 +210,10 @@ ops::Comparison comparison_of(int op) {
 }  // namespace
 
 PyObject* tensor_richcompare(PyObject* a, PyObject* b, int op) {
-  return guarded([&]() -> PyObject* {
+  return answered([&]() -> PyObject* {
     Scalar number;
     if (!is_tensor(a)) return Py_NewRef(Py_NotImplemented);
-    if (must_ask(a, b)) return ask_operands(comparison_names[op], a, b);
+    if (must_ask(a, b)) return ask_classes(comparison_names[op], {a, b});
     if (is_tensor(b)) return wrap(ops::compare(comparison_of(op), unwrap(a), unwrap(b))).release();
     if (parse_number(b, &number)) return wrap(ops::compare_number(comparison_of(op), unwrap(a), number)).release();
     return Py_NewRef(Py_NotImplemented);

@@ -19,6 +19,7 @@ using SlotKey = std::pair<const SlotPlace*, size_t>;
 struct SavedTensorObject {
   PyObject_HEAD Ptr<SlotPlace> place;
   size_t index;
+  PyObject* weakrefs;
 };
 
 // The live handles, so that a slot has only one. Borrowed: a dying handle removes itself.
@@ -55,7 +56,7 @@ PyObject* get_unpack_hook(PyObject* self, void*) {
 }
 
 PyObject* saved_unpack(PyObject* self, PyObject*) {
-  return with_slot(self, [](const NodePtr& node, SavedSlot& slot) { return wrap(slot.unpack(node)).release(); });
+  return with_slot(self, [](const NodePtr&, SavedSlot& slot) { return wrap(slot.unpack()).release(); });
 }
 
 PyObject* saved_register_hooks(PyObject* self, PyObject* arguments) {
@@ -78,6 +79,7 @@ PyObject* saved_register_hooks(PyObject* self, PyObject* arguments) {
 }
 
 void saved_tensor_dealloc(PyObject* self) {
+  if (object_of(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   live_handles().erase({object_of(self)->place.get(), object_of(self)->index});
   object_of(self)->place.~Ptr<SlotPlace>();
   PyTypeObject* type = Py_TYPE(self);
@@ -91,9 +93,13 @@ PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) {
 }
 
 Ref make_type(PyMethodDef* methods, PyGetSetDef* attributes, PyTypeObject* base) {
+  static PyMemberDef members[] = {
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(SavedTensorObject, weakrefs), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
   PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(refuse_new)},
                          {Py_tp_dealloc, reinterpret_cast<void*>(saved_tensor_dealloc)},
                          {Py_tp_methods, methods},
+                         {Py_tp_members, members},
                          {Py_tp_getset, attributes},
                          {0, nullptr}};
   PyType_Spec spec = {"torch._C._autograd.SavedTensor", sizeof(SavedTensorObject), 0,

@@ -166,10 +166,26 @@ class Function(_SingleLevelFunction):
 
     @classmethod
     def _bind_arguments(cls, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        takes_context = not cls._has_setup_context
-        bound = inspect.signature(cls.forward).bind(*((None,) if takes_context else ()), *args, **kwargs)
-        bound.apply_defaults()
-        return tuple(bound.args[1:] if takes_context else bound.args)
+        """Return all arguments in the order of forward's parameters; only with a setup_context also its defaults."""
+        forward: Any = cls.forward
+        if cls._has_setup_context:
+            bound = inspect.signature(forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if not kwargs:
+            return args
+        code = forward.__code__
+        names = code.co_varnames[not cls._has_setup_context : code.co_argcount]
+        for name in kwargs:
+            if name not in names:
+                raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+            if name in names[: len(args)]:
+                raise TypeError(f"forward() got multiple values for argument '{name}'")
+        named = names[len(args) : len(args) + len(kwargs)]
+        for position, name in enumerate(named, len(args)):
+            if name not in kwargs:
+                raise TypeError(f"forward() missing required argument: '{name}' (position {position})")
+        return (*args, *(kwargs[name] for name in named))
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import pickle
 import sys
 import threading
 import weakref
@@ -239,7 +241,71 @@ def wrapper_identities(fw: Any) -> list[Any]:
     return [*found, ref() is None, y._base, x.view(-1)._base is x]
 
 
+def needs_of_applied(cls: Any, given: Any, named: Any) -> Any:
+    return cls.apply(*given, **named).grad_fn.needs_input_grad
+
+
+def arguments_by_name(fw: Any) -> list[Any]:
+    """Named arguments come in the order of forward's parameters; defaults only with a setup_context."""
+
+    def combined(ctx: Any, a: Any, b: Any = None, c: Any = 5) -> Any:
+        return a * 2
+
+    def alone(a: Any, b: Any = None, c: Any = 5) -> Any:
+        return a * 2
+
+    def only_by_name(ctx: Any, a: Any, *, k: int = 3) -> Any:
+        return a * 2
+
+    x, found = leaf(fw), []
+    body = {
+        "backward": staticmethod(lambda ctx, grad: grad),
+        "setup_context": staticmethod(lambda ctx, inputs, output: None),
+    }
+    for forward in (combined, alone, only_by_name):
+        methods = {**body, "forward": staticmethod(forward)}
+        if forward is not alone:
+            del methods["setup_context"]
+        cls: Any = type("F", (fw.autograd.Function,), methods)
+        calls = [
+            ((x,), {"b": x}),
+            ((x,), {"c": x}),
+            ((x,), {"a": x}),
+            ((x,), {"z": 1}),
+            ((x,), {"k": 4}),
+            ((), {"a": x}),
+        ]
+        for given, named in calls:
+            found.append(answer(functools.partial(needs_of_applied, cls, given, named)))
+    return found
+
+
+def saved_tensors_by_hand(fw: Any) -> list[Any]:
+    """A saved output cannot be unpacked without its node; handles can be weakly referenced."""
+    x = leaf(fw)
+    y, z = x.exp(), x * x
+    saved = [y.grad_fn._raw_saved_result, z.grad_fn._raw_saved_self]
+    ref = weakref.ref(saved[0])
+    found = [answer(saved[0].unpack), saved[1].unpack() is x, ref() is saved[0]]
+    saved.clear()
+    return [*found, ref() is None]
+
+
+def handles_pickled(fw: Any) -> list[Any]:
+    x = leaf(fw)
+    handles = [x.register_hook(print), fw.autograd.graph.register_multi_grad_hook([x], print)]
+    handles[1].remove()
+    one, several = (pickle.loads(pickle.dumps(handle)) for handle in handles)
+    several.remove()
+    one.remove()
+    found = [one.id == handles[0].id, one.hooks_dict_ref(), len(several.handles), len(x._backward_hooks)]
+    return [*found, x.register_hook(print).id > several.handles[0].id]
+
+
 PROGRAMS = [
+    arguments_by_name,
+    saved_tensors_by_hand,
+    handles_pickled,
     touches_of_a_held_grad_fn,
     context_never_applied,
     fates_of_contexts,

@@ -23,6 +23,18 @@ CANNOT_REGISTER = (
 )
 
 
+def test_a_type_error_of_a_pack_hook_lets_the_other_operand_answer() -> None:
+    """PyTorch's operators answer every TypeError with NotImplemented; its functions pass it on."""
+
+    pack: Any = lambda one, other: one  # noqa: E731
+    x = leaf()
+    with saved_tensors_hooks(pack, identity):
+        with pytest.raises(TypeError, match="unsupported operand type"):
+            _ = x * x
+        with pytest.raises(TypeError, match="missing 1 required positional argument: 'other'"):
+            x.mul(x)
+
+
 def test_pack_raising_leaves_nothing_behind() -> None:
     hooks = Counted()
     calls = 0
