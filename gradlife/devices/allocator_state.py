@@ -19,6 +19,9 @@ STATES = {
     "inactive": BlockState.FREE,
 }
 
+#: Bits of an address.
+BITS = 64
+
 #: Frames kept of a stack.
 MOST_FRAMES = 64
 
@@ -113,9 +116,11 @@ def listed(raw: Any) -> list[Any]:
 
 
 def whole(raw: Any) -> int:
-    """Return a non-negative integer. Raises TypeError or ValueError for anything else."""
+    """Return a non-negative integer of 64 bits. Raises TypeError or ValueError for anything else."""
     if not isinstance(raw, int):
         raise TypeError(f"{type(raw).__name__} where a number belongs")
+    if raw.bit_length() > BITS:
+        raise ValueError(f"a number of {raw.bit_length():,} bits where a size or an address belongs")
     if raw < 0:
         raise ValueError(f"{raw} where a size or an address belongs")
     return raw

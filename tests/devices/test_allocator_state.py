@@ -79,6 +79,8 @@ def test_a_file_that_torch_does_not_know_the_name_of_is_none() -> None:
         {"segments": [{"address": 0, "total_size": 1, "blocks": [], "segment_pool_id": (1, 2, 3)}]},
         {"segments": [], "device_traces": [[{}]]},
         {"segments": [], "device_traces": 7},
+        {"segments": [{"address": 0, "total_size": 10**400, "blocks": []}]},
+        {"segments": [{"address": 0, "total_size": 1, "blocks": [{"size": 1, "state": []}]}]},
     ],
 )
 def test_anything_else_is_refused_in_one_line(wrong: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from allocator_files import MB, NATIVE, block, frame, out_of_memory, segment, sn
 from gradlife.devices.allocator_state import STATES, allocator_state
 from gradlife.devices.memory_report import NO_HISTORY, report_of
 from gradlife.model.device.memory import BlockOwner, DeviceMemory, Frame, OwnerKind, Pin
+from gradlife.reports.devices.terminal import source_line
 
 HERE = frame("/home/me/train.py", 41, "step")
 LINEAR = frame("/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py", 125)
@@ -134,3 +137,11 @@ def test_a_report_is_printed_as_a_first_screen() -> None:
         "memory  this process, cuda:0: 1.05 MB used of 1.05 MB reserved",
         " 1  1.05 MB  100 %  kept of __main__  1 block  me/train.py:41",
     ]
+
+
+def test_a_line_in_a_pipe_is_not_read(tmp_path: Path) -> None:
+    """The names of source files come from the file; reading a pipe would wait for its other end."""
+    os.mkfifo(tmp_path / "train.py")
+    assert source_line(Frame(str(tmp_path / "train.py"), 1, "step")) == ""
+    (tmp_path / "real.py").write_text("x = 1\n")
+    assert source_line(Frame(str(tmp_path / "real.py"), 1, "step")) == "x = 1"

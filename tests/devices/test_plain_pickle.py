@@ -36,6 +36,11 @@ def test_no_function_is_called(tmp_path: Path, protocol: int) -> None:
         (b"\x80\x04", "Ran out of input"),
         (b"\x80\xff.", "unsupported pickle protocol: 255"),
         (b"\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\xff", "exceeds system's maximum"),
+        (b"\x80\x04}(]K\x01u.", "unhashable type"),
+        (b"\x80\x04j\xff\xff\xff\xff.", "Memo value not found"),
+        (b"\x80\x04\x82\x01.", "unregistered extension code 1"),
+        (b"\x80\x05\x97.", "out-of-band data"),
+        (b"\x80\x02(ios\nsystem\n.", "it asks for os.system; only plain containers are read"),
         (b"\x80\x02U\x01aQ.", "it refers to something outside of the file"),
     ],
 )

@@ -121,8 +121,8 @@ def short_place(place: Frame) -> str:
 
 
 def source_line(place: Frame) -> str:
-    """Return the source of a line; empty if its file is not on this machine."""
-    return linecache.getline(place.file, place.line).strip()
+    """Return the source of a line; empty where it is not here. The name may come from a stranger's file: it may be a pipe."""
+    return linecache.getline(place.file, place.line).strip() if os.path.isfile(place.file) else ""
 
 
 def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
