@@ -109,6 +109,17 @@ def out_of_memory(place: Place, folder: Path) -> Check:
     )
 
 
+def patterns(place: Place, folder: Path) -> Check:
+    """The pool of a graph, workspaces of streams and cached pinned memory are recognized."""
+    name = "a graph's pool, workspaces, pinned memory"
+    if place.device != "cuda":
+        return Check(name, "not checked: only CUDA has them", True)
+    report = json.loads(python(place.program(folder, "patterns")))
+    advice = [*report["devices"][0]["advice"], *filter(None, [(report["pinned"] or {}).get("advice")])]
+    found = {one["code"]: one["saved_bytes"] for one in advice}
+    return Check(name, f"{found}", {"GL904", "GL907", "GL908"} <= set(found))
+
+
 def overhead(place: Place, folder: Path) -> Check:
     """The milliseconds of a step beside live tensors, bare and hunted."""
     program, words = place.program(folder, "live"), (place.device, str(place.steps), str(place.live_mb))
@@ -123,7 +134,7 @@ def gpt(place: Place, mistake: str) -> tuple[str, ...]:
     return place.device, str(place.steps), str(place.width), mistake
 
 
-CHECKS: tuple[Callable[[Place, Path], Check], ...] = (clean_training, leak, peak, out_of_memory, overhead)
+CHECKS: tuple[Callable[[Place, Path], Check], ...] = (clean_training, leak, peak, out_of_memory, patterns, overhead)
 
 
 def is_there(place: Place) -> bool:
