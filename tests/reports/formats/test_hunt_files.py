@@ -28,7 +28,7 @@ def test_json_has_the_fields_of_the_contract() -> None:
     assert (first["code"], first["kind"], first["lifetime"]) == ("GL402", "growth", "held")
     assert first["per_step"]["bytes"] == 65536
     assert first["created_at"] == ["train.py:41 in step", "train.py:60 in <module>"]
-    assert set(first["advice"]) == {"text", "code", "links"}
+    assert set(first["advice"]) == {"text", "code", "links", "is_example"}
     trace = first["trace"]
     assert trace["root"] == "module __main__"
     assert {"object", "label", "relation", "via", "status", "reason"} <= set(trace["steps"][0])
