@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -10,6 +9,7 @@ from markupsafe import Markup
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.reports.html.code import code_markup
 from gradlife.reports.html.words import short
+from gradlife.reports.hunt.changes import changed_rows
 from gradlife.reports.hunt.first_screen import (
     can_be_proven,
     name_of_holder,
@@ -54,17 +54,12 @@ def answer_of(finding: Finding, number: int, report: HuntReport) -> Answer:
         title=short(f"{named}: {finding.title}" if named else finding.title),
         where=short(place_text(first_place(finding, report), finding)),
         advice="" if finding.patch is not None else short(advice.text, 2000),
-        change=code_markup("\n".join(changed_lines(finding)) or short("\n".join(pasted_code(finding)), 2000)),
+        change=code_markup(
+            "\n".join(map(" ".join, changed_rows(finding))) or short("\n".join(pasted_code(finding)), 2000)
+        ),
         remains=short(finding.patch.remains) if finding.patch is not None else "",
         path=short(path(finding.trace), 2000),
     )
-
-
-def changed_lines(finding: Finding) -> Sequence[str]:
-    """Return the lines of a patch with their signs; none without a patch."""
-    if finding.patch is None:
-        return []
-    return [*(f"- {line}" for line in finding.patch.removed), *(f"+ {line}" for line in finding.patch.added)]
 
 
 def proof_of(report: HuntReport) -> tuple[str, str]:

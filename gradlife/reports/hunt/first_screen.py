@@ -19,6 +19,7 @@ from rich.text import Text
 from gradlife.model.hunt import ATTACHED, Confidence, Finding, FindingKind, HuntReport, HuntVerdict, PerStep, Severity
 from gradlife.model.ranks import LEFT, Spread
 from gradlife.model.trace import Step, Trace
+from gradlife.reports.hunt.changes import STYLES, changed_rows
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
 from gradlife.reports.hunt.sentences import (
     amounts,
@@ -263,10 +264,10 @@ def change_lines(finding: Finding, width: int) -> Iterator[Text]:
     """Yield the change to make: the patch with what remains after it, else the advice with code that can be pasted."""
     patch, advice = finding.patch, finding.diagnosis.advice
     if patch is not None:
-        for sign, style, changed in (("-", BAD, patch.removed), ("+", GOOD, patch.added)):
-            for line in changed:
-                rows = folded_lines(Text(line), width - len(INDENT) - 2, MOST_ROWS)
-                yield from (Text(f"{INDENT}{' ' if number else sign} {row}", style) for number, row in enumerate(rows))
+        for sign, line in changed_rows(finding):
+            rows = folded_lines(Text(line), width - len(INDENT) - 2, MOST_ROWS)
+            style = STYLES[sign]
+            yield from (Text(f"{INDENT}{' ' if number else sign} {row}", style) for number, row in enumerate(rows))
         if patch.remains:
             yield Text(f"{INDENT}({patch.remains})", QUIET)
         return

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gradlife.model.hunt import Finding, PerStep
+from gradlife.reports.hunt.changes import STYLES, changed_rows
 from gradlife.reports.hunt.sentences import amounts
 from gradlife.reports.theme import BAD, GOOD, QUIET, TITLE
 
@@ -41,8 +42,7 @@ def change_lines(finding: Finding) -> Iterator[Text]:
     stored = finding.stored_at
     yield Text(f"Fix  {stored.file}:{stored.line}" if stored is not None else "Fix", TITLE)
     if patch is not None:
-        yield from (Text(f"{INDENT}- {line}", BAD) for line in patch.removed)
-        yield from (Text(f"{INDENT}+ {line}", GOOD) for line in patch.added)
+        yield from (Text(f"{INDENT}{sign} {line}", STYLES[sign]) for sign, line in changed_rows(finding))
         yield from [Text(f"{INDENT}({patch.remains})", QUIET)] if patch.remains else []
     if proof is not None:
         yield Text.assemble((f"{INDENT}before  ", QUIET), rate(proof.before))

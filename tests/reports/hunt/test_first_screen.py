@@ -10,6 +10,7 @@ from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, 
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import SECOND, Confidence, Control, HuntReport, Patch, PerStep, Proof, Severity, StoredAt
 from gradlife.model.ranks import RankEnd, RankRow, Skew, Spread
+from gradlife.reports.hunt.changes import changed_rows
 from gradlife.reports.hunt.first_screen import LINES, path, path_lines, plain_name, print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
 from printing import printed, widest
@@ -280,3 +281,12 @@ def test_a_long_changed_line_is_folded_so_that_its_change_is_seen() -> None:
     at = next(number for number, line in enumerate(lines) if line.startswith("   + "))
     assert lines[at + 1].startswith("     ")
     assert lines[at + 1].endswith("+ value.detach()")
+
+
+def test_a_line_that_is_only_added_comes_with_the_statement_beside_it() -> None:
+    diff = "--- a/t.py\n+++ b/t.py\n@@ -1,3 +1,4 @@\n a()\n+    kept.clear()\n     kept.append(x)\n b()\n"
+    stored = StoredAt("t.py", 2, "kept.append(x)")
+    finding = replace(LOSSES, stored_at=stored, patch=Patch(diff, (), ("kept.clear()",)))
+    assert [*changed_rows(finding)] == [("+", "kept.clear()"), (" ", "kept.append(x)")]
+    lines = screen(hunt(finding)).splitlines()
+    assert lines[lines.index("   + kept.clear()") + 1] == "     kept.append(x)"
