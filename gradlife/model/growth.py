@@ -23,6 +23,7 @@ class Growth:
 
     kind: GrowthKind = GrowthKind.UNKNOWN
     step: int | None = None  # the container in the trace; None if the trace does not pass through it
+    hop: int | None = None  # of the references that this step merges, the one whose holder is the container
     is_state: bool = False  # the container is the state of a metric, which its reset() empties
 
     @property

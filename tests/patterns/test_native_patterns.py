@@ -163,6 +163,15 @@ def test_entries_in_the_state_of_one_parameter_are_no_replaced_parameters(at: in
     assert diagnose(trace, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, at)).code == code
 
 
+@pytest.mark.parametrize(("hop", "code"), [(1, "GL601"), (2, "GL511")])
+def test_of_dicts_that_one_step_merges_the_one_that_grows_decides(hop: int, code: str) -> None:
+    optimizer = replace(OPTIMIZER, bases=("torch.optim.optimizer.Optimizer",))
+    hops = (Hop("torch.optim.sgd.SGD", "attribute", "state"), *OF_PARAMETER.hops, *NAMED.hops)
+    steps = (HEAD, replace(optimizer, hops=hops), TENSOR)
+    trace = Trace("Tensor", "float32 [3]", Lifetime.HELD, steps, (), Ledger(1, ()))
+    assert diagnose(trace, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, 1, hop)).code == code
+
+
 def test_a_chain_of_partial_functions_or_of_pairs_is_a_chain() -> None:
     assert chained(PARTIAL, ARGUMENTS, PARTIAL, ARGUMENTS, PARTIAL, ARGUMENTS) == "GL518"
     assert chained(PAIR, PAIR, PAIR) == "GL518"

@@ -7,11 +7,12 @@ namespace around it. The path leads through the one that holds the whole group a
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
 from gradlife.heap.diff import path_text
+from gradlife.heap.graph import Reference
 from gradlife.heap.steps import merged_steps, spans_of
 from gradlife.hunting.findings.leak_trace import (
     MOST_COMPARED,
@@ -184,5 +185,13 @@ def growth_in_trace(graph: _heap.Graph, path: HolderPath, grown: Grown) -> Growt
     spans = spans_of(raw)
     wanted = [set() if path.holder is None else {path.holder}, set(grown.containers)]
     steps = (number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one))
-    growth = Growth(GrowthKind.CONTAINER, next(steps, None))
+    number = next(steps, None)
+    hop = hop_of(raw, spans[number], wanted) if number is not None else None
+    growth = Growth(GrowthKind.CONTAINER, number, hop)
     return replace(growth, is_state=is_metric_state(graph, merged_steps(raw), spans, growth))
+
+
+def hop_of(raw: Sequence[Reference], span: Set[int], wanted: Sequence[Set[int]]) -> int | None:
+    """Return the index of the container that grows among the objects that one step merges."""
+    nodes = [link.node for link in raw if link.node in span]
+    return next((at for one in wanted for at, node in enumerate(nodes) if node in one), None)

@@ -139,11 +139,14 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
     sure: list[Group] = []
     unsure: list[Group] = []
     others: list[Group] = []
+    chains: list[Group] = []
     for group in held_groups(evidence.graph, evidence.born):
         counts = counted(group, evidence)
         is_full = is_filled(group, counts, evidence)
-        if is_full or (are_many(counts, evidence) and is_chain(group, evidence)):
-            (unsure if is_slowing(group, evidence) else sure).append(group if is_full else chain_alone(group, evidence))
+        if is_full:
+            (unsure if is_slowing(group, evidence) else sure).append(group)
+        elif are_many(counts, evidence) and is_chain(group, evidence):
+            chains.append(group)
         else:
             others.append(group)
             if sum(count > 0 for count in counts[:-1]) and gathers(group, evidence):
@@ -154,7 +157,10 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
         if are_many(counts, evidence):
             (unsure if slows(counts, evidence, SLOWED_SHARE) else sure).append(group)
     spread_out = {node for group in sure for node in group.members}
-    for group in nested_growth([one for one in others if spread_out.isdisjoint(one.members)], evidence):
+    inside = nested_growth([one for one in (*others, *chains) if spread_out.isdisjoint(one.members)], evidence)
+    taken = {node for group in inside for node in group.members}
+    inside += [chain_alone(one, evidence) for one in chains if taken.isdisjoint(one.members)]
+    for group in inside:
         (unsure if is_slowing(group, evidence) else sure).append(group)
     lost = alike(evidence.graph, islands(evidence.graph, evidence.born))
     steady = [group for group in lost if is_steady(counted(group, evidence), evidence)]

@@ -17,7 +17,7 @@ from gradlife.heap.torch_layout.labels import (
     UNPACK_HOOK,
 )
 from gradlife.hunting.stores.place import IN_FILE, INSIDE, Place, PlaceKind, place_at
-from gradlife.hunting.stores.place_statements import assigns
+from gradlife.hunting.stores.place_statements import assigns, fills
 from gradlife.hunting.stores.statements import Fits, Function, Scope, called, calls, parts
 from gradlife.model.trace import Step
 
@@ -93,6 +93,8 @@ def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
         yield partial(is_call, names=hooks)
     if step.type == "functools._lru_cache_wrapper":
         yield from cached_function(step)
+    if labels[:1] == ["state"] and step.is_a("torch.optim.optimizer.Optimizer"):
+        yield partial(fills, place=Place("state", PlaceKind.ATTRIBUTE, (step.type, *step.bases)))
     if "param_groups" in labels and step.is_a("torch.optim.optimizer.Optimizer"):
         yield partial(is_call, names=("add_param_group",))
     if step.is_a("torch.nn.utils.parametrize.ParametrizationList"):

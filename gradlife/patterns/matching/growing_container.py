@@ -23,7 +23,9 @@ def site_of(path: Sequence[Token], steps: Sequence[Step], growth: Growth) -> int
     If nothing is known about the growth, it is the fullest container before the first graph.
     """
     if growth.is_located:
-        return next((i for i, token in enumerate(path) if token.step == growth.step and may_grow(token)), None)
+        found = [i for i, token in enumerate(path) if token.step == growth.step and may_grow(token)]
+        inside = [i for i in found if growth.hop is not None and path[i].hop <= growth.hop]
+        return max(inside, default=min(found, default=None))
     graph = next((i for i, token in enumerate(path) if str(token) == "tensor.grad_fn"), len(path))
     places = [i for i, token in enumerate(path[:graph]) if is_place(token) and fullness(steps[token.step]) >= FEWEST]
     tables = [i for i in range(1, graph) if is_place(path[i]) and is_hook_table(path[i - 1])]

@@ -83,6 +83,7 @@ class Token:
     word: str
     name: str  # of an attribute with a meaning in a library
     step: int  # index of its step
+    hop: int = 0  # index of its first reference in the step
 
     def __str__(self) -> str:
         if not self.word:
@@ -102,13 +103,14 @@ def tokens_of_step(step: Step, number: int) -> Iterator[Token]:
     if not hops:
         yield Token(family_of(step.type, step.bases, step.kind), "", "", number)
     while hops:
+        at = len(step.hops) - len(hops)
         family = family_of(step.type, step.bases, step.kind) if is_first else family_of_holder(hops[0].type)
         taken, word, name = read(hops, family)
         source = family_of_source(family, step, is_first)
         if source.endswith("module") and source != "module":
             name = hops[1].label.strip("'") if taken == 2 else ""
         if word not in {"impl", "wrapper"}:
-            yield Token(source, word, name, number)
+            yield Token(source, word, name, number, at)
         del hops[:taken]
         is_first = False
 

@@ -90,6 +90,17 @@ def test_lists_made_beforehand_that_take_turns_are_one_finding() -> None:
     assert "kept" in one.trace.steps[one.grows_at - 1].via
 
 
+def test_a_new_list_that_gets_some_of_every_round_is_no_chain() -> None:
+    kept: defaultdict[int, list[Any]] = defaultdict(list)
+
+    def step(number: int) -> None:
+        kept[number * number % 7].append(torch.ones(8))
+
+    for one in findings(evidence(step, 3, 5, 7, 19)):
+        assert one.code in {"GL511", "GL512"}
+        assert one.grows_at is not None
+
+
 def dropped(number: int, kept: dict[int, list[Any]]) -> None:
     """Keep the lists of the last two epochs."""
     kept.setdefault(number // 7, []).append(torch.ones(8))
