@@ -82,7 +82,8 @@ def handle_torch_function(
 def _ask(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Ask as PyTorch's C++ functions do, which leave out plain tensors."""
     is_setter = getattr(function, "__name__", "") == "__set__"  # which asks the class of the tensor, not of the value
-    relevant = args[:1] if is_setter else _flat((*args, *kwargs.values()))
+    given = args[:1] if is_setter else _flat((*args, *kwargs.values()))
+    relevant = [each for each in given if not isinstance(each, (list, tuple))]
     asked = _one_of_each_class(relevant, _engine._overrides_torch_function)
     result = _first_answer(function, asked, args, kwargs)
     if result is not NotImplemented:

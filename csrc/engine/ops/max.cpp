@@ -148,8 +148,10 @@ class MaxOfDim final : public OpNode<1> {
 
 Tensor max(const Tensor& a) {
   refuse_forbidden_view_of(a);
-  require_elements(*a, "max");
-  return record_saving(a, MaxOfAll(), [&] { return written(find_of_all(a), a); });
+  return record_saving(a, MaxOfAll(), [&] {
+    require_elements(*a, "max");
+    return written(find_of_all(a), a);
+  });
 }
 
 TwoTensors max(const Tensor& a, int64_t dim, bool keepdim) {

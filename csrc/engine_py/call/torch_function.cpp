@@ -31,7 +31,8 @@ std::array<Guarded, most_rows> guarded_functions, guarded_methods, guarded_plain
 
 // Members of a tensor that Python code can override.
 constexpr const char* never_asked[] = {"as_subclass", "_use_count",       "_fix_weakref",   "__init_subclass__",
-                                       "__dict__",    "_make_bare_class", "_make_subclass", "_register_hook_dict"};
+                                       "__dict__",    "_make_bare_class", "_make_subclass", "_register_hook_dict",
+                                       "tensor"};
 
 bool is_never_asked(const char* name) {
   for (const char* own : never_asked)

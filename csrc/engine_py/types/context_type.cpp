@@ -255,6 +255,8 @@ void let_go_of_saved(PyObject* self) {
 }
 
 PyObject* get_saved_tensors(PyObject* self, void*) {
+  PyObject* for_forward = function_object(self)->saved_for_forward;  // until forward has returned
+  if (for_forward != nullptr) return Py_NewRef(for_forward);
   if (function_object(self)->were_saved_read) {
     PyErr_SetString(PyExc_RuntimeError,
                     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "

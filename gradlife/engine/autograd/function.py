@@ -43,7 +43,10 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Saves tensors for ``jvp``."""
+        """Saves tensors for ``jvp``; ``saved_tensors`` shows them until forward has returned."""
+        assert all(each is None or isinstance(each, Tensor) for each in tensors), (
+            "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+        )
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:

@@ -7,6 +7,7 @@ import gc
 import pickle
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -302,7 +303,32 @@ def handles_pickled(fw: Any) -> list[Any]:
     return [*found, x.register_hook(print).id > several.handles[0].id]
 
 
+def saved_for_forward_mode(fw: Any) -> list[Any]:
+    found: list[Any] = []
+
+    def keep(ctx: Any, x: Any, y: Any) -> None:
+        ctx.save_for_forward(x)
+        ctx.save_for_backward(y)
+        found.append([len(ctx.saved_tensors), ctx.saved_tensors[0] is x])
+        found.append(answer(lambda: ctx.save_for_forward(3)))
+
+    node = function(fw, keep).apply(leaf(fw)).grad_fn
+    return [*found, node.saved_for_forward, len(node.saved_tensors)]
+
+
+def classes_of_data(fw: Any) -> list[Any]:
+    """torch.tensor asks no class; a sequence among a function's tensors is no operand."""
+    sub = type("Sub", (fw.Tensor,), {})
+    x = fw.tensor([1.0, 2.0]).as_subclass(sub)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copied = type(fw.tensor(x)).__name__
+    return [copied, answer(lambda: fw.cat([x, [x]])), answer(lambda: fw.cat([x, (x, x)]))]
+
+
 PROGRAMS = [
+    saved_for_forward_mode,
+    classes_of_data,
     arguments_by_name,
     saved_tensors_by_hand,
     handles_pickled,

@@ -252,3 +252,11 @@ def test_a_product_that_fails_has_packed_its_operands(left: Any, right: Any, pac
     with pytest.raises(RuntimeError), saved_tensors_hooks(lambda tensor: seen.append(tuple(tensor.shape)), identity):
         x @ w
     assert seen == packed
+
+
+def test_the_maximum_of_nothing_has_packed_its_operand() -> None:
+    seen: list[Any] = []
+    x = torch.ones(0, requires_grad=True)
+    with pytest.raises(RuntimeError), saved_tensors_hooks(lambda tensor: seen.append(tuple(tensor.shape)), identity):
+        x.max()
+    assert seen == [(0,)]
