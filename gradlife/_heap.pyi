@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self, final
 
-from gradlife.heap.graph import Story
+from gradlife.heap.graph import Explanation
 
 _build: str  # "release build for Python 3.11.2, GCC 12.2.0, glibc 2.36"
 
@@ -53,7 +53,7 @@ class Reference(tuple[int, str, str, int, str, str, str, int, str, str]):
 
 @final
 class Leg(tuple[int, str, str, int, list[int]]):
-    """An object that something refers to which the collector does not see."""
+    """An object with references that the collector cannot see, so that it takes the object for externally held."""
 
     def __new__(cls, fields: tuple[int, str, str, int, list[int]], /) -> Self: ...
     @property
@@ -63,9 +63,9 @@ class Leg(tuple[int, str, str, int, list[int]]):
     @property
     def detail(self) -> str: ...
     @property
-    def unseen(self) -> int: ...  # references
+    def hidden(self) -> int: ...  # the number of these references
     @property
-    def referrers(self) -> list[int]: ...  # nodes that have some of these
+    def referrers(self) -> list[int]: ...  # nodes that hold some of them
 
 @final
 class Graph:
@@ -108,7 +108,7 @@ class Graph:
     def has_labels(self) -> bool: ...
     @property
     def notes(self) -> str: ...
-    def story(self, node: int, /) -> Story: ...
+    def explain(self, node: int, /) -> Explanation: ...
     def path_steps(self, node: int, /) -> list[Reference]: ...
     def steps_along(self, nodes: Sequence[int], /) -> list[Reference]: ...
     def cycle_steps(self, node: int, /) -> list[Reference]: ...
@@ -135,7 +135,7 @@ def walk(
 # What leads to an object, who refers to it, and its fate; None where the object is in no graph.
 def investigate(
     target: object, sizes: bool, hidden_sources: str | None, hidden: tuple[object, ...], scan: bool, budget: int, /
-) -> tuple[Graph, Story | None]: ...
+) -> tuple[Graph, Explanation | None]: ...
 
 # For each address of a living object its lifetime and the steps that lead to it; None where the graph has no such object.
 def judge(addresses: list[int], hidden_sources: str | None, /) -> list[tuple[str, list[Reference]] | None]: ...

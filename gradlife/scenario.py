@@ -61,7 +61,7 @@ def matches(patterns: str, *names: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns.split() for name in names)
 
 
-def speaks_of(on: str, system: str, profile: str) -> bool:
+def applies_on(on: str, system: str, profile: str) -> bool:
     """Whether a declaration with these patterns applies to the system."""
     return matches(on, system, profile) and not (on == EVERYWHERE and profile in NAMED_ONLY)
 
@@ -86,7 +86,7 @@ class Expect:
 
     def applies_to(self, system: str, profile: str) -> bool:
         """Whether this declaration applies to the system."""
-        return speaks_of(self.on, system, profile)
+        return applies_on(self.on, system, profile)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Differs:
         """Whether this declaration covers the reading."""
         return fnmatchcase(subject, self.subject) and fnmatchcase(probe, self.probe) and fnmatchcase(stage, self.stage)
 
-    def speaks_of(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
+    def is_about(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
         """Whether this is about these two systems, each given as (full name, profile name), in either order."""
         first, _, second = self.between.strip().partition(" ")
         second = second.strip() or first

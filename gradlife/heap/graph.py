@@ -25,12 +25,12 @@ class Referrers(TypedDict):
     referrers: list[Reference]
     owners: list[
         list[Reference]
-    ]  # for a referrer that is a part of another object, as a __dict__ of an instance: that object, and the parts between
+    ]  # for a referrer that is part of another object, such as an instance's __dict__: that object and the parts between
     native: list[RawHolder]
 
 
-class Story(Referrers):
-    """What the graph knows about why one object is alive."""
+class Explanation(Referrers):
+    """What the walk found out about why one object is alive."""
 
     node: int
     detail: str  # shown after its type: "len 3"
@@ -39,7 +39,7 @@ class Story(Referrers):
     cycle: list[Reference]  # keeps it alive, if no root does
     tail: list[Reference]  # from the cycle to the object
     lead: list[Reference]  # from an object that only native code holds
-    legs: list[Leg]  # the references in C++ that make the cycle uncollectable
+    legs: list[Leg]  # objects with hidden references, which make the cycle uncollectable
     keepers: list[RawHolder]  # C++ holders of the first object of `lead`
     behind: Referrers | None  # referrers of the C++ object behind the target, if that object holds the target
 
@@ -69,6 +69,7 @@ References = Sequence[Reference]
 __all__ = [
     "KINDS",
     "RELATIONS",
+    "Explanation",
     "HeapGraph",
     "HeapObject",
     "Leg",
@@ -76,7 +77,6 @@ __all__ = [
     "Reference",
     "References",
     "Referrers",
-    "Story",
     "gap",
     "is_a",
     "is_native",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gradlife.heap.graph import HeapGraph, Reference, References, Story, is_a, is_native
+from gradlife.heap.graph import Explanation, HeapGraph, Reference, References, is_a, is_native
 from gradlife.heap.hidden_steps import fold
-from gradlife.heap.ownership_links import is_half, short_type
+from gradlife.heap.ownership_links import is_native_part, short_type
 from gradlife.heap.step_statuses import with_statuses
 from gradlife.heap.steps import INNER_LABELS, begun_outside, last_reference, skip_to_module, step_of
 from gradlife.heap.torch_layout.labels import ITS_WRAPPER
@@ -40,7 +40,7 @@ class Picture:
         self._neighbours: dict[int, Neighbour] = {}
         self._ties: dict[tuple[int, int, str], Tie] = {}
 
-    def neighbourhood(self, found: Story) -> Neighbourhood:
+    def neighbourhood(self, found: Explanation) -> Neighbourhood:
         """Build the picture from the graph's answer about the target."""
         ring = numbered_ring(found["cycle"])
         path = numbered(found["path"])
@@ -102,12 +102,12 @@ class Picture:
         own = self._graph.describe(node)
         return step_of(found[-1], "") if found else Step(short_type(own.type), "", own.kind, "", "unknown")
 
-    def add_referrers(self, found: Story) -> None:
+    def add_referrers(self, found: Explanation) -> None:
         """Add the target's referrers, each with a path from a root, and the count of unexplained references."""
         pairs = list(zip(found["owners"], found["referrers"], strict=True))[:MOST_REFERRERS]
         for above, step in pairs:
             owner, via = last_reference((*above, step))
-            if is_half(owner):
+            if is_native_part(owner):
                 continue  # the target's own C++ object
             path = self._graph.path(owner.node)
             if path and self._target not in path:
@@ -147,7 +147,7 @@ def numbered(links: References, whole: bool = False) -> list[Numbered]:
     while at < len(links):
         taken, via = fold(links, at)
         is_last = at + 1 == len(links)
-        if not is_half(links[at]) or (steps and is_last):
+        if not is_native_part(links[at]) or (steps and is_last):
             hops = () if is_last else links[at : at + taken]
             steps.append((links[at].node, step_of(links[at], "" if is_last else via, hops)))
         at += taken
@@ -165,7 +165,7 @@ def ring_steps(raw: References) -> Iterator[Numbered]:
     at = 0
     while at < len(links):
         taken, via = fold(links, at)
-        if not is_half(links[at]):
+        if not is_native_part(links[at]):
             yield links[at].node, step_of(links[at], via, links[at : at + taken])
         at += taken
 
@@ -175,6 +175,6 @@ def is_class(link: Reference) -> bool:
     return is_a(link, frozenset({"type"}))
 
 
-def neighbourhood_of(graph: HeapGraph, node: int, found: Story) -> Neighbourhood:
+def neighbourhood_of(graph: HeapGraph, node: int, found: Explanation) -> Neighbourhood:
     """Return the neighbourhood of an object. `found` is the graph's answer about it. Costs one `why` per referrer."""
     return Picture(graph, node).neighbourhood(found)

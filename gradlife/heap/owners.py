@@ -34,8 +34,8 @@ def is_known(obj: object) -> bool:
     return any(label == ITS_IMPL for label, *_ in _heap._torch_references(obj))
 
 
-def owners_behind(objects: Sequence[object]) -> list[Row]:
-    """Return the C++ objects behind these and all that they lead to. Only owning references are shown, each as strong.
+def cpp_owners(objects: Sequence[object]) -> list[Row]:
+    """Return the C++ objects of these wrappers and all objects that they lead to, by owning references only.
 
     Costs some microseconds per object, and one pass over the collector's objects to find Python objects held by C++.
     """

@@ -71,7 +71,7 @@ def attribute_at(links: Links, at: int) -> Fold | None:
     return None
 
 
-def is_half(link: Reference) -> bool:
+def is_native_part(link: Reference) -> bool:
     """Whether this is a C++ object that stands only for its wrapper, the next link."""
     return is_native(link) and link.label == ITS_WRAPPER
 

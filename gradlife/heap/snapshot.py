@@ -12,7 +12,7 @@ from gradlife import _heap
 from gradlife.errors import UnknownNameError, UsageError
 from gradlife.heap.diff import compare
 from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
-from gradlife.heap.graph import HeapGraph, References, Story
+from gradlife.heap.graph import Explanation, HeapGraph, References
 from gradlife.heap.neighbourhood import neighbourhood_of
 from gradlife.heap.object_lists import large_object
 from gradlife.heap.object_names import MOST_NAMED, nodes_named, searched
@@ -181,7 +181,7 @@ class Snapshot:
     def _fate(self, cycle: References) -> Lifetime:
         """Return the lifetime of a cycle that no root reaches."""
         seen = self._seen(cycle)
-        return Lifetime.NEVER if seen is None else fate_of(self._graph.story(seen))
+        return Lifetime.NEVER if seen is None else fate_of(self._graph.explain(seen))
 
     def _seen(self, cycle: References) -> int | None:
         """Return a Python object of a cycle, whose lifetime is that of the cycle; None if there is none."""
@@ -192,19 +192,19 @@ class Snapshot:
         (variable, attribute or key). Objects that the program's modules hold come first.
         """
         node = self._node_of(what)
-        return trace_of(short_type(self._graph.type(node)), self._story(node), self._graph, self.limits)
+        return trace_of(short_type(self._graph.type(node)), self._explain(node), self._graph, self.limits)
 
     def neighbourhood(self, what: int | str) -> Neighbourhood:
         """Return a small graph around an object: paths from roots, other referrers, its cycle, its referents."""
         node = self._node_of(what)
-        return neighbourhood_of(self._graph, node, self._story(node))
+        return neighbourhood_of(self._graph, node, self._explain(node))
 
-    def _story(self, node: int) -> Story:
-        """Return what the graph knows about why a node is alive."""
-        found = self._graph.story(node)
+    def _explain(self, node: int) -> Explanation:
+        """Return what the graph knows about why an object is alive."""
+        found = self._graph.explain(node)
         if self._graph.kind(node) != "python" and found["cycle"]:
             seen = self._seen(found["cycle"])
-            found["lifetime"] = Lifetime.NEVER if seen is None else self._graph.story(seen)["lifetime"]
+            found["lifetime"] = Lifetime.NEVER if seen is None else self._graph.explain(seen)["lifetime"]
         return found
 
     def diff(self, later: Snapshot) -> HeapDiff:
@@ -301,9 +301,9 @@ def by_device(storages: Iterable[tuple[str, int]]) -> dict[str, int]:
     return dict(found)
 
 
-def fate_of(story: Story) -> Lifetime:
+def fate_of(found: Explanation) -> Lifetime:
     """Return an object's lifetime; an unexplained reference alone does not make it `never`."""
-    lifetime = Lifetime(story["lifetime"])
-    known = [leg.referrers for leg in story["legs"]]
+    lifetime = Lifetime(found["lifetime"])
+    known = [leg.referrers for leg in found["legs"]]
     is_unexplained = lifetime is Lifetime.NEVER and bool(known) and not any(known)
     return Lifetime.UNKNOWN if is_unexplained else lifetime

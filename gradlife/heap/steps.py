@@ -14,7 +14,7 @@ from gradlife.heap.internal_steps import TABLES
 from gradlife.heap.ownership_links import (
     HOOK_TABLES,
     Links,
-    is_half,
+    is_native_part,
     short_type,
     words,
 )
@@ -33,7 +33,7 @@ def merged_steps(raw: References, is_cycle: bool = False) -> tuple[Step, ...]:
     while at < len(links):
         taken, via = fold(links, at)
         is_last = at + 1 == len(links) and not is_cycle
-        if not is_half(links[at]):
+        if not is_native_part(links[at]):
             steps.append(step_of(links[at], "" if is_last else via, () if is_last else links[at : at + taken]))
         elif steps and not is_cycle and at + 1 == len(links):  # the target itself is a C++ object
             steps.append(step_of(links[at], ""))
@@ -56,7 +56,7 @@ def spans_of(raw: References) -> list[set[int]]:
     at = skip_to_module(raw)
     while at < len(raw):
         taken, _ = fold(raw, at)
-        if not is_half(raw[at]) or (spans and at + 1 == len(raw)):
+        if not is_native_part(raw[at]) or (spans and at + 1 == len(raw)):
             spans.append({link.node for link in raw[at : at + taken]})
         at += taken
     return spans
@@ -105,7 +105,7 @@ def is_inside(ring: Links, at: int) -> bool:
     if before.strip("'") in TABLES:
         return True
     is_inner = before in INNER_LABELS or before.startswith(("__closure__:", "__defaults__:"))
-    return is_inner or ring[at].relation == "cell" or is_half(ring[at])
+    return is_inner or ring[at].relation == "cell" or is_native_part(ring[at])
 
 
 def tail_steps(raw: References, cycle: References) -> tuple[Step, ...]:
@@ -126,4 +126,4 @@ def skip_to_module(links: Links) -> int:
     return 2 if found else 0
 
 
-__all__ = ["is_half", "merged_steps", "short_type", "spans_of", "words"]
+__all__ = ["is_native_part", "merged_steps", "short_type", "spans_of", "words"]

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gradlife import _heap
-from gradlife.heap.graph import HeapGraph, Leg, References, Referrers, Story, is_native
+from gradlife.heap.graph import Explanation, HeapGraph, Leg, References, Referrers, is_native
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.scan import OWN_FOLDER, holders_of, scan_unknown
 from gradlife.heap.step_statuses import with_statuses
-from gradlife.heap.steps import is_half, last_reference, merged_steps, tail_steps
+from gradlife.heap.steps import is_native_part, last_reference, merged_steps, tail_steps
 from gradlife.heap.tensors import tensor_facts
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
@@ -20,8 +20,8 @@ from gradlife.output import visible
 def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
     """Explain why ``obj`` is alive: its path from a root, or the cycle that keeps it alive.
 
-    Walks the whole heap once, natively, while nothing else runs; takes about 0.3 s per million objects. It changes
-    nothing: it makes no object, runs no code of the program and calls no hook. The trace holds no object.
+    Walks the whole heap once, in C++ with the interpreter stopped; takes about 0.3 s per million objects. The walk
+    changes nothing: it creates no object, runs no code of the program and calls no hook. The trace holds no object.
 
     With ``scan=True``, references that nothing in the heap explains are searched for in memory (see `refs`).
 
@@ -29,9 +29,9 @@ def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
     it finds none, the lifetime is unknown and `limits` says so. A smaller heap is walked completely. Raises ValueError
     for a budget below 1.
     """
-    unseen = ensure_calibrated()
+    layout_limits = ensure_calibrated()
     graph, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan, checked_budget(budget))
-    limits = (*graph.limits, *unseen)
+    limits = (*graph.limits, *layout_limits)
     if found is None and graph.is_partial:
         return Trace(
             short_type(type_name(obj)), "", Lifetime.UNKNOWN, (), (), Ledger(0, (), is_partial=True), limits=limits
@@ -42,8 +42,16 @@ def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
     return trace_of(short_type(type_name(obj)), found, graph, limits, scan)
 
 
-def trace_of(name: str, found: Story, graph: HeapGraph, limits: tuple[str, ...], is_scanned: bool = False) -> Trace:
-    """Make an object's trace from its story."""
+def trace_of(
+    name: str, found: Explanation, graph: HeapGraph, limits: tuple[str, ...], is_scanned: bool = False
+) -> Trace:
+    """Make an object's trace from what the walk found out about it.
+
+    `steps` lead to it from a root. Without a root, `cycle` has the objects that keep one another alive, `tail` the way
+    from these to the object, `legs` the objects of the cycle with references that the collector cannot see. If native
+    code holds the object, directly or through others, `lead` is the path from the object that native code holds, and
+    `keepers` are the C++ holders of that one.
+    """
     steps = merged_steps(found["path"])
     lead = with_statuses(merged_steps(found["lead"]))
     return Trace(
@@ -65,10 +73,10 @@ def trace_of(name: str, found: Story, graph: HeapGraph, limits: tuple[str, ...],
 def refs(obj: object, *, scan: bool = False) -> Ledger:
     """Return the references to ``obj``, each with its name, and the number that nothing explains.
 
-    With ``scan=True`` unexplained references are searched for in all writable memory, some 0.1 s for 200 MB and step
-    outwards, and named by the C++ classes and variables that hold them (`Ledger.native`). Words on this thread's own C
-    stack may be copies and are not named. Raises RuntimeError on systems other than Linux with glibc on x86-64 or
-    arm64.
+    With ``scan=True`` unexplained references are searched for in all writable memory and named by the C++ classes and
+    variables that hold them (`Ledger.native`). Takes about 0.1 s per 200 MB, and as much again to find the holders of
+    the holders. Pointers on this thread's own C stack may be leftovers and are not reported. Raises RuntimeError on
+    systems other than Linux with glibc on x86-64 or arm64.
     """
     ensure_calibrated()
     _, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan, 0)
@@ -91,7 +99,7 @@ def type_name(obj: object) -> str:
 def checked_budget(budget: int | None) -> int:
     """Return the budget as the extension expects it: 0 for none."""
     if budget is not None and budget < 1:
-        raise ValueError(f"a budget is a number of objects from 1 on, not {budget}")
+        raise ValueError(f"a budget is a number of objects, at least 1, not {budget}")
     return budget or 0
 
 
@@ -99,12 +107,12 @@ def ledger_of(
     found: Referrers, is_scanned: bool = False, is_partial: bool = False, behind: Referrers | None = None
 ) -> Ledger:
     """Count the references to an object: known ones with their names, and unexplained ones."""
-    links = [(*above, step) for above, step in zip(found["owners"], found["referrers"], strict=True)]
+    chains = [(*owners, referrer) for owners, referrer in zip(found["owners"], found["referrers"], strict=True)]
     unaccounted = max(0, found["references"] - found["referrer_count"])
     return Ledger(
         count=found["references"],
-        referrers=tuple(map(referrer_of, links)),
-        more_referrers=found["referrer_count"] - len(links),
+        referrers=tuple(map(referrer_of, chains)),
+        more_referrers=found["referrer_count"] - len(chains),
         native=holders_of(found["native"])[:unaccounted],
         is_scanned=is_scanned,
         is_partial=is_partial,
@@ -112,26 +120,32 @@ def ledger_of(
     )
 
 
-def referrer_of(links: References) -> Referrer:
-    """Describe the referrer at the end of these objects; it may be an internal part of the ones before it."""
-    owner, via = last_reference(links)
+def referrer_of(chain: References) -> Referrer:
+    """Describe the last object of a chain, or its owner if it is only an internal part, such as a `__dict__`."""
+    owner, via = last_reference(chain)
     return Referrer(
-        short_type(owner.type), owner.detail, "holds its wrapper" if is_half(owner) else via, is_native(links[-1])
+        short_type(owner.type),
+        owner.detail,
+        "holds its wrapper" if is_native_part(owner) else via,
+        is_native(chain[-1]),
     )
 
 
 def leg_texts(legs: Sequence[Leg], graph: HeapGraph) -> list[str]:
-    """Describe the objects that the collector starts from and their unseen holders; equal ones once."""
+    """Describe the objects with references that the collector cannot see; identical lines are merged."""
     counts = Counter(leg_text(leg, graph) for leg in legs)
-    return [f"{text}, and {count - 1} more like it" if count > 1 else text for text, count in counts.items()]
+    return [
+        f"{text} (and {count - 1} more such object{'s' * (count > 2)})" if count > 1 else text
+        for text, count in counts.items()
+    ]
 
 
 def leg_text(leg: Leg, graph: HeapGraph) -> str:
-    """Format one leg of the path."""
+    """Describe one leg: an object, and the holders of it that the collector cannot see."""
     holders = sorted({short_type(graph.type(node)) for node in leg.referrers})
-    by = f" by {' and '.join(holders)}" if holders else ""
-    times = f"{leg.unseen} time{'s' * (leg.unseen != 1)}"
-    return f"{short_type(leg.type)} {leg.detail}".strip() + f" is held{by} {times} where the collector does not look"
+    sources = f" from {' and '.join(holders)}" if holders else ""
+    count = f"{leg.hidden} reference{'s' * (leg.hidden != 1)}"
+    return f"{short_type(leg.type)} {leg.detail}".strip() + f" has {count}{sources} that the collector cannot see"
 
 
 __all__ = ["OWN_FOLDER", "refs", "trace_of", "why"]

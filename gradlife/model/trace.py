@@ -151,7 +151,7 @@ class Trace:
     cycle: tuple[Step, ...]
     ledger: Ledger
     tail: tuple[Step, ...] = ()  # from the cycle to the object, if it is not on the cycle
-    legs: tuple[str, ...] = ()  # if the lifetime is `never`: the references that the collector does not see
+    legs: tuple[str, ...] = ()  # if the lifetime is `never`: objects with references that the collector cannot see
     limits: tuple[str, ...] = ()
     tensor: TensorFacts | None = None  # if the object is a tensor
     lead: tuple[Step, ...] = ()  # from an object that only native code holds, if no root and no cycle keeps the target
@@ -201,6 +201,8 @@ HEADS = {
 }
 #: For objects that are never freed and in no cycle: the holder may release them.
 HELD_UNSEEN = "is held by native code: no visible root reaches it"
+#: For objects that nothing in the heap refers to, such as the argument of `gradlife.why(object())`.
+TEMPORARY = "is held by nothing but this call: it is freed when the call returns"
 NO_KEEPER = "  no sure or likely holder was found in memory"
 NOT_SEARCHED = "  memory was not searched for its holders: gradlife.why(obj, scan=True)"
 CONFIDENCE = {
@@ -337,6 +339,8 @@ def sentence(trace: Trace) -> str:
 
 def head(trace: Trace) -> str:
     """Return the verdict in words."""
+    if trace.lifetime is Lifetime.GC and not trace.cycle and not trace.ledger.count:
+        return TEMPORARY
     return HELD_UNSEEN if is_held_unseen(trace) else HEADS[trace.lifetime]
 
 

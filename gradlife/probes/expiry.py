@@ -1,8 +1,9 @@
-"""The probe of expiry: is a subject alive now? It never holds the subject.
+"""The probe `expiry`: whether a subject (an object that a story watches) is still alive. It never holds the subject.
 
-Reads: a weak reference to the subject, or to a canary in its metadata or among its attributes, which dies with it.
-Cannot see: an object that accepts neither, which is inconclusive; the death of a C++ object whose Python wrapper died
-before. Cost: nanoseconds per query; a canary is one more object.
+Reads: a weak reference to the subject, or to a canary: a small object that only the subject holds, in the `metadata` of
+a grad node or in an attribute of another object.
+Cannot see: an object that accepts neither, for which it reads "inconclusive"; a C++ object that outlives its Python
+wrapper, for which it reads "dead". Cost: nanoseconds per query; a canary is one more object.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, Callable
 
-from gradlife.probes.refcount import owners_behind, references_behind
+from gradlife.probes.refcount import owner_count, reference_count
 
 CANARY_NAME = "gradlife_canary"
 
@@ -20,14 +21,14 @@ class Canary:
 
 
 class Watch:
-    """A subject under its name. `ref` returns the watched object or None; without `ref` the subject is inconclusive."""
+    """A named subject. `ref` returns the object, or None if it is dead; without `ref` each reading is inconclusive."""
 
     def __init__(self, name: str, ref: Callable[[], Any] | None, is_canary: bool = False) -> None:
         self.name = name
         self.ref = ref
         self.is_canary = is_canary
         self.size = 0  # bytes of a storage
-        self.count_owners: Callable[[Any], int] | None = None  # C++ owners, if the object itself has no such method
+        self.count_owners: Callable[[Any], int] | None = None  # counts C++ owners of an object without `_use_count`
 
     def alive(self) -> bool | None:
         """Whether the subject is alive; None: unknown."""
@@ -38,21 +39,21 @@ class Watch:
         return {None: "inconclusive", True: "alive", False: "dead"}[self.alive()]
 
     def refcount(self) -> Any:
-        """Return the Python references beyond those of an object with one name; None if unknown."""
-        return None if self.ref is None or self.is_canary else references_behind(self.ref)
+        """Return the number of Python references less one: 0 if a single variable holds it; None if unknown."""
+        return None if self.ref is None or self.is_canary else reference_count(self.ref)
 
     def use_count(self) -> Any:
         """Return the framework's own count of C++ owners, if it has one."""
-        return None if self.ref is None or self.is_canary else owners_behind(self.ref, self.count_owners)
+        return None if self.ref is None or self.is_canary else owner_count(self.ref, self.count_owners)
 
 
-def of_type(obj: Any, name: str) -> Any:
+def type_attribute(obj: Any, name: str) -> Any:
     """Return an attribute of an object's type: reading it from the object might run a story's `__getattr__`."""
     return getattr(type(obj), name, None)
 
 
 def watch_object(name: str, obj: Any) -> Watch:
-    """Watch any object by the first means that it allows."""
+    """Watch an object by a weak reference if it allows one, else by a canary."""
     try:
         return Watch(name, weakref.ref(obj))
     except TypeError:
@@ -62,7 +63,7 @@ def watch_object(name: str, obj: Any) -> Watch:
 def watch_by_canary(name: str, obj: Any) -> Watch:
     """Watch an object without weak references by a canary in a node's metadata, else among its attributes."""
     canary = Canary()
-    metadata = getattr(obj, "metadata", None) if of_type(obj, "metadata") is not None else None
+    metadata = getattr(obj, "metadata", None) if type_attribute(obj, "metadata") is not None else None
     if isinstance(metadata, dict):
         metadata[CANARY_NAME] = canary
     else:
@@ -72,6 +73,7 @@ def watch_by_canary(name: str, obj: Any) -> Watch:
             return Watch(name, None)
     ref = weakref.ref(canary)
     del canary, metadata
+    # The canary is dead already if the object did not keep it, for example if each read of `metadata` makes a new dict.
     return Watch(name, ref if ref() is not None else None, is_canary=True)
 
 

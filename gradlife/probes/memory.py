@@ -12,12 +12,12 @@ import os
 import weakref
 from typing import Any, Callable, Iterable
 
-from gradlife.probes.expiry import Watch, of_type
+from gradlife.probes.expiry import Watch, type_attribute
 
 
 def watch_storage(fw: Any, name: str, tensor: Any) -> Watch:
     """Watch a tensor's storage, if the framework has one Python object for it that lives as long as the storage."""
-    if of_type(tensor, "untyped_storage") is None:
+    if type_attribute(tensor, "untyped_storage") is None:
         return Watch(name, None)
     storage = tensor.untyped_storage()
     if storage is not tensor.untyped_storage():

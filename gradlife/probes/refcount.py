@@ -40,13 +40,13 @@ def control_count() -> int:
     return count
 
 
-def references_behind(ref: Callable[[], Any]) -> Any:
-    """Return the Python references, beyond one, to a weak reference's referent; None if it is dead."""
+def reference_count(ref: Callable[[], Any]) -> Any:
+    """Return the number of Python references beyond one to a weak reference's object; None if it is dead."""
     count = count_behind(ref)
     return None if count is None else beyond(count, control_count())
 
 
-def owners_behind(ref: Callable[[], Any], count_owners: Callable[[Any], int] | None) -> Any:
+def owner_count(ref: Callable[[], Any], count_owners: Callable[[Any], int] | None) -> Any:
     """Return the framework's count of C++ owners; None if it has none, inconclusive for a wrapper without its C++
     object.
 

@@ -1,4 +1,4 @@
-"""Compare the readings of each system with those of one system, reading by reading."""
+"""Compare the readings of each system with those of the baseline system, reading by reading."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def same_value(one: Json, other: Json) -> bool:
 
 
 def format_values(values: Sequence[Json]) -> str:
-    """Format the values of several runs: `1 or 3`; a single value means that the other runs had no such reading."""
+    """Format the values from repetitions of one story, as in `1 or 3`; a single value was missing in the others."""
     texts = [json.dumps(value, ensure_ascii=False) for value in values]
-    return " or ".join(texts) if len(texts) > 1 else f"{texts[0]}, or no such reading"
+    return " or ".join(texts) if len(texts) > 1 else f"{texts[0]} in some runs and no reading in others"
 
 
 def compare(
@@ -36,14 +36,14 @@ def compare(
     scenarios: Sequence[ScenarioInfo],
     against: str,
 ) -> tuple[ScenarioRun, ...]:
-    """Return the runs with the status of each reading, compared with the same reading of the system compared against."""
+    """Return the runs with a status for each reading, from comparing it with the baseline system's reading."""
     runs = tuple(runs)
-    comparing = _Comparing(runs, systems, scenarios, against)
-    return tuple(run if run.system == against else comparing.judged(run) for run in runs)
+    baseline = _Baseline(runs, systems, scenarios, against)
+    return tuple(run if run.system == against else baseline.compared(run) for run in runs)
 
 
-class _Comparing:
-    """The system compared against, indexed for the comparison."""
+class _Baseline:
+    """The baseline system's readings, indexed."""
 
     def __init__(
         self,
@@ -52,31 +52,31 @@ class _Comparing:
         scenarios: Sequence[ScenarioInfo],
         against: str,
     ) -> None:
-        self.against = next(system for system in systems if system.name == against)
-        self.theirs = {run.scenario: run for run in runs if run.system == against}
-        self.offered = {reading.probe for run in self.theirs.values() for reading in run.readings}
+        self.system = next(system for system in systems if system.name == against)
+        self.runs = {run.scenario: run for run in runs if run.system == against}
+        self.probes = {reading.probe for run in self.runs.values() for reading in run.readings}
         self.systems = {system.name: system for system in systems}
         self.differs = {scenario.id: scenario.differs for scenario in scenarios}
 
-    def judged(self, run: ScenarioRun) -> ScenarioRun:
+    def compared(self, run: ScenarioRun) -> ScenarioRun:
         """Return a run with its readings' statuses."""
-        other = self.theirs.get(run.scenario)
+        other = self.runs.get(run.scenario)
         readings = {reading.key: reading for reading in other.readings} if other is not None else {}
-        why = other.reason if other is not None else ""
-        return replace(run, readings=tuple(self._judge(reading, readings, why) for reading in run.readings))
+        why_missing = other.reason if other is not None else ""
+        return replace(run, readings=tuple(self._compare(reading, readings, why_missing) for reading in run.readings))
 
-    def _judge(self, reading: Reading, theirs: Mapping[ReadingKey, Reading], why: str) -> Reading:
-        status, reason = self._status(reading, theirs.get(reading.key), why)
+    def _compare(self, reading: Reading, baseline: Mapping[ReadingKey, Reading], why_missing: str) -> Reading:
+        status, reason = self._status(reading, baseline.get(reading.key), why_missing)
         return replace(reading, status=status.value, reason=reason)
 
-    def _status(self, mine: Reading, other: Reading | None, why: str) -> tuple[Status, str]:
-        if mine.status or not is_comparable(mine.probe, mine.subject) or mine.probe not in self.offered:
+    def _status(self, mine: Reading, other: Reading | None, why_missing: str) -> tuple[Status, str]:
+        if mine.status or not is_comparable(mine.probe, mine.subject) or mine.probe not in self.probes:
             return Status.NOT_COMPARED, ""
         if other is None:
-            return Status.NOT_AVAILABLE, f"{self.against.name}: {why or 'no such reading'}"
+            return Status.NOT_AVAILABLE, f"{self.system.name}: {why_missing or 'no such reading'}"
         for reading in (mine, other):
             if not reading.is_conclusive:
-                return Status.NOT_AVAILABLE, f"inconclusive in {reading.system}"
+                return Status.NOT_AVAILABLE, f"inconclusive on {reading.system}"
         for reading in (mine, other):
             if not reading.is_stable:
                 return Status.UNSTABLE, f"{reading.system} gave {format_values(reading.seen)}"
@@ -88,9 +88,9 @@ class _Comparing:
     def _declared(self, mine: Reading) -> DeclaredDifference | None:
         """Return the declaration that covers this difference."""
         system = self.systems[mine.system]
-        pair = (system.name, system.profile), (self.against.name, self.against.profile)
+        pair = (system.name, system.profile), (self.system.name, self.system.profile)
         for declared in self.differs.get(mine.scenario, ()):
             rule = Differs(declared.subject, declared.probe, declared.between, declared.because, declared.stage)
-            if rule.covers(mine.subject, mine.probe, mine.stage) and rule.speaks_of(*pair):
+            if rule.covers(mine.subject, mine.probe, mine.stage) and rule.is_about(*pair):
                 return declared
         return None

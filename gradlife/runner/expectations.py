@@ -10,7 +10,7 @@ from gradlife.model.run import RunOk, ScenarioRun
 from gradlife.model.story import Declared, ScenarioInfo
 from gradlife.model.system import SystemInfo
 from gradlife.runner.compare import same_value
-from gradlife.scenario import speaks_of
+from gradlife.scenario import applies_on
 
 GRAPH = "graph"
 LIVENESS = "liveness"
@@ -46,7 +46,7 @@ def applicable(scenario: ScenarioInfo, system: SystemInfo) -> tuple[Declared, ..
     """Return the first declaration for each subject, probe and stage that applies to the system."""
     chosen: dict[tuple[str, str, str | None], Declared] = {}
     for declared in scenario.expects:
-        if speaks_of(declared.on, system.name, system.profile):
+        if applies_on(declared.on, system.name, system.profile):
             chosen.setdefault((declared.subject, declared.probe, declared.stage), declared)
     return tuple(chosen.values())
 

@@ -88,9 +88,9 @@ def test_a_declared_difference_that_is_none_is_no_matter() -> None:
 
 def test_an_inconclusive_reading_is_not_available() -> None:
     mine, theirs = ok(NEW, reading(NEW, "inconclusive")), ok(TORCH, reading(TORCH, "gc"))
-    assert statuses(mine, theirs) == [("not available", "inconclusive in mini:torch-2.13")]
+    assert statuses(mine, theirs) == [("not available", "inconclusive on mini:torch-2.13")]
     mine, theirs = ok(NEW, reading(NEW, "gc")), ok(TORCH, reading(TORCH, "inconclusive"))
-    assert statuses(mine, theirs) == [("not available", "inconclusive in torch")]
+    assert statuses(mine, theirs) == [("not available", "inconclusive on torch")]
 
 
 def test_a_reading_that_the_other_lacks_is_not_available() -> None:

@@ -8,15 +8,15 @@
 namespace gradlife {
 namespace {
 
-bool keeps_itself(const Policy& policy, bool is_output, bool is_leaf) {
+bool keeps_original(const Policy& policy, bool is_output, bool is_leaf) {
   if (policy.saved_slot == SavedSlotPolicy::owning) return true;
-  if (policy.saved_slot == SavedSlotPolicy::closure) return false;  // the closure keeps them, visible to Python
+  if (policy.saved_slot == SavedSlotPolicy::closure) return false;  // OneFlow: its backward closure holds the originals
   return (!is_output || is_leaf) && has(policy, traits::slot_keeps_input);
 }
 
-// Up to 1.9 a view required grad because its base did. A view made before its base had a history has no grad_fn, so it
-// counts as a leaf, but nothing accumulates into it.
-bool is_leaf_by_base_alone(const Tensor& tensor) {
+// Before 1.10 requires_grad of a view was that of its base. If the base got its grad_fn later, by an in-place
+// operation, the view requires grad without a grad_fn: it looks like a leaf, but has no grad accumulator.
+bool requires_grad_by_base_alone(const Tensor& tensor) {
   const Policy& policy = tensor->policy();
   if (!has(policy, traits::view_requires_grad_by_base) || tensor->meta() == nullptr) return false;
   return !tensor->meta()->requires_grad && requires_grad(tensor);
@@ -37,12 +37,12 @@ void fail_released(const Node& node) {
 
 namespace {
 
-// Detach an output to save it. A dispatch watcher makes the copy, but sees no call of `detach`.
-Tensor copied_window(const Tensor& tensor) {
+// Return a detached alias of a tensor; a dispatch mode is asked for it. Both share a version counter.
+Tensor detached_alias(const Tensor& tensor) {
   if (operation_watcher() == nullptr) return detach(tensor);
-  Tensor copy = only(answered("detach.default", tensor, true));
-  if (tensor->has_version()) copy->share_version(tensor->version_counter());
-  return copy;
+  Tensor alias = only(answered("detach.default", tensor, true));
+  if (tensor->has_version()) alias->share_version(tensor->version_counter());
+  return alias;
 }
 
 }  // namespace
@@ -72,19 +72,19 @@ SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_vi
       return;
     }
   }
-  if (keeps_itself(*current_policy(), is_output_, is_leaf_)) {
+  if (keeps_original(*current_policy(), is_output_, is_leaf_)) {
     keeps_original_ = true;
     data_ = tensor;
     return;
   }
   save_metadata(tensor);
-  data_ = copied_window(tensor);
+  data_ = detached_alias(tensor);
 }
 
 void SavedSlot::save_metadata(const Tensor& tensor) {
   if (const AutogradMeta* meta = tensor->meta()) output_nr_ = meta->output_nr;
   if (is_leaf_) {
-    lacks_accumulator_ = !is_output_ && is_leaf_by_base_alone(tensor);
+    lacks_accumulator_ = !is_output_ && requires_grad_by_base_alone(tensor);
     requires_grad_ = requires_grad(tensor);
     require(!requires_grad_ || is_leaf(*tensor), "grad_accumulator() should be only called on leaf Variables");
     if (requires_grad_) grad_accumulator_ = grad_accumulator(tensor);
@@ -96,7 +96,7 @@ void SavedSlot::save_metadata(const Tensor& tensor) {
 void SavedSlot::pack(const Tensor& tensor) {
   GradMode no_grad(false);
   const uint32_t version = tensor->version();
-  hooks_->pack(keeps_original_ ? copied_window(tensor) : tensor);
+  hooks_->pack(keeps_original_ ? detached_alias(tensor) : tensor);
   record(EventKind::packed, *tensor);
   require(version == tensor->version(), text_for(*current_policy(), texts::pack_changed_input));
 }
@@ -159,7 +159,7 @@ Tensor SavedSlot::unpack(const NodePtr& saved_for) const {
 
 Tensor SavedSlot::rebuild(const Tensor& data, const NodePtr& producer) const {
   if (!producer && !requires_grad_ && !requires_grad(data)) return data;
-  const Tensor tensor = copied_window(data);
+  const Tensor tensor = detached_alias(data);
   if (producer) {
     AutogradMeta& meta = tensor->need_meta();
     meta.grad_fn = producer;
@@ -178,7 +178,7 @@ void SavedSlot::prefetch(const NodePtr& saved_for) {
   prefetched_ = unpack(saved_for);
 }
 
-// Since 2.0 a slot with hooks owns its leaf's grad accumulator until the node dies.
+// Since 2.0 a slot keeps a leaf's grad accumulator, which only slots with hooks have, until the node dies.
 void SavedSlot::release(const Policy& policy) {
   NodePtr accumulator;
   if (has(policy, traits::hooked_slot_keeps_accumulator)) std::swap(accumulator, grad_accumulator_);

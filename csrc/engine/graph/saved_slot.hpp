@@ -9,22 +9,22 @@
 
 namespace gradlife {
 
-// Return a release's error text for unpacking a freed slot.
+// Return the error text for unpacking a freed slot, in the wording of the release that the profile imitates.
 const char* freed_text(const Policy& policy);
 [[noreturn]] void fail_released(const Node& node);  // OneFlow: the node has already run
 
 // Saves a tensor and unpacks it with its history.
 //
 // An input is kept as it is, with its graph. The node's own output is kept without its grad_fn, which would close the
-// cycle output -> node -> slot -> output; unpacking restores the node (`saved_for`). The policy `owning` keeps the
-// output itself and so closes that cycle. Releases before 1.10 kept only a tensor's data.
+// cycle output -> node -> slot -> output; unpacking sets it again (`saved_for`). The policy `owning` keeps the
+// output itself and so closes that cycle. PyTorch before 1.10 kept a detached alias of an input and its grad_fn.
 class SavedSlot {
  public:
   SavedSlot() = default;
   SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_view = false);
   SavedSlot(SavedSlot&&) = default;
   SavedSlot& operator=(SavedSlot&&) = default;
-  static SavedSlot freed() {
+  static SavedSlot make_freed() {
     SavedSlot slot;
     slot.was_set_ = true;
     return slot;
@@ -33,11 +33,12 @@ class SavedSlot {
   // Return the tensor with its history, running any unpack hook. Empty if an undefined tensor was saved. Raise if it
   // was freed, changed in place or detached in place.
   Tensor unpack(const NodePtr& saved_for = NodePtr()) const;
-  // Unpack for an operation's node, which is put back only on its own output. Raise for an input detached in place.
+  // Unpack for a built-in operation: `node` becomes the grad_fn only of its own output. Raise for an input detached in
+  // place.
   Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
-  void release(const Policy& policy);  // "buffers freed"; fields that PyTorch keeps stay
+  void release(const Policy& policy);  // after backward: free all but a hooked slot's accumulator
   void reset();
-  bool is_set() const { return was_set_; }
+  bool was_set() const { return was_set_; }
   bool is_freed() const { return was_set_ && !data_ && !hooks_ && !prefetched_; }
 
   // Set hooks on this slot and pack. Raise if freed, never set or already hooked, or if pack raises or changes its
@@ -46,7 +47,7 @@ class SavedSlot {
   const SavedHooks* hooks() const { return hooks_.get(); }
   const Tensor& raw() const { return data_; }  // what is stored, unchecked and unhooked
 
-  // Unpack now and keep the result for the next unpack (the `upfront` schedule).
+  // Unpack now and keep the result for the next unpack (for `UnpackSchedule::upfront`).
   void prefetch(const NodePtr& saved_for);
   void drop_prefetched() { prefetched_.reset(); }
   void visit_owned(OwnedVisitor& visitor, const char* label, int64_t index = -1) const;
@@ -54,8 +55,8 @@ class SavedSlot {
  private:
   void save_metadata(const Tensor& tensor);
   void pack(const Tensor& tensor);
-  Tensor rebuild(const Tensor& data, const NodePtr& saved_for) const;
-  void check_version(const NodePtr& saved_for) const;
+  Tensor rebuild(const Tensor& data, const NodePtr& producer) const;
+  void check_version(const NodePtr& producer) const;
 
   Tensor data_;
   std::unique_ptr<SavedHooks> hooks_;

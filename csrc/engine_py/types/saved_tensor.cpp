@@ -36,7 +36,7 @@ PyObject* with_slot(PyObject* self, Use&& use) {
   return guarded([&]() -> PyObject* {
     const NodePtr node = object_of(self)->place->tenant();
     if (node && object_of(self)->index < node->slot_count()) return use(node, node->slot(object_of(self)->index));
-    SavedSlot freed = SavedSlot::freed();
+    SavedSlot freed = SavedSlot::make_freed();
     return use(node, freed);
   });
 }

@@ -189,7 +189,7 @@ Ref leg_list(const ValueTypes& types, const Graph& graph, const Findings& findin
     Ref referrers = checked(PyList_New(0));
     for (NodeId referrer : found.referrers)
       checked_status(PyList_Append(referrers.get(), checked(PyLong_FromUnsignedLong(referrer)).get()));
-    const Ref item = leg(types, graph, found.node, findings.leg_details[i], found.unseen, std::move(referrers));
+    const Ref item = leg(types, graph, found.node, findings.leg_details[i], found.hidden, std::move(referrers));
     checked_status(PyList_Append(list.get(), item.get()));
   }
   return list;

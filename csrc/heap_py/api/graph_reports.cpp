@@ -70,7 +70,7 @@ Ref tally(const Tally& tally) {
 
 }  // namespace
 
-PyObject* story_method(PyObject* self, PyObject* number) {
+PyObject* explain_method(PyObject* self, PyObject* number) {
   return guarded([&] {
     FrozenGraph& frozen = frozen_of(self);
     const NodeId node = parse_node(frozen, number);

@@ -9,7 +9,7 @@
 
 namespace gradlife::heap {
 
-PyObject* story_method(PyObject* self, PyObject* node);       // the dict of investigate(), from what the graph has kept
+PyObject* explain_method(PyObject* self, PyObject* node);     // the dict of investigate(), from what the graph has kept
 PyObject* path_steps_method(PyObject* self, PyObject* node);  // the steps of its path only
 PyObject* steps_along_method(PyObject* self, PyObject* nodes);  // the steps of any path, node by node
 PyObject* cycle_steps_method(PyObject* self, PyObject* node);   // the steps of a shortest cycle through it

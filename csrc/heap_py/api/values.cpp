@@ -19,7 +19,7 @@ PyStructSequence_Field reference_fields[] = {{"node", nullptr},    {"kind", null
                                              {"label", nullptr},   {"index", nullptr},  {"bases", nullptr},
                                              {"call", nullptr},    {nullptr, nullptr}};
 PyStructSequence_Field leg_fields[] = {{"node", nullptr},   {"type", nullptr},      {"detail", nullptr},
-                                       {"unseen", nullptr}, {"referrers", nullptr}, {nullptr, nullptr}};
+                                       {"hidden", nullptr}, {"referrers", nullptr}, {nullptr, nullptr}};
 
 template <size_t N>
 constexpr int count(PyStructSequence_Field (&)[N]) {

@@ -9,31 +9,33 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr size_t most_legs = 16;
+constexpr size_t max_legs = 16;
 
-// The unreachable objects that survive all runs of the collector. A surviving object keeps its referents, so a cycle
-// survives as a whole: if one of its counts is higher than the graph explains, if a reference stays invisible to the
-// collector after all that leads to the cycle is gone, or if the collector sees none of it.
+// Finds the unreachable objects that survive every run of the collector. An object survives
+// 1. if an edge in its cycle is hidden from the collector, and stays hidden when everything outside the cycle is freed;
+// 2. if the collector tracks no object of its cycle;
+// 3. if it has unexplained references;
+// 4. if a survivor refers to it.
 class Survivors {
  public:
   explicit Survivors(const Garbage& garbage)
-      : garbage_(garbage), cycles_(find_components(garbage.references)), remainders_(garbage, cycles_) {
+      : garbage_(garbage), cycles_(find_components(garbage.references)), residual_(garbage, cycles_) {
     alive_.assign_zero(garbage.size());
   }
   void run() {
-    keep_unseen_cycles();
-    keep_native_cycles();
-    keep_what_they_refer_to();
-    by_cycle_ = found_.size();
+    keep_hidden_cycles();
+    keep_untracked_cycles();
+    keep_referents();
+    kept_by_cycles_ = found_.size();
     keep_unexplained();
-    keep_what_they_refer_to();
+    keep_referents();
   }
   bool is_alive(uint32_t i) const { return alive_[i] != 0; }
-  // The nodes that a cycle keeps alive, whatever else holds them.
-  Row by_cycle() const { return {found_.begin(), found_.begin() + by_cycle_}; }
-  // Counts references to a node that no traverse shows now or later.
-  int64_t unseen(uint32_t i) const {
-    return cycles_.of_node[i] != Components::none ? remainders_.unseen(i) : garbage_.unseen(i);
+  // Return the survivors for reasons 1 and 2, and all that these refer to.
+  Row kept_by_cycles() const { return {found_.begin(), found_.begin() + kept_by_cycles_}; }
+  // The number of hidden references to an object; for one in a cycle, those left when all outside the cycle is freed.
+  int64_t hidden(uint32_t i) const {
+    return cycles_.of_node[i] != Components::none ? residual_.hidden(i) : garbage_.hidden(i);
   }
 
  private:
@@ -50,53 +52,54 @@ class Survivors {
       if (wrapper != no_node) keep(wrapper);
     }
   }
-  // Whether an edge within a cycle keeps a collectable object although the collector does not see the edge.
-  bool is_leg(size_t edge) const {
+  // Whether an edge within a cycle keeps its target alive without being visible to the collector.
+  bool is_hidden_but_keeps(size_t edge) const {
     const uint32_t to = garbage_.references.targets[edge];
-    const Garbage::Sort sort = garbage_.sort(edge);
-    if (sort == Garbage::Sort::keeping) return true;
-    return sort != Garbage::Sort::seen && garbage_.is_collectable(to) && remainders_.unseen(to) > 0;
+    const Garbage::EdgeKind kind = garbage_.kind_of(edge);
+    if (kind == Garbage::EdgeKind::uncounted) return true;
+    return kind != Garbage::EdgeKind::visible && garbage_.is_collectable(to) && residual_.hidden(to) > 0;
   }
-  void keep_unseen_cycles() {
+  void keep_hidden_cycles() {
     for (uint32_t from = 0; from < garbage_.size(); ++from)
       for (size_t edge = garbage_.references.first[from]; edge < garbage_.references.first[from + 1]; ++edge) {
         const uint32_t to = garbage_.references.targets[edge];
-        if (remainders_.is_within(from, to) && is_leg(edge)) keep(to);
+        if (residual_.is_within(from, to) && is_hidden_but_keeps(edge)) keep(to);
       }
   }
-  void keep_native_cycles() {
-    Edges native;
+  void keep_untracked_cycles() {
+    Edges untracked;
     for (uint32_t from = 0; from < garbage_.size(); ++from) {
-      native.first.push_back(static_cast<uint32_t>(native.targets.size()));
+      untracked.first.push_back(static_cast<uint32_t>(untracked.targets.size()));
       if (garbage_.is_collectable(from)) continue;
       for (uint32_t to : garbage_.references.of(from))
-        if (!garbage_.is_collectable(to)) native.targets.push_back(to);
+        if (!garbage_.is_collectable(to)) untracked.targets.push_back(to);
     }
-    native.first.push_back(static_cast<uint32_t>(native.targets.size()));
-    const Components cycles = find_components(native);
+    untracked.first.push_back(static_cast<uint32_t>(untracked.targets.size()));
+    const Components cycles = find_components(untracked);
     for (uint32_t i = 0; i < garbage_.size(); ++i)
       if (cycles.of_node[i] != Components::none) keep(i);
   }
-  void keep_what_they_refer_to() {
+  void keep_referents() {
     for (; next_ < found_.size(); ++next_)
       for (uint32_t to : garbage_.references.of(found_[next_])) keep(to);
   }
 
   const Garbage& garbage_;
   const Components cycles_;
-  const Remainders remainders_;
+  const ResidualRefs residual_;
   Buffer<uint8_t> alive_;
   Buffer<uint32_t> found_;
-  size_t next_ = 0, by_cycle_ = 0;  // among those found: the next to expand, and how many a cycle keeps
+  size_t next_ = 0;            // index of the next found object whose references are to be followed
+  size_t kept_by_cycles_ = 0;  // the number of found objects that a cycle keeps
 };
 
-std::vector<NodeId> unseen_referrers(const Graph& graph, NodeId node) {
+std::vector<NodeId> hidden_referrers(const Graph& graph, NodeId node) {
   std::vector<NodeId> found;
   for (NodeId referrer : graph.referrers.of(node)) {
-    if (!found.empty() && found.back() == referrer) continue;  // they are sorted: visit each once
-    const Row all = graph.references.of(referrer);
-    const Row seen = is_collectable(graph, referrer) ? graph.visible_of(referrer) : Row{all.first, all.first};
-    if (std::find(seen.last, all.last, node) != all.last) found.push_back(referrer);
+    if (!found.empty() && found.back() == referrer) continue;  // referrers are sorted: skip repetitions
+    const Row all = graph.references.of(referrer);             // visible references come first
+    const Row visible = is_collectable(graph, referrer) ? graph.visible_of(referrer) : Row{all.first, all.first};
+    if (std::find(visible.last, all.last, node) != all.last) found.push_back(referrer);
   }
   return found;
 }
@@ -116,12 +119,13 @@ Fates::Fates(const Graph& graph, const PathTree& paths, const RefCount& count) :
   for (uint32_t i = 0; i < garbage.size(); ++i) {
     lifetimes_[garbage.nodes[i]] = static_cast<uint8_t>(survivors.is_alive(i) ? Lifetime::never : Lifetime::gc);
     if (garbage.unexplained(i) > 0) unexplained_.insert(garbage.nodes[i]);
-    if (garbage.is_collectable(i) && survivors.unseen(i) > 0) unseen_[garbage.nodes[i]] = survivors.unseen(i);
+    if (garbage.is_collectable(i) && survivors.hidden(i) > 0) hidden_[garbage.nodes[i]] = survivors.hidden(i);
   }
-  for (uint32_t i : survivors.by_cycle()) lifetimes_[garbage.nodes[i]] |= by_cycle;
+  for (uint32_t i : survivors.kept_by_cycles()) lifetimes_[garbage.nodes[i]] |= by_cycle;
 }
 
-// Searches backwards from the object to nodes from which the collector starts: each of them is enough to keep it.
+// Walk back from the object to the nearest legs. What holds these does not matter: the collector takes them for
+// externally held.
 Fate Fates::of(NodeId node) const {
   Fate fate{lifetime(node), {}, {}};
   if (fate.lifetime != Lifetime::never) return fate;
@@ -131,11 +135,11 @@ Fate Fates::of(NodeId node) const {
   Buffer<NodeId> found;
   found.push_back(node);
   is_found[node] = 1;
-  for (size_t next = 0; next < found.size() && fate.legs.size() < most_legs; ++next) {
+  for (size_t next = 0; next < found.size() && fate.legs.size() < max_legs; ++next) {
     const NodeId at = found[next];
-    const auto unseen = unseen_.find(at);
-    if (unseen != unseen_.end()) {
-      fate.legs.push_back({at, unseen->second, unseen_referrers(graph_, at)});
+    const auto hidden = hidden_.find(at);
+    if (hidden != hidden_.end()) {
+      fate.legs.push_back({at, hidden->second, hidden_referrers(graph_, at)});
       continue;
     }
     for (NodeId referrer : graph_.referrers.of(at)) {
@@ -147,7 +151,7 @@ Fate Fates::of(NodeId node) const {
   return fate;
 }
 
-// Returns a shortest path from an object with unexplained references; only the node if it has some itself.
+// A shortest path to the node from one with unexplained references; the node alone if it has some itself.
 std::vector<NodeId> Fates::lead_to(NodeId node) const {
   std::unordered_map<NodeId, NodeId> next = {{node, no_node}};
   std::vector<NodeId> found = {node};

@@ -1,4 +1,4 @@
-// A simulation of the cyclic collector on the objects that no root reaches, until more runs change nothing.
+// Which unreachable objects CPython's cyclic collector would free if it ran until it found no more.
 #pragma once
 
 #include <functional>
@@ -14,28 +14,31 @@ namespace gradlife::heap {
 enum class Lifetime : uint8_t {
   held,   // a root reaches it
   gc,     // the collector frees it, directly or through an object that it frees
-  never,  // the collector cannot free it: a reference that the collector does not see keeps it
+  never,  // the collector cannot free it: a hidden reference keeps it
 };
 const char* lifetime_name(Lifetime lifetime);
 
-// An unreachable object whose count is higher than the number of references that the collector sees.
+// An unreachable Python object with hidden references to it, usually from C++. The collector takes it for externally
+// held, so it survives with all that it refers to.
 struct Leg {
   NodeId node;
-  int64_t unseen;                 // references that no traverse shows
-  std::vector<NodeId> referrers;  // the known referrers among them
+  int64_t hidden;                 // references that no tp_traverse reports
+  std::vector<NodeId> referrers;  // the known sources of these references
 };
 
 struct Fate {
   Lifetime lifetime = Lifetime::held;
-  std::vector<Leg> legs;  // for `never`: the nearest objects with unseen references that keep it, at most 16
-  // For `never` without a cycle: the path from the nearest object with unaccounted references.
+  std::vector<Leg> legs;  // if `never`: the legs that keep it, nearest first, at most 16
+  // If `never`, and no uncollectable cycle keeps it: the path to it from the nearest object with unexplained
+  // references.
   std::vector<NodeId> lead;
 };
 
-using RefCount = std::function<int64_t(NodeId)>;  // the number of known referrers if the object has no count
+using RefCount =
+    std::function<int64_t(NodeId)>;  // an object's reference count; without one, the number of its known referrers
 
-// The fate of every object. `paths` must be a complete tree and the graph must have its referrers; both must outlive
-// this.
+// The fate of every object. `paths` must cover the whole graph and the graph must have its referrers; both must outlive
+// this object.
 class Fates {
  public:
   Fates(const Graph& graph, const PathTree& paths, const RefCount& count);
@@ -48,9 +51,9 @@ class Fates {
   std::vector<NodeId> lead_to(NodeId node) const;
 
   const Graph& graph_;
-  Buffer<uint8_t> lifetimes_;                   // with `by_cycle` if an uncollectable cycle keeps it
-  std::unordered_map<NodeId, int64_t> unseen_;  // the number of references that no traverse shows, if any
-  std::unordered_set<NodeId> unexplained_;      // objects with references that the graph does not explain
+  Buffer<uint8_t> lifetimes_;                   // with the flag `by_cycle` if an uncollectable cycle keeps the object
+  std::unordered_map<NodeId, int64_t> hidden_;  // the number of hidden references, if there are any
+  std::unordered_set<NodeId> unexplained_;      // objects with unexplained references
 };
 
 }  // namespace gradlife::heap

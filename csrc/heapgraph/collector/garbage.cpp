@@ -13,22 +13,22 @@ Garbage::Garbage(const Graph& graph, const PathTree& paths, const RefCount& coun
     index_[node] = static_cast<uint32_t>(nodes.size());
     nodes.push_back(static_cast<NodeId>(node));
   }
-  for (Buffer<int64_t>* counts : {&count_, &seen_, &known_}) counts->assign_zero(size());
+  for (Buffer<int64_t>* counts : {&count_, &visible_, &known_}) counts->assign_zero(size());
   is_collectable_.assign_zero(size());
   has_coupled_.assign_zero(size());
   for (uint32_t i = 0; i < size(); ++i) {
     is_collectable_[i] = heap::is_collectable(graph, nodes[i]) ? 1 : 0;
     count_[i] = count(nodes[i]);
   }
-  find_halves();
+  find_coupled_wrappers();
   find_kept_wrappers();
   leave_out_taken();
   for (uint32_t i = 0; i < size(); ++i) add_row(i);
   references.first.push_back(static_cast<uint32_t>(references.targets.size()));
-  drop_seen_elsewhere();
+  drop_redundant_hidden();
 }
 
-void Garbage::find_halves() {
+void Garbage::find_coupled_wrappers() {
   for (const NodeId native : graph_.coupled) {
     if (index_[native] == no_node) continue;
     for (NodeId target : graph_.references.of(native)) {
@@ -54,24 +54,24 @@ void Garbage::find_kept_wrappers() {
     kept_by_[index_[*native]] = index_[wrapper];
     const Row owners = graph_.referrers.of(*native);
     const bool is_owned = std::any_of(owners.begin(), owners.end(), [&](NodeId owner) { return owner != wrapper; });
-    if (hidden != 0 && !is_owned) ++count_[index_[wrapper]];  // an owner that the graph does not know
+    if (hidden != 0 && !is_owned) ++count_[index_[wrapper]];  // by an owner that the graph does not know
   }
 }
 
-// Leaves out references that the collector clears, at the latest in the run that frees their holders.
+// Leave out the references that the collector clears from wrappers that survive it.
 void Garbage::leave_out_taken() {
   if (graph_.taken.begin() == graph_.taken.end()) return;
-  for (const uint32_t wrapper : EarlyRuns(graph_, nodes, index_, count_, kept_by_).run()) {
+  for (const uint32_t wrapper : PrematureClear(graph_, nodes, index_, count_, kept_by_).run()) {
     const size_t edge = graph_.references.first[nodes[wrapper]] + *graph_.taken.find(nodes[wrapper]);
     taken_.insert(edge);
     const uint32_t target = index_[graph_.references.targets[edge]];
-    if (target != no_node) --count_[target];  // otherwise a root holds it and it survives
+    if (target != no_node) --count_[target];  // otherwise a root holds the target
   }
 }
 
-void Garbage::add(uint32_t to, Sort sort) {
+void Garbage::add(uint32_t to, EdgeKind kind) {
   references.targets.push_back(to);
-  sorts_.push_back(sort);
+  kinds_.push_back(kind);
 }
 
 void Garbage::add_row(uint32_t from) {
@@ -85,21 +85,21 @@ void Garbage::add_row(uint32_t from) {
     const uint32_t to = index_[row.first[i]];
     if (!taken_.empty() && taken_.count(graph_.references.first[nodes[from]] + i) != 0) continue;
     if (to == no_node || (own != wrapper_of_.end() && own->second == to)) continue;
-    add(to, i < visible ? Sort::seen : Sort::hidden);
-    ++(i < visible ? seen_ : known_)[to];
+    add(to, i < visible ? EdgeKind::visible : EdgeKind::hidden);
+    ++(i < visible ? visible_ : known_)[to];
     add_owner(from, to);
   }
 }
 
-// An owner of a native object also owns its wrapper, or keeps it alive.
+// An owner of a native object owns its wrapper, too, or keeps it alive.
 void Garbage::add_owner(uint32_t from, uint32_t native) {
   const auto coupled = wrapper_of_.find(native);
   if (coupled != wrapper_of_.end() && coupled->second != from) {
-    add(coupled->second, Sort::coupled);
+    add(coupled->second, EdgeKind::coupled);
     has_coupled_[coupled->second] = 1;
   }
   const auto kept = kept_by_.find(native);
-  if (kept != kept_by_.end() && kept->second != from) add(kept->second, Sort::keeping);
+  if (kept != kept_by_.end() && kept->second != from) add(kept->second, EdgeKind::uncounted);
 }
 
 uint32_t Garbage::wrapper_kept_by(uint32_t native) const {
@@ -109,16 +109,16 @@ uint32_t Garbage::wrapper_kept_by(uint32_t native) const {
   return kept != kept_by_.end() ? kept->second : no_node;
 }
 
-void Garbage::drop_seen_elsewhere() {
+void Garbage::drop_redundant_hidden() {
   uint32_t kept = 0;
   for (uint32_t from = 0, edge = 0; from < size(); ++from) {
     references.first[from] = kept;
     for (; edge < references.first[from + 1]; ++edge) {
       const uint32_t to = references.targets[edge];
-      const bool is_counted = sorts_[edge] == Sort::hidden || sorts_[edge] == Sort::coupled;
-      if (is_counted && is_collectable(to) && unseen(to) <= 0) continue;
+      const bool is_counted = kinds_[edge] == EdgeKind::hidden || kinds_[edge] == EdgeKind::coupled;
+      if (is_counted && is_collectable(to) && hidden(to) <= 0) continue;
       references.targets[kept] = to;
-      sorts_[kept++] = sorts_[edge];
+      kinds_[kept++] = kinds_[edge];
     }
   }
   references.first[size()] = kept;

@@ -186,7 +186,7 @@ class Browser:
 
     def trace(self, node: int) -> Trace:
         """Return a node's trace. A long path, such as a linked list of a thousand objects, is shortened to its ends."""
-        found = self.snapshot._story(node)
+        found = self.snapshot._explain(node)
         found["path"], found["cycle"], found["tail"] = map(shortened, (found["path"], found["cycle"], found["tail"]))
         return trace_of(short_type(self._graph.type(node)), found, self._graph, self.snapshot.limits)
 

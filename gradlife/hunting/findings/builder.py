@@ -10,12 +10,12 @@ from gradlife.hunting.findings.diagnosis import finding
 from gradlife.hunting.findings.holder_path import find_holder_path, growth_in_trace, other_holders
 from gradlife.hunting.findings.leak_trace import (
     best_members,
+    explain,
     heaviest,
     held_trace,
     in_cycle,
     lost_trace,
     raw_path,
-    story,
 )
 from gradlife.hunting.growth.garbage import Garbage
 from gradlife.hunting.growth.groups import Group
@@ -54,7 +54,7 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
     else:
         trace = lost_trace(graph, path.node, Lifetime.NEVER)
         kind, lifetime = FindingKind.NEVER if trace.cycle else FindingKind.NATIVE, Lifetime.NEVER
-        raw = story(graph, path.node)["tail"]
+        raw = explain(graph, path.node)["tail"]
     trace = with_siblings(graph, trace, raw, grown.group.members)
     return finding(
         kind,
@@ -179,7 +179,7 @@ def object_to_show(graph: _heap.Graph, kept: Kept) -> int:
     """Return the object to show for a kept group: the Python tensor nearest to its largest storage, if there is one."""
     tensors = tensor_type_names()
     if graph.type(kept.storages[0]) in tensors:  # unread tensors, which are shown themselves
-        return kept.keeper
+        return kept.owner
     most = max(storage_content(graph, node) for node in kept.storages)
     nodes = [node for node in kept.storages if storage_content(graph, node) == most]
     paths = [graph.path(node) for node in nodes]
@@ -224,7 +224,7 @@ def together(one: Finding, other: Finding) -> Finding:
 def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) -> Finding:
     """Build the finding of a group that waits for the cyclic collector."""
     node = in_cycle(graph, group)
-    trace = with_siblings(graph, lost_trace(graph, node, Lifetime.GC), story(graph, node)["tail"], group.members)
+    trace = with_siblings(graph, lost_trace(graph, node, Lifetime.GC), explain(graph, node)["tail"], group.members)
     rate = weight(graph, group.members, steps)
     return finding(
         FindingKind.NEEDS_GC,

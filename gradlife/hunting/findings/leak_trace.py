@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from gradlife import _heap
-from gradlife.heap.graph import Reference, Story
+from gradlife.heap.graph import Explanation, Reference
 from gradlife.heap.steps import short_type
 from gradlife.heap.why import trace_of
 from gradlife.hunting.growth.groups import Group
@@ -49,14 +49,14 @@ def held_trace(graph: _heap.Graph, node: int, path: Sequence[int] = (), by: Refe
     """Explain why a reachable node is alive: along `path`, through the referrer `by`, or along the most informative
     path.
     """
-    found = story(graph, node)
+    found = explain(graph, node)
     found["path"] = raw_path(graph, node, path) if by is None else begun_late(path_by(graph, node, by))
     return trace_of(name_of(graph, node), found, graph, ())
 
 
 def own_cycle_trace(graph: _heap.Graph, node: int, by: Reference) -> Trace:
     """Return the cycle that will keep a node once no root reaches it; ``by`` is the reference that closes it."""
-    found = story(graph, node)
+    found = explain(graph, node)
     path = path_by(graph, node, by)[:-1]
     start = next(at for at, row in enumerate(path) if row.node == node)
     found.update({"path": [], "cycle": path[start:], "tail": [], "legs": [], "lifetime": Lifetime.GC.value})
@@ -95,12 +95,12 @@ def fixture(found: Reference, name: str, scope: str) -> Reference:
 
 def lost_trace(graph: _heap.Graph, node: int, lifetime: Lifetime) -> Trace:
     """Return the cycle that keeps an unreachable node, and the path from the cycle to it."""
-    return replace(trace_of(name_of(graph, node), story(graph, node), graph, ()), lifetime=lifetime)
+    return replace(trace_of(name_of(graph, node), explain(graph, node), graph, ()), lifetime=lifetime)
 
 
-def story(graph: _heap.Graph, node: int) -> Story:
+def explain(graph: _heap.Graph, node: int) -> Explanation:
     """Return everything that the graph records about why a node is alive."""
-    return graph.story(node)
+    return graph.explain(node)
 
 
 def name_of(graph: _heap.Graph, node: int) -> str:
@@ -114,7 +114,7 @@ def path_by_value(graph: _heap.Graph, path: Sequence[int]) -> list[Reference] | 
     for at in range(len(steps) - 1, 0, -1):
         if steps[at - 1].relation != "dict_key":
             continue
-        for step in story(graph, path[at])["referrers"]:
+        for step in explain(graph, path[at])["referrers"]:
             other = graph.path(step.node)
             if step.relation not in WEAK_RELATIONS and step.kind == "python" and other and path[at] not in other:
                 return [*graph.path_steps(step.node)[:-1], step, *steps[at:]]

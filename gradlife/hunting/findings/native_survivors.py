@@ -77,7 +77,7 @@ def may_own(evidence: Evidence, node: int) -> bool:
 
 def has_cycle(graph: _heap.Graph, one: Grown) -> bool:
     """Whether a cycle keeps the group."""
-    return bool(graph.story(one.group.tops[0])["cycle"])
+    return bool(graph.explain(one.group.tops[0])["cycle"])
 
 
 def united(holder: Grown, part: Grown) -> Grown:

@@ -1,8 +1,8 @@
-"""Memory that finished steps keep for a while and release together: truncated back-propagation, gradient
+"""Memory of finished steps that is kept for a while and released all at once: truncated back-propagation, gradient
 accumulation.
 
-Each snapshot sees a different number of kept steps. If the numbers fit a period, there is no leak, whatever the
-size.
+Each snapshot finds the memory of a different number of earlier steps. If these amounts repeat with a fixed period,
+there is no leak, however large they are.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradlife import _heap
-from gradlife.hunting.snapshots.retained import LEAST_BYTES, Kept, holder_above, kept_in
+from gradlife.hunting.snapshots.retained import LEAST_BYTES, Kept, kept_in, python_holder
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
 #: Snapshots needed to detect a period, and the longest period searched for.
-LEAST_SNAPSHOTS = 4
-MOST_PERIOD = 64
+MIN_SNAPSHOTS = 4
+MAX_PERIOD = 64
 
 #: Deviation allowed for a snapshot, as a share of the largest amount.
 TOLERANCE = 0.02
@@ -32,11 +32,11 @@ class Release:
 
 
 def release_of(snapshots: Sequence[StepSnapshot], kept: Kept) -> Release | None:
-    """Return how often the memory kept by an object is released and taken again; None if it is not."""
+    """Return how often the memory kept by an object is released and accumulates again; None if it never is."""
     graph = snapshots[-1].graph
-    address = graph.describe(holder_above(graph, kept.keeper)).address
-    amounts = [bytes_at(one.graph, address) for one in snapshots]
-    steps = [one.steps for one in snapshots]
+    address = graph.describe(python_holder(graph, kept.owner)).address
+    amounts = [bytes_at(snapshot.graph, address) for snapshot in snapshots]
+    steps = [snapshot.steps for snapshot in snapshots]
     period = period_of(steps, amounts)
     if period is None and not comes_and_goes(amounts):
         return None
@@ -44,19 +44,19 @@ def release_of(snapshots: Sequence[StepSnapshot], kept: Kept) -> Release | None:
 
 
 def bytes_at(graph: _heap.Graph, address: int) -> int:
-    """Sum up the bytes that finished steps keep through the object at an address."""
+    """Sum up the bytes of finished steps that the object at an address keeps."""
     holder = graph.find(address)
     if holder is None:
         return 0
-    return sum(one.bytes for one in kept_in(graph) if holder_above(graph, one.keeper) == holder)
+    return sum(kept.bytes for kept in kept_in(graph) if python_holder(graph, kept.owner) == holder)
 
 
 def period_of(steps: Sequence[int], amounts: Sequence[int]) -> int | None:
     """Return the shortest period that fits the amounts at these steps; None if none fits."""
     drops = sum(after < before for before, after in itertools.pairwise(amounts))
-    if len(steps) < LEAST_SNAPSHOTS or not drops or max(amounts) < LEAST_BYTES:
+    if len(steps) < MIN_SNAPSHOTS or not drops or max(amounts) < LEAST_BYTES:
         return None
-    longest = min(MOST_PERIOD, (steps[-1] - steps[0]) // 2)
+    longest = min(MAX_PERIOD, (steps[-1] - steps[0]) // 2)
     phases = ((period, phase) for period in range(2, longest + 1) for phase in range(period))
     return next((period for period, phase in phases if fits(steps, amounts, period, phase)), None)
 
@@ -64,15 +64,15 @@ def period_of(steps: Sequence[int], amounts: Sequence[int]) -> int | None:
 def fits(steps: Sequence[int], amounts: Sequence[int], period: int, phase: int) -> bool:
     """Whether each amount is proportional to the number of steps since the last release.
 
-    At a release, either nothing or the whole last period is kept: the release may come before or after the end of
-    the step.
+    A snapshot right at a release finds either nothing or a whole period: the program may release before or after the
+    snapshot is taken.
     """
     since = [(step - phase) % period for step in steps]
-    return any(is_proportional(ages, amounts) for ages in (since, [one or period for one in since]))
+    return any(is_proportional(ages, amounts) for ages in (since, [age or period for age in since]))
 
 
 def is_proportional(ages: Sequence[int], amounts: Sequence[int]) -> bool:
-    """Whether the amounts are proportional to the ages."""
+    """Whether the amounts are proportional to the ages; False for one or two ages, which many periods would fit."""
     most = max(amounts)
     unit = most / max(1, max(ages))
     return len(set(ages)) > 2 and all(

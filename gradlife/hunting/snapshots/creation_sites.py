@@ -116,7 +116,7 @@ class Creations:
         """Return the nodes that saved a tensor as their own result."""
         if not self.graph.has_labels:
             return []
-        rows = self.graph.story(tensor)["referrers"]
+        rows = self.graph.explain(tensor)["referrers"]
         return [row.node for row in rows if row.kind == "grad_node" and row.label.startswith(OWN_RESULT)]
 
 

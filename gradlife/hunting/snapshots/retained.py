@@ -24,13 +24,13 @@ FRAMES = {"frame", "traceback"}
 class Kept:
     """Storages that one object of a finished step keeps."""
 
-    keeper: int
+    owner: int  # the node of this object: a grad node or a dead frame, for example
     storages: list[int] = field(default_factory=list)
     bytes: int = 0
 
 
 def kept_by_steps(snapshot: StepSnapshot, grown: Iterable[int]) -> list[Kept]:
-    """Find storages reachable only through a grad node or a dead frame, grouped by the first of these."""
+    """Find storages reachable only through a grad node or a dead frame, grouped by the one nearest to a root."""
     return together(snapshot.graph, kept_in(snapshot.graph, grown))
 
 
@@ -40,10 +40,10 @@ def kept_in(graph: _heap.Graph, grown: Iterable[int] = ()) -> list[Kept]:
     found: dict[int, Kept] = {}
     for storage in storages_of(graph):
         path = [storage, *dominators(graph, storage)]
-        keepers = [node for node in path if is_of_a_step(graph, node, contexts)]
-        if not keepers or not skipped.isdisjoint(path) or path[-1] != 0:
+        owners = [node for node in path if is_of_a_step(graph, node, contexts)]
+        if not owners or not skipped.isdisjoint(path) or path[-1] != 0:
             continue
-        kept = found.setdefault(keepers[-1], Kept(keepers[-1]))
+        kept = found.setdefault(owners[-1], Kept(owners[-1]))
         kept.storages.append(storage)
         kept.bytes += storage_content(graph, storage)
     return list(found.values())
@@ -53,16 +53,16 @@ def together(graph: _heap.Graph, found: list[Kept]) -> list[Kept]:
     """Merge the groups held by the same object, and drop the small ones."""
     places: defaultdict[int, list[Kept]] = defaultdict(list)
     for kept in found:
-        places[holder_above(graph, kept.keeper)].append(kept)
+        places[python_holder(graph, kept.owner)].append(kept)
     rows = []
     for parts in places.values():
         first = max(parts, key=lambda one: one.bytes)
         storages = [storage for part in parts for storage in part.storages]
-        rows.append(Kept(first.keeper, storages, sum(part.bytes for part in parts)))
+        rows.append(Kept(first.owner, storages, sum(part.bytes for part in parts)))
     return sorted((row for row in rows if row.bytes >= LEAST_BYTES), key=lambda row: -row.bytes)
 
 
-def holder_above(graph: _heap.Graph, node: int) -> int:
+def python_holder(graph: _heap.Graph, node: int) -> int:
     """Return the nearest dominator that is a Python object other than a tensor."""
     for above in dominators(graph, node):
         kind, name = graph.kind_and_type(above)

@@ -128,7 +128,7 @@ def running_here() -> set[str]:
 def finding_of(heap: Heap, group: Group, born: Births) -> Finding:
     """Convert a group to a finding; an unreachable group that the collector can free is garbage."""
     graph = heap.graph
-    if group.anchor is None and graph.story(next(iter(group.members)))["lifetime"] == Lifetime.GC.value:
+    if group.anchor is None and graph.explain(next(iter(group.members)))["lifetime"] == Lifetime.GC.value:
         return garbage_finding(graph, group, 1, heap.noted)
     held_by = tuple(containers(graph, group, born)) if group.anchor is not None else ()
     return growth_finding(

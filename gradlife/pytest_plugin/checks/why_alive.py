@@ -44,7 +44,9 @@ class Heap:
         """Explain why a node is alive."""
         graph = self.graph
         is_held = bool(graph.path(node))
-        trace = held_trace(graph, node) if is_held else lost_trace(graph, node, Lifetime(graph.story(node)["lifetime"]))
+        trace = (
+            held_trace(graph, node) if is_held else lost_trace(graph, node, Lifetime(graph.explain(node)["lifetime"]))
+        )
         return self.named(trace, node)
 
     def named(self, trace: Trace, node: int) -> Finding:

@@ -73,7 +73,7 @@ def failure_lines(memory: DeviceMemory, failed: FailedRequest) -> Iterator[Text]
     """Yield what a failed allocation asked for, and what was free."""
     place = next((frame for frame in failed.frames if frame.file.endswith(".py")), None)
     at = f" at {short_place(place)}" if place is not None else ""
-    left = f"largest free block {size(memory.largest_free_bytes)}, device {size(failed.device_free_bytes)}"
+    left = f"largest free block {size(memory.largest_free_bytes)}; {size(failed.device_free_bytes)} free on the device"
     yield Text(f"   {size(failed.bytes)} requested{at}: {left}")
     if memory.free_bytes >= failed.bytes > memory.largest_free_bytes:
         yield Text(f"   fragmentation: {size(memory.free_bytes)} is free, in pieces", NOTE)
@@ -133,8 +133,9 @@ def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
     yield Text(f"   {size(memory.free_bytes)} is reserved and free{idle}")
     names = {owner.text: name_of(owner) for owner in memory.owners}
     for pin in memory.pins if in_full else memory.pins[:PINS]:
-        keeps = f"keeps {size(pin.free_bytes)} of it with {counted(pin.blocks, 'block')} of {size(pin.bytes)}"
-        yield Text(f"   {names.get(pin.owner, pin.owner)} {keeps}", QUIET)
+        blocks = f"{counted(pin.blocks, 'block')} ({size(pin.bytes)}) of {names.get(pin.owner, pin.owner)}"
+        lie = "lies in the same segment" if pin.blocks == 1 else "lie in the same segments"
+        yield Text(f"   {size(pin.free_bytes)} of it cannot be returned: {blocks} {lie}", QUIET)
 
 
 def outside_lines(memory: DeviceMemory) -> Iterator[Text]:
@@ -156,7 +157,7 @@ def advice_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
     for one in memory.advice if in_full else memory.advice[:MOST_ADVICE]:
         yield advice_line(one)
     if memory.failed is not None:
-        yield Text("   What is held longer than it is used: gradlife peak SCRIPT", QUIET)
+        yield Text("   To see what is held longer than it is used: gradlife peak SCRIPT", QUIET)
 
 
 def advice_line(one: Advice) -> Text:

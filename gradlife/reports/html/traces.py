@@ -120,14 +120,13 @@ def ring_drawing(cycle: Sequence[Step], legs: Sequence[str] = ()) -> Drawn:
 
 
 def is_unseen(step: Step, after: Step, legs: Sequence[str]) -> bool:
-    """Whether the collector does not see the reference from an object of a cycle to the next one. A leg has the next
-    one's unseen holders: `Tensor float32 [4] is held by DoubleBackward and Round 1 time where the collector does not
-    look`.
+    """Whether the reference from an object of a cycle to the next one is hidden from the collector.
+
+    The legs say so: `Tensor float32 [4] has 1 reference from DoubleBackward and Round that the collector cannot see`.
     """
     for leg in legs:
-        held, _, holders = leg.partition(" is held by ")
-        names = re.sub(r" \d+ times? .*", "", holders).split(" and ")
-        if f"{held} ".startswith(f"{after.object} ") and step.object in names:
+        found = re.fullmatch(r"(.*) has \d+ references? from (.*) that the collector cannot see.*", leg)
+        if found and f"{found[1]} ".startswith(f"{after.object} ") and step.object in found[2].split(" and "):
             return True
     return False
 

@@ -34,7 +34,7 @@ def trace_part(trace: Trace) -> Iterator[RenderableType]:
     yield from facts(trace.tensor)
     yield from unexplained(trace.ledger, bool(trace.steps or trace.cycle))
     for leg in trace.legs:
-        yield Hanging(Text("  not seen by the collector: ", QUIET), Text(leg))
+        yield Hanging(Text("  "), Text(leg))
 
 
 def path_down(steps: Sequence[Step]) -> Iterator[RenderableType]:

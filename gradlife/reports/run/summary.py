@@ -219,7 +219,7 @@ def differences(view: RunView, width: int) -> Iterator[RenderableType]:
     if not found:
         return
     yield Text("")
-    rest = f" (of {total:,})" if total > len(found) else ""
+    rest = f" ({len(found)} of {total:,})" if total > len(found) else ""
     yield Text(f"What differs most between releases{rest}", TITLE)
     for one in found:
         yield Text.assemble("  ", one_line(one, width - 2), no_wrap=True)

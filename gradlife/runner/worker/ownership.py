@@ -84,7 +84,7 @@ def rows_by_heap(fw: Any, values: Sequence[Any], own: Any) -> Any:
             found.append(value)
         if depth < DEPTH:
             waiting.extend((inner, depth + 1) for _, inner in references(value))
-    return owners.owners_behind(found)
+    return owners.cpp_owners(found)
 
 
 def no_number(obj: Any) -> None:

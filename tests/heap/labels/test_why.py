@@ -246,7 +246,7 @@ def test_hook_over_its_own_tensor_is_never_freed() -> None:
     assert trace.lifetime is Lifetime.NEVER
     assert [step.object for step in trace.cycle] == ["Tensor", "SinBackward0", "function"]
     assert [step.via for step in trace.cycle][-1] == "closure variable 'y'"
-    assert trace.legs == ("OrderedDict len 1 is held by SinBackward0 1 time where the collector does not look",)
+    assert trace.legs == ("OrderedDict len 1 has 1 reference from SinBackward0 that the collector cannot see",)
 
 
 @pytest.mark.leaves(tensor=2, storage=2, node=2, saved=2)
@@ -344,3 +344,8 @@ def test_suspects_lie_between_what_is_expected_and_the_object() -> None:
 def test_number_that_nobody_keeps_has_no_trace() -> None:
     trace = why(10**30 + len(CACHE))
     assert (trace.lifetime, trace.steps, trace.cycle) == (Lifetime.GC, (), ())
+
+
+def test_an_object_that_only_the_call_holds_is_no_cycle() -> None:
+    first, *_ = str(why(object())).splitlines()
+    assert first == "object is held by nothing but this call: it is freed when the call returns"

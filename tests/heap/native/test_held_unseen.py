@@ -73,7 +73,7 @@ def test_the_path_from_what_native_code_holds_is_reported(natively_held: Callabl
     place = f"(test_held_unseen.py:{callback_over.__code__.co_firstlineno + 1})"
     function = f"function callback_over.<locals>.callback {place}"
     assert sentence(trace) == f"Native code holds {function}, which keeps it: → closure variable 'batch'['batch']"
-    assert trace.legs == (f"{function} is held 1 time where the collector does not look",)
+    assert trace.legs == (f"{function} has 1 reference that the collector cannot see",)
 
 
 def test_a_file_shows_the_same_path(natively_held: Callable[[Any], None], tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ def test_objects_that_the_collector_starts_from_alike_are_reported_once() -> Non
     ]
     legs = [*map(Leg, rows)]
     assert leg_texts(legs, _heap.walk()) == [
-        "Thing is held 1 time where the collector does not look, and 1 more like it",
-        "Thing len 2 is held 2 times where the collector does not look",
+        "Thing has 1 reference that the collector cannot see (and 1 more such object)",
+        "Thing len 2 has 2 references that the collector cannot see",
     ]
 
 

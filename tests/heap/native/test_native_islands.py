@@ -149,5 +149,5 @@ def test_torch_counts_the_owners_that_the_graph_shows() -> None:
     y = (x.sin() * x).view(3, 1)
     kept = [y, y.detach(), y.sum(), torch.stack([x, x]).unbind(0), torch.from_numpy(numpy.ones(3))]
     graph = snapshot(native=True)._graph
-    counts = [graph.story(node) for tensor in kept[:3] for node in [graph.find(tensor._cdata)] if node is not None]
+    counts = [graph.explain(node) for tensor in kept[:3] for node in [graph.find(tensor._cdata)] if node is not None]
     assert [result["references"] - result["referrer_count"] for result in counts] == [0, 0, 0]

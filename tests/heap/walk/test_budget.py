@@ -68,7 +68,7 @@ def test_snapshot_within_a_budget_says_so() -> None:
 
 @pytest.mark.parametrize("budget", [0, -1])
 def test_budget_below_one_is_refused(budget: int) -> None:
-    with pytest.raises(ValueError, match=f"a budget is a number of objects from 1 on, not {budget}"):
+    with pytest.raises(ValueError, match=f"a budget is a number of objects, at least 1, not {budget}"):
         why(1, budget=budget)
     with pytest.raises(ValueError, match="a budget is a number"):
         snapshot(budget=budget)

@@ -117,7 +117,7 @@ class Reading:
         halves = {**self.natives, **{wrapper: wrapper for wrapper in self.wrappers}}
         targets = {target for half in halves for target in self.graph.referents(half)}
         for target in targets:
-            for referrer in self.graph.story(target)["referrers"]:
+            for referrer in self.graph.explain(target)["referrers"]:
                 if referrer.node in halves:
                     yield halves[referrer.node], referrer.label, target
 

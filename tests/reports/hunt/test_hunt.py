@@ -94,7 +94,7 @@ def test_a_cycle_is_drawn_as_a_ring_with_what_no_object_explains() -> None:
         "╰─ back to RoundBackward",
         "  2 references, 2 of which no object explains",
         "  native code: SinBackward0 +232 → SavedVariable +8   likely",
-        "  not seen by the collector: RoundBackward is held by Tensor 1 time where the collector does not look",
+        "  RoundBackward has 1 reference from Tensor that the collector cannot see",
     ]
 
 
