@@ -112,7 +112,7 @@ class Manager:
             done = yield
             self._conclude_lifetimes(item, repeats)
         elif terms.how == SWEPT:
-            before = self._sweep.carriers_set_up()
+            before = self._sweep.carriers_before_test()
             self.recording.resume()
             try:
                 done = yield
@@ -195,7 +195,7 @@ class Manager:
         if self._has_failed(item):
             return
         item.stash[CHECKED] = plain(item, terms)
-        if self._sweep.carriers() - before or self._sweep.has_more_memory():
+        if self._sweep.carriers() - before or self._sweep.may_have_native_survivors():
             repeats.settle()
             shown = self._sweep.carriers()
             if shown - before or not shown:  # else they are the fixtures', and are reported at their teardown
@@ -230,7 +230,7 @@ class Manager:
 
     def _judged(self, native_survivors: Collection[int] = ()) -> Outliving:
         with self.fixtures.named():
-            return self._sweep.judged(native_survivors)
+            return self._sweep.survivors_of_test(native_survivors)
 
     def _conclude(self, item: pytest.Item, terms: Terms, found: Checked) -> None:
         """Record the result of a test, and fail it if it leaks."""

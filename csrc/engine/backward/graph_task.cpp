@@ -41,7 +41,8 @@ GraphTask::~GraphTask() {
     for (size_t i = 0; i < node->slot_count(); ++i) node->slot(i).drop_prefetched();
 }
 
-// Mark the nodes that must run for the gradients of `inputs`: an iterative depth-first walk, children before parents.
+// Mark the nodes that must run for the gradients of `inputs`: an iterative depth-first walk, each node after its
+// next nodes.
 void GraphTask::plan_for(const EdgeList& inputs) {
   size_t output = 0;
   for (const Edge& input : inputs) {
@@ -81,7 +82,8 @@ void GraphTask::plan_for(const EdgeList& inputs) {
   }
 }
 
-// The `upfront` schedule unpacks everything before a node runs: hooks fire out of order, and all of it is live.
+// `UnpackSchedule::upfront`: unpack the saved tensors of all nodes before any node runs. So unpack hooks do not run in
+// the order of the nodes, and all unpacked tensors are alive at once.
 void GraphTask::prefetch_saved() {
   std::unordered_set<Node*> seen;
   std::vector<Node*> stack;
@@ -106,7 +108,8 @@ bool GraphTask::should_run(const Node& node) const {
   return found != exec_info_.end() && found->second.should_run();
 }
 
-// A single root does not count. With several, PyTorch puts an extra node before them.
+// A single root is reported as not executed, as in PyTorch, where it is the graph root itself. For several roots
+// PyTorch adds a node above them.
 bool GraphTask::will_execute(const Node& node) const {
   if (reachable_.empty()) reachable_ = count_dependencies(roots_);
   if (reachable_.count(&node) == 0 || (roots_.size() == 1 && roots_[0].node.get() == &node)) return false;

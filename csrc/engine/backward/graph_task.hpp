@@ -54,6 +54,7 @@ struct ExecInfo {
 
 using Dependencies = std::unordered_map<const Node*, uint32_t>;
 
+// One backward call. graph_task.cpp plans which nodes run, backward.cpp runs them.
 class GraphTask {
  public:
   GraphTask(const EdgeList& roots, const BackwardOptions& options, const EdgeList& inputs);

@@ -27,11 +27,11 @@ class Entry:
     def __init__(self, code: CodeType) -> None:
         self.code = code
         self.count = 0
-        self.then: Callable[[], object] | None = None
+        self.on_entry: Callable[[], object] | None = None
 
     def __call__(self, *_: object) -> object:
         self.count += 1
-        return self.then() if self.then is not None else None
+        return self.on_entry() if self.on_entry is not None else None
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
         """Pickle as a function that does nothing: where the code is sent to another process, nothing counts."""

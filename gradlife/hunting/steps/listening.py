@@ -35,7 +35,7 @@ def hear_torch(begin: Begin, go_on: Begin, sampling: Sampling | None = None) -> 
 
     def expect_steps() -> None:
         passes.is_wanted = False
-        sampled.hold()
+        sampled.pause()
 
     passes = BackwardSteps(begin_by_passes)
     batches = BatchSteps(begin_by_batches)

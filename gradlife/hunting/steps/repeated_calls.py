@@ -26,14 +26,14 @@ Step = Callable[[], object]
 #: Entries after which a function counts as the step.
 WARMUP_CALLS = 8
 
-#: Entries required where a function further out is called in a loop, too: a request may call it once per token.
-DOUBT = 200
+#: Entries required if an outer function is called in a loop, too: the outer one may be a request, this one a token.
+CALLS_IF_NESTED = 200
 
 #: Numbers of entries at which the step is chosen at once, without waiting for the next sample.
-ASKED_AT = frozenset({WARMUP_CALLS, DOUBT})
+ASKED_AT = frozenset({WARMUP_CALLS, CALLS_IF_NESTED})
 
-#: Most functions that are counted, and most searches of all objects for functions.
-MOST_FUNCTIONS, MOST_SEARCHES = 64, 12
+#: At most so many functions are counted, and all objects are searched for functions at most so often.
+MAX_FUNCTIONS, MAX_SEARCHES = 64, 12
 
 #: Seconds between two samples: at first, and at most; and the pause as a share of the elapsed time.
 FIRST_PAUSE, LONGEST_PAUSE, SHARE = 0.004, 0.25, 0.01
@@ -61,7 +61,11 @@ class Seen:
 
 
 class RepeatedCalls(threading.Thread):
-    """Samples stacks until it is stopped. ``begin`` is called in the thread that enters the function."""
+    """Samples stacks and chooses the function that is the step.
+
+    ``begin`` is then called with its name, in the thread that enters it next; what it returns is called at each later
+    entry.
+    """
 
     def __init__(self, begin: Callable[[str], Step]) -> None:
         super().__init__(name="gradlife steps", daemon=True)
@@ -74,7 +78,7 @@ class RepeatedCalls(threading.Thread):
         self._lock = threading.RLock()
         self._resume_at = 0.0
         self.chosen: Seen | None = None
-        self.quiet_since = time.monotonic()  # time of the last import seen, while no repeating function is known
+        self.quiet_since = time.monotonic()  # since when the program has imported nothing, while no step is known
 
     def run(self) -> None:
         """Sample stacks until `stop` is called."""
@@ -83,18 +87,18 @@ class RepeatedCalls(threading.Thread):
             if time.monotonic() >= self._resume_at:
                 self.sample()
 
-    def hold(self) -> None:
-        """Wait for a new optimizer, whose steps are better ones."""
+    def pause(self) -> None:
+        """Choose no step for some seconds: a new optimizer may give better ones."""
         self._resume_at = time.monotonic() + SECONDS_OF_GRACE
         self.quiet_since = self._resume_at
         if self.chosen is not None:
-            self.chosen.entry.then, self.chosen = functools.partial(self._heard, self.chosen.entry), None
+            self.chosen.entry.on_entry, self.chosen = functools.partial(self._count_reached, self.chosen.entry), None
 
     def stop(self) -> None:
         """Stop counting."""
         self._over.set()
         for seen in self._seen.values():
-            seen.entry.then = None
+            seen.entry.on_entry = None
             self._entries.drop(seen.entry)
 
     def sample(self) -> None:
@@ -113,15 +117,15 @@ class RepeatedCalls(threading.Thread):
 
     def _watch(self, codes: list[CodeType]) -> None:
         known = self._seen.keys() | self._ignored
-        new = [code for code in dict.fromkeys(codes) if code not in known][: MOST_FUNCTIONS - len(self._seen)]
-        if not new or self._searches >= MOST_SEARCHES or self._over.is_set():
+        new = [code for code in dict.fromkeys(codes) if code not in known][: MAX_FUNCTIONS - len(self._seen)]
+        if not new or self._searches >= MAX_SEARCHES or self._over.is_set():
             return
         self._searches += 1
         self._add(self._entries.watch(new))
         self._ignored.update(set(new) - self._seen.keys())
 
-    def seeded(self, program: CodeType, names: Collection[str]) -> CodeType:
-        """Return the main module's code, with functions that its loops call counted from the beginning."""
+    def counting_from_start(self, program: CodeType, names: Collection[str]) -> CodeType:
+        """Return the main module's code, changed so that functions called in its loops are counted from the first call."""
         code, entries = self._entries.watch_in(program, names)
         self._add(entries)
         return code
@@ -129,9 +133,9 @@ class RepeatedCalls(threading.Thread):
     def _add(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             self._seen[entry.code] = Seen(entry)
-            entry.then = functools.partial(self._heard, entry)
+            entry.on_entry = functools.partial(self._count_reached, entry)
 
-    def _heard(self, entry: Entry) -> None:
+    def _count_reached(self, entry: Entry) -> None:
         """Choose a step when a function has been entered often: the program may end before the next sample."""
         if entry.count in ASKED_AT and self.chosen is None and time.monotonic() >= self._resume_at:
             with self._lock:
@@ -153,7 +157,7 @@ class RepeatedCalls(threading.Thread):
         sure = [seen for seen in outermost if seen.entry.count >= self._wanted(seen)]
         if self.chosen is None:
             best = max(sure, key=lambda seen: seen.entry.count, default=None)
-        else:  # is one further out entered often, too?
+        else:  # an outer function that is entered often, too
             around = self.chosen.outer
             best = next((seen for seen in sure if seen.entry.code in around), None)
         if best is not None:
@@ -162,13 +166,13 @@ class RepeatedCalls(threading.Thread):
     def _wanted(self, seen: Seen) -> int:
         """Return the entries that a function needs before it is the step."""
         around = (self._seen.get(code) for code in seen.outer)
-        return DOUBT if any(one is not None and one.is_in_loop for one in around) else WARMUP_CALLS
+        return CALLS_IF_NESTED if any(one is not None and one.is_in_loop for one in around) else WARMUP_CALLS
 
     def _take(self, seen: Seen) -> None:
-        """Step by this function from its next entry on."""
+        """Make each call of this function a step, from its next entry on."""
         before, self.chosen = self.chosen, seen
         if before is not None:
-            before.entry.then = functools.partial(self._heard, before.entry)
+            before.entry.on_entry = functools.partial(self._count_reached, before.entry)
         step: list[Step] = []
 
         def entered() -> None:
@@ -179,7 +183,7 @@ class RepeatedCalls(threading.Thread):
                 if not step and not self._over.is_set():
                     step.append(self._begin(f"call of {place_of(seen.entry.code)}"))
 
-        seen.entry.then = entered
+        seen.entry.on_entry = entered
 
 
 def place_of(code: CodeType) -> str:

@@ -40,9 +40,9 @@ class Sampling:
             return begin_by_calls(stepped_by)
 
         calls = self._calls = RepeatedCalls(begin)
-        code = program.code if program.trains else calls.seeded(program.code, program.step_functions)
+        code = program.code if program.trains else calls.counting_from_start(program.code, program.step_functions)
         if program.trains:
-            calls.hold()
+            calls.pause()
         calls.start()
         if begin_by_time is not None:
             self._intervals = Intervals(begin_by_time, lambda: calls.quiet_since)
@@ -52,7 +52,7 @@ class Sampling:
     def hold(self) -> None:
         """Give a new optimizer time to step."""
         if self._calls is not None:
-            self._calls.hold()
+            self._calls.pause()
 
     def stop(self) -> None:
         """Stop looking: better steps were found."""

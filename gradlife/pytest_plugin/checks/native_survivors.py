@@ -31,13 +31,13 @@ class NativeSurvivors:
         self._cost = 0.0  # seconds of one search
 
     def begin(self) -> None:
-        """Begin a test. Call `renew` once its wider fixtures are set up: their objects are not the test's."""
+        """Begin a test. Call `take_baseline` once its wider fixtures are set up: their objects are not the test's."""
         self._credit = min(FIRST, self._credit + EACH)
         if self._before is None:
-            self.renew()
+            self.take_baseline()
         self._level = _heap.malloc_bytes()
 
-    def renew(self) -> None:
+    def take_baseline(self) -> None:
         """Count everything that exists now as old."""
         self._before = None
         if self._can_look():
@@ -50,7 +50,7 @@ class NativeSurvivors:
             self._pay(began)
         self._level = _heap.malloc_bytes()
 
-    def outdate(self) -> None:
+    def mark_stale(self) -> None:
         """Discard the count, because other code has read the heap since."""
         self._before = None
 

@@ -1,4 +1,7 @@
-"""The check after a single run of a test: young objects first, and the heap only if some are left."""
+"""The check after a single run of a test: young objects first, and the heap only if some are left.
+
+Young objects are those newer than the last `gc.freeze()`, which the sweep calls after each test.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ from gradlife.pytest_plugin.checks.gc_boundary import Family, family_of, has, in
 from gradlife.pytest_plugin.checks.native_survivors import NativeSurvivors
 from gradlife.pytest_plugin.checks.survivors import Outliving, outliving
 
-#: After this many frozen objects, or this many more bytes, the collector is thawed once: an object that was in use when
-#: its test ended may be in a cycle by now.
+#: After this many frozen objects, or this many more bytes, the collector is thawed once, to collect: frozen objects that
+#: have become garbage cycles since then are never freed otherwise.
 MANY = 50_000
 MUCH = 64 * 1024 * 1024
 
-#: A number above that of any grad node, so that a query for later nodes returns only the next node's number.
-NO_NODE = 2**63
+#: A number above that of any grad node: asked for the nodes after it, the recorder only returns the next number.
+AFTER_ALL_NODES = 2**63
 
 BLIND = "the collector was frozen or thawed while the test ran: new objects cannot be distinguished from old ones"
 
@@ -39,8 +42,8 @@ class Sweep:
 
     recording: Recording = field(default_factory=lambda: Recording(launcher()))
     is_open: bool = False
-    _mark: list[Any] = field(default_factory=list)  # made since the last test ended
-    _old: list[Any] = field(default_factory=list)  # hidden from the collector
+    _young_sentinel: list[Any] = field(default_factory=list)  # the collector must show it, or someone froze it
+    _frozen_sentinel: list[Any] = field(default_factory=list)  # the collector must not show it, or someone thawed it
     _aged: int = 0
     _malloc: int = 0
     _has_torch: bool = False
@@ -53,7 +56,7 @@ class Sweep:
         """Begin a test: objects that exist now count as old."""
         if not self.is_open:
             self.is_open = True
-            self._old = [[]]
+            self._frozen_sentinel = [[]]
             self._age()
             self._aged = 0
             self._malloc = _heap.malloc_bytes() or 0
@@ -63,13 +66,13 @@ class Sweep:
         if not self.recording.is_on:
             self.recording.start(USUAL)
             self.recording.rest()
-            self._first_node, _ = self.recording.nodes_since(NO_NODE)
+            self._first_node, _ = self.recording.nodes_since(AFTER_ALL_NODES)
         self._native.begin()
 
     def interrupt(self) -> None:
         """Start anew with the next test: another kind of check is about to thaw the collector."""
         self.is_open = False
-        self._native.outdate()
+        self._native.mark_stale()
 
     def close(self) -> None:
         """End the session's checks."""
@@ -85,7 +88,7 @@ class Sweep:
         Python object. Objects of fixtures with a wider scope do not count. Raises `Blind`.
         """
         objects = gc.get_objects()
-        if not has(objects, self._mark) or has(objects, self._old):
+        if not has(objects, self._young_sentinel) or has(objects, self._frozen_sentinel):
             raise Blind
         return (carriers_of(objects) - addresses(self._spared)) | self._nodes()
 
@@ -93,7 +96,7 @@ class Sweep:
         """Return the test's living grad nodes. An old tensor may hold one that no young object leads to."""
         return set(self.recording.nodes_since(self._first_node)[1]) - self._spared_nodes
 
-    def carriers_set_up(self) -> set[int]:
+    def carriers_before_test(self) -> set[int]:
         """Return `carriers` before the test itself runs; empty where it raises `Blind`."""
         try:
             return self.carriers()
@@ -108,10 +111,10 @@ class Sweep:
         self._spared += [one for one in carriers_in(gc.get_objects()) if id(one()) not in before]
         self._spared_nodes |= self._nodes() - nodes
         if self._native.has_more():
-            self._native.renew()
+            self._native.take_baseline()
 
-    def has_more_memory(self) -> bool:
-        """Return whether the test may have left objects that no young object leads to."""
+    def may_have_native_survivors(self) -> bool:
+        """Whether memory grew, so that the test may have left objects that no young object leads to."""
         return self._native.has_more()
 
     def native_survivors(self, may_collect: bool) -> set[int]:
@@ -121,7 +124,7 @@ class Sweep:
         found = self._native.left(may_collect)
         return {at for at, family in found if family == "tensor" or self.recording.is_since(at, self._first_node)}
 
-    def judged(self, native_survivors: Collection[int] = ()) -> Outliving:
+    def survivors_of_test(self, native_survivors: Collection[int] = ()) -> Outliving:
         """Return the survivors of the test and their holders, before the collector runs."""
         ensure_calibrated()
         spared, recording = addresses(self._spared), self.recording
@@ -131,7 +134,7 @@ class Sweep:
             lambda: outliving([one for one in young if one not in spared], nodes, recording, native_survivors)
         )
         if found.findings and not native_survivors:
-            self._native.outdate()
+            self._native.mark_stale()
         return found
 
     def end(self) -> None:
@@ -151,12 +154,12 @@ class Sweep:
         gc.collect()
         self._aged += len(gc.get_objects())
         gc.freeze()
-        self._mark = [[]]
-        self._first_node, _ = self.recording.nodes_since(NO_NODE)
+        self._young_sentinel = [[]]
+        self._first_node, _ = self.recording.nodes_since(AFTER_ALL_NODES)
 
 
 def launcher() -> str | None:
-    """Return the script that started pytest. Its lines create nothing for a test."""
+    """Return the script that started pytest. Objects are never attributed to its lines."""
     return getattr(sys.modules["__main__"], "__file__", None)
 
 
@@ -167,14 +170,14 @@ def addresses(references: Iterable[weakref.ref[Any]]) -> set[int]:
 
 def carriers_in(objects: list[Any]) -> list[weakref.ref[Any]]:
     """Return weak references to the tensors, storages, grad nodes and contexts among objects."""
-    return [*references(objects, is_seen)]
+    return [*references(objects, is_carrier_type)]
 
 
 def carriers_of(objects: list[Any]) -> set[int]:
-    """Return the addresses of these objects."""
-    return set(map(id, instances(objects, is_seen)))
+    """Return the addresses of the tensors, storages, grad nodes and contexts among objects."""
+    return set(map(id, instances(objects, is_carrier_type)))
 
 
-def is_seen(kind: type) -> bool:
-    """Return whether instances of a class carry memory of torch and support weak references."""
+def is_carrier_type(kind: type) -> bool:
+    """Whether instances of a class carry memory of torch and support weak references."""
     return family_of(kind) is not Family.NONE and type.__dict__["__weakrefoffset__"].__get__(kind) != 0

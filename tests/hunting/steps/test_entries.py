@@ -18,7 +18,7 @@ def test_entries_are_counted_until_the_function_is_dropped() -> None:
     entries, code = new_entries(), work.__code__
     (entry,) = entries.watch([code])
     heard: list[int] = []
-    entry.then = lambda: heard.append(entry.count)
+    entry.on_entry = lambda: heard.append(entry.count)
     assert [work(1), work(2)] == [2, 3]
     entries.drop(entry)
     assert work(3) == 4

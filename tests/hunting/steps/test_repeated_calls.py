@@ -13,7 +13,7 @@ import pytest
 
 from gradlife.hunting.steps import repeated_calls
 from gradlife.hunting.steps.intervals import STEP_NAME, Intervals
-from gradlife.hunting.steps.repeated_calls import DOUBT, WARMUP_CALLS, RepeatedCalls, candidates
+from gradlife.hunting.steps.repeated_calls import CALLS_IF_NESTED, WARMUP_CALLS, RepeatedCalls, candidates
 
 PROGRAM = """\
 def main(requests, layers):
@@ -93,16 +93,16 @@ def test_the_outermost_repeated_call_is_the_step(program: dict[str, Any]) -> Non
 
 def test_a_call_in_one_long_request_is_the_step_only_after_many(program: dict[str, Any]) -> None:
     hunted = Hunted(program)
-    program["main"](1, DOUBT - 10)
+    program["main"](1, CALLS_IF_NESTED - 10)
     assert hunted.steps == []
-    program["main"](1, DOUBT)
+    program["main"](1, CALLS_IF_NESTED)
     hunted.calls.stop()
     assert {*hunted.steps} == {"call of layer (serve.py:9)"}
 
 
 def test_one_further_out_takes_its_place_when_it_is_called_often(program: dict[str, Any]) -> None:
     hunted = Hunted(program)
-    program["main"](1, 2 * DOUBT)
+    program["main"](1, 2 * CALLS_IF_NESTED)
     program["main"](3 * WARMUP_CALLS, 1)
     hunted.calls.stop()
     assert hunted.steps[0] == "call of layer (serve.py:9)"
@@ -112,7 +112,7 @@ def test_one_further_out_takes_its_place_when_it_is_called_often(program: dict[s
 def test_nothing_is_a_step_after_the_end_nor_while_an_optimizer_may_fire(program: dict[str, Any]) -> None:
     hunted = Hunted(program)
     program["main"](2, 1)
-    hunted.calls.hold()
+    hunted.calls.pause()
     program["look"] = lambda: None
     program["main"](100, 1)
     assert hunted.steps == []
@@ -124,7 +124,7 @@ def test_nothing_is_a_step_after_the_end_nor_while_an_optimizer_may_fire(program
 def test_functions_of_the_script_that_its_loops_call_need_no_sample(tmp_path: Path) -> None:
     hunted = Hunted({})
     source = compile(f"{PROGRAM}\ndef look(): pass\nmain(20, 2)", str(tmp_path / "serve.py"), "exec")
-    exec(hunted.calls.seeded(source, ("answer", "layer")), {})
+    exec(hunted.calls.counting_from_start(source, ("answer", "layer")), {})
     hunted.calls.stop()
     assert {*hunted.steps} == {"call of answer (serve.py:5)"}
 
