@@ -94,10 +94,10 @@ def test_a_mutant_is_meant_by_its_profile_and_by_its_full_name() -> None:
 def test_a_declared_difference_is_between_two_systems_in_either_order() -> None:
     differs = Differs("x", between="mini:torch-2.13 torch")
     mini, torch, old = ("mini:torch-2.13", "torch-2.13"), ("torch", "torch-2.13"), ("mini:torch-1.1", "torch-1.1")
-    assert differs.speaks_of(mini, torch)
-    assert differs.speaks_of(torch, mini)
-    assert not differs.speaks_of(old, torch)
-    assert Differs("x").speaks_of(old, torch)
+    assert differs.is_about(mini, torch)
+    assert differs.is_about(torch, mini)
+    assert not differs.is_about(old, torch)
+    assert Differs("x").is_about(old, torch)
 
 
 def test_a_declared_difference_covers_subjects_probes_and_stages_by_pattern() -> None:

@@ -49,7 +49,7 @@ class Sampling:
             self._intervals.start()
         return code
 
-    def hold(self) -> None:
+    def pause(self) -> None:
         """Give a new optimizer time to step."""
         if self._calls is not None:
             self._calls.pause()
