@@ -17,10 +17,10 @@ def has_graph(case: Case) -> bool:
 GRAPH_PATHS = (
     Pattern(
         "GL402",
-        "collected results keep their graphs",
+        "stored results keep their graphs",
         "{holder} gets a result of each step that still has its graph ({node}). The graph keeps what it saved: activations "
         "and inputs.",
-        "Collect numbers: .item() for a scalar, .detach() for a tensor.",
+        "Store numbers: .item() for a scalar, .detach() for a tensor.",
         "{collecting_number}    # a number\n{collecting_detached}  # or a tensor without its graph",
         change="{without_graph}",
         paths=("@ {growing}|cycle.item {inside}~ tensor.grad_fn ...", "@ {growing}|cycle.item {inside}~ =tensor$"),
