@@ -107,7 +107,8 @@ def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: 
     graph = evidence.graph
     largest, *others = sorted(bodies, key=lambda one: -one.bytes)
     group = Group(graph.find(place.address))
-    for body in (largest, *(one for one in others if one.node in evidence.born)):
+    large = [one for one in others if one.bytes >= LEAST_SHARE * largest.bytes]  # others may be of other variables
+    for body in (largest, *(one for one in large if one.node in evidence.born)):
         path = path_below(graph, body, place)
         group.tops.append(path[-1])
         group.members.update(dict.fromkeys(path, path[-1]))

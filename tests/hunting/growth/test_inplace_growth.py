@@ -153,3 +153,15 @@ def test_only_of_a_tensor_it_is_known_that_it_was_not_made_of_the_last(make: Any
     graph, [found] = hunted_with_graph(step)
     assert is_replaced(graph, found, {place_of(graph, found)}) == is_tensor
     assert not is_replaced(graph, found, set())
+
+
+def test_a_small_tensor_beside_an_array_that_gets_longer_is_no_part_of_it() -> None:
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = (numpy.concatenate([log.data[0], numpy.zeros(100)]), torch.zeros(64))
+
+    log.data = (numpy.zeros(4096), torch.zeros(64))
+    graph, [found] = hunted_with_graph(step)
+    assert {graph.type(node) for node in found.group.members if graph.kind(node) == "storage"} == set()
+    assert "numpy.ndarray" in {graph.type(node) for node in found.group.members}
