@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gradlife.model.peak.report import Owner, Use
 from gradlife.peaks.analysis.looks import Gap, Looks, Origin, origin_of, places
 from gradlife.peaks.analysis.releases import release
+from gradlife.peaks.analysis.saved_unread import (
+    is_freed_by_its_node,
+    is_freed_in_backward,
+    is_only_saved,
+    saved_unread,
+)
 from gradlife.peaks.analysis.uses import gaps, was_read, zeroed_gaps
 from gradlife.peaks.recording.holders import Held, Holder
 from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
+from gradlife.peaks.recording.variables import Kind
 
 #: Holders that keep their contents for later steps.
 LASTING = frozenset({Owner.PARAMETER, Owner.BUFFER, Owner.OPTIMIZER})
@@ -69,28 +76,44 @@ class Unused:
         return self.zeroing is None or self.held.owner is Owner.GRADIENT
 
     @property
+    def is_nameless(self) -> bool:
+        """Whether only graphs hold it that no variable has yet."""
+        return all(one.kind is Kind.SAVED and not one.name for one in self.names)
+
+    @property
     def names(self) -> list[Holder]:
-        """Return the holders that an edit could change."""
-        return [one for one in self.held.holders if one.can_let_go] if self.held is not None else []
+        """Return the holders that an edit could change; a graph that has no name yet is no more than one that has."""
+        found = [one for one in self.held.holders if one.can_let_go] if self.held is not None else []
+        is_named = any(one.kind is Kind.SAVED and one.name for one in found)
+        return [one for one in found if one.kind is not Kind.SAVED or one.name or not is_named]
 
 
 def grouped(recording: Recording, storages: Sequence[Storage], looks: Looks, first: int, end: int) -> list[Group]:
     """Group the storages that are unused at some time between two operations."""
     unused = list(unused_between(recording, storages, looks, within(first), within(end)))
-    seen = [one for one in unused if one.is_known]
+    known = [one for one in unused if one.is_known]
+    nameless = [one for one in known if one.is_nameless]
+    seen = [one for one in known if not one.is_nameless]
     lasts = last_of_records(seen)
     groups: dict[object, Group] = {}
     homes: dict[Origin | None, Counter[object]] = defaultdict(Counter)
     for one in seen:
-        key: object = (frozenset(holder.place for holder in one.names), one.held.owner if one.held else None)
+        key = key_of(one)
         homes[origin_of(recording, one.storage)][key] += 1
         add_to(groups, key, one, recording, lasts)
-    for one in unused:
+    for one in (*nameless, *(one for one in unused if one.held is None and one.zeroing is None)):
         origin = origin_of(recording, one.storage)
-        if one.held is None and one.zeroing is None and origin is not None and homes[origin]:
+        if origin is not None and homes[origin]:
             [(home, _)] = homes[origin].most_common(1)
-            add_to(groups, home, one, recording, lasts)
+            add_to(groups, home, replace(one, held=None), recording, lasts)
+        elif one.held is not None:
+            add_to(groups, key_of(one), one, recording, lasts)
     return list(groups.values())
+
+
+def key_of(one: Unused) -> object:
+    """What a group has in common: the places of its edits, and what its storages are for."""
+    return frozenset(holder.place for holder in one.names), one.held.owner if one.held else None
 
 
 def unused_between(
@@ -101,9 +124,19 @@ def unused_between(
         times: list[tuple[Gap, int | None]] = [(gap, None) for gap in gaps(storage)]
         times += [(gap, gap[0] // 2) for gap in zeroed_gaps(storage, recording)]
         for gap, zeroing in times:
-            for part, held in looks.parts(storage, gap):
+            for part, held in parts_of(recording, storage, gap, looks):
                 if part[0] < end and part[1] > first:
                     yield Unused(storage, part, held, zeroing, gap[0] // 2 - 1)
+
+
+def parts_of(recording: Recording, storage: Storage, gap: Gap, looks: Looks) -> Iterator[tuple[Gap, Held | None]]:
+    """The parts of an unused time with their holders, without those that a backward pass ends by itself."""
+    parts = list(looks.parts(storage, gap))
+    held = [held for _, held in parts if held is not None]
+    if not held or not all(map(is_only_saved, held)) or not is_freed_in_backward(recording, storage):
+        yield from parts
+    elif not is_freed_by_its_node(recording, gap):
+        yield gap, saved_unread(recording, storage)
 
 
 def last_of_records(seen: Sequence[Unused]) -> dict[int, int]:

@@ -20,9 +20,11 @@ from gradlife.model.peak.report import (
     Use,
 )
 from gradlife.peaks.analysis.checkpoints import checkpoint_table
-from gradlife.peaks.analysis.groups import Group, grouped
+from gradlife.peaks.analysis.groups import LASTING, Group, grouped
 from gradlife.peaks.analysis.looks import Look, Looks, Origin, held_in, is_only_in_dead_frames, origin_of
 from gradlife.peaks.analysis.picture import Key, Painter
+from gradlife.peaks.analysis.retained import needless_retain
+from gradlife.peaks.analysis.saved_unread import is_freed_in_backward
 from gradlife.peaks.analysis.savings import Replay, Step
 from gradlife.peaks.analysis.timeline import live_bytes, main_device, on_device, peak_operation
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
@@ -244,15 +246,21 @@ class Judge:
             last.in_backward,
             self.is_graph_read(group),
             operations[group.zeroing].frames if group.zeroing is not None else (),
+            tuple(filter(None, [needless_retain(self._recording, max(group.last, 0))])),
         )
 
     def is_graph_read(self, group: Group) -> bool:
-        """Whether a backward pass reads storages saved only by the graphs of this group."""
-        graphs = {one.place for one in group.holders if one.kind is Kind.SAVED}
-        for storage in self._storages if graphs else ():
-            holders = self._held.get(storage.address, Held()).holders
-            saved = {one.place for one in holders if one.kind is Kind.SAVED}
-            if saved and saved <= graphs and any(self._recording.operations[at].in_backward for at in storage.reads):
+        """Whether a backward pass goes through the graphs of this group: it frees them, or reads what only they save."""
+        if not any(one.kind is Kind.SAVED for one in group.holders):
+            return False
+        if any(is_freed_in_backward(self._recording, storage) for storage in group.storages):
+            return True
+        ours = {storage.address for storage in group.storages}
+        read = [one for one in self._storages if any(self._recording.operations[at].in_backward for at in one.reads)]
+        for held in self._looks.all():
+            graphs = frozenset[object]().union(*(saved_places(held[address]) for address in ours if address in held))
+            saved = (saved_places(held[one.address]) for one in read if is_activation(held.get(one.address)))
+            if any(places and places <= graphs for places in saved):
                 return True
         return False
 
@@ -296,3 +304,13 @@ def short_file(file: str) -> str:
 def with_short_file(edit: Edit) -> Edit:
     """Return an edit with its file as the report shows it."""
     return replace(edit, file=short_file(edit.file)) if edit.file else edit
+
+
+def saved_places(held: Held) -> frozenset[object]:
+    """The graphs that save a storage."""
+    return frozenset(one.place for one in held.holders if one.kind is Kind.SAVED)
+
+
+def is_activation(held: Held | None) -> bool:
+    """Whether a storage is no parameter, buffer or state."""
+    return held is not None and held.owner not in LASTING

@@ -48,6 +48,10 @@ class Looks:
         """Return the holders within an operation; empty if none were read."""
         return next((look.held for look in self._looks if look.operation == operation), {})
 
+    def all(self) -> Iterator[Mapping[int, Held]]:
+        """Return the holders of each look."""
+        return (look.held for look in self._looks)
+
     def all_held(self) -> dict[int, Held]:
         """Return the last known holders of each storage, by its address."""
         return {address: held for look in self._looks for address, held in look.held.items()}
@@ -55,6 +59,8 @@ class Looks:
     def parts(self, storage: Storage, gap: Gap) -> Iterator[tuple[Gap, Held | None]]:
         """Yield the parts of an unused time with their holders; None if they are not known."""
         seen = self._seen(storage, gap)
+        if seen:
+            seen += self._later(*seen[-1], gap)
         origin = origin_of(self._recording, storage)
         sooner = self._soonest.get(origin) if seen and origin is not None else None
         if sooner is not None and sooner[0] < seen[0][0] - gap[0] // 2:
@@ -78,6 +84,16 @@ class Looks:
             if gap[0] <= within(look.operation) < gap[1] and (held := held_in(look, storage)) is not None:
                 found.append((look.operation, held))
         return found
+
+    def _later(self, operation: int, held: Held, gap: Gap) -> Iterator[tuple[int, Held]]:
+        """Who still holds it after the last look, when local names are bound anew that others hold it beside."""
+        last = min(gap[1] // 2, len(self._recording.operations))
+        names = [one for one in held.holders if one.kind is Kind.LOCAL and one.is_simple]
+        if not names or len(places(held)) <= len({one.place for one in names}):
+            return
+        ends = {one: end_of_binding(self._recording, one, operation, last) for one in names}
+        for end in sorted({at for at in ends.values() if at < last}):
+            yield end, Held([one for one in held.holders if ends.get(one, last) > end])
 
     def _border(self, operation: int, held: Held, later: int, held_later: Held) -> int:
         """Return the tick at which the holders that are gone in the later look released the storage."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from gradlife.peaks.analysis.retained import needless_retain
 from gradlife.peaks.edits.advice import is_stored_for_nobody
 from gradlife.peaks.edits.names import value_yielded, yield_of
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame, Recording
 from gradlife.peaks.recording.variables import Kind
+from gradlife.peaks.sources.liveness import deletion_point
 from gradlife.peaks.sources.program import function_of, last_mention, mentions_in_head, source_of, spot_at
 
 #: Lines of a function: the file, the function's qualified name, the first line and the last.
@@ -28,10 +30,12 @@ def release_by(recording: Recording, holder: Holder, last: int) -> int:
     """Return the first operation at which one holder has released a storage after operation ``last``."""
     if last < 0 or is_stored_for_nobody(holder):
         return last + 1
+    if holder.kind is Kind.SAVED and is_freed_by_torch(recording, last):
+        return last + 1
     frame = frame_of(holder, recording.operations[last].frames)
     if frame is None:
         return resumption(recording, holder, last)
-    span, operation = span_of(frame, written_name(holder)), last + 1
+    span, operation = span_of(frame, holder), last + 1
     while (
         span is not None
         and operation < len(recording.operations)
@@ -39,6 +43,11 @@ def release_by(recording: Recording, holder: Holder, last: int) -> int:
     ):
         operation += 1
     return operation
+
+
+def is_freed_by_torch(recording: Recording, last: int) -> bool:
+    """Whether an edit leaves it to torch to free what a graph saves: none is recorded, or a backward pass ends it."""
+    return not recording.operations[last].in_backward or needless_retain(recording, last) is not None
 
 
 def resumption(recording: Recording, holder: Holder, last: int) -> int:
@@ -76,16 +85,23 @@ def written_name(holder: Holder) -> str:
     return f".{holder.name}" if holder.kind is Kind.ATTRIBUTE else holder.name
 
 
-def span_of(frame: Frame, name: str) -> Span | None:
-    """Return the lines of the statement that a frame runs; None if the name is released before, at a mention above."""
+def span_of(frame: Frame, holder: Holder) -> Span | None:
+    """Return the lines from the statement that a frame runs to where a name is released; None if that is above."""
     file, line, function = frame
-    source = source_of(file)
+    source, name = source_of(file), written_name(holder)
     node = function_of(source, function, line) if source is not None else None
     spot = spot_at(node, line) if node is not None else None
     if spot is not None and name and not mentions_in_head(spot.statement, name) and last_mention(spot, name):
         return None
     first, end = spot.lines if spot is not None else (line, line)
+    if source is not None and node is not None and spot is not None and is_deleted(holder):
+        end = deletion_point(node, spot, holder.name, (), source.tree)[0].lines[1]
     return file, function, min(first, line), max(end, line)
+
+
+def is_deleted(holder: Holder) -> bool:
+    """Whether its edit is a `del` of a name of the running function."""
+    return holder.kind in (Kind.LOCAL, Kind.GLOBAL) and bool(holder.name)
 
 
 def runs(frames: Iterable[Frame], span: Span) -> bool:

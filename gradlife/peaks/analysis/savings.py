@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gradlife.peaks.analysis.groups import Group
@@ -14,6 +14,9 @@ from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 #: Least share of the peak for a saving to be reported; the list ends at this share of all savings.
 LEAST_SHARE = 0.005
 ENOUGH = 0.95
+
+#: A group is taken before another that needs all its edits and more, if it saves this share of what that one saves.
+ENOUGH_OF_BEST = 0.8
 
 #: Most groups to compare.
 MOST_GROUPS = 60
@@ -80,6 +83,8 @@ class Replay:
             for one in left:
                 without[id(one)] = self._live_without([*found, one])
             best = min(left, key=lambda one: (max(without[id(one)]), without[id(one)][top]))
+            gains = {id(one): max(live) - max(without[id(one)]) for one in left}
+            best = simplest(best, left, gains)
             left.remove(best)
             found.append(best)
             live = without[id(best)]
@@ -88,6 +93,8 @@ class Replay:
     def _is_needed(self, one: Group, chosen: Sequence[Group]) -> bool:
         """Whether the peak is higher without this saving. If two peaks are equal, two savings need each other."""
         others = [other for other in chosen if other is not one]
+        if any(one.places < other.places for other in others):
+            return True  # it was chosen before them for its fewer edits
         return self.peak_after(others) > self.peak_after(chosen) + LEAST_SHARE * self.peak
 
     def _steps(self, chosen: Sequence[Group]) -> list[Step]:
@@ -128,3 +135,10 @@ class Replay:
 
     def _without(self, live: Sequence[int], relief: Sequence[int]) -> list[int]:
         return [one - other for one, other in zip(live, relief, strict=True)]
+
+
+def simplest(best: Group, groups: Iterable[Group], gains: Mapping[int, int]) -> Group:
+    """Return the group that saves most of what the best saves with fewer edits, all of which that one needs; else it."""
+    enough = ENOUGH_OF_BEST * gains[id(best)]
+    fewer = [one for one in groups if one.places < best.places and gains[id(one)] > enough]
+    return max(fewer, key=lambda one: gains[id(one)], default=best)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,9 +11,11 @@ from functools import cache
 from gradlife.model.peak.report import Edit, LineChange
 from gradlife.peaks.edits.changes import changed, diff
 from gradlife.peaks.edits.names import (
-    assigns_call,
+    all_spots,
+    assigns,
     frame_of_name,
     imports_torch,
+    is_filling,
     is_read_besides,
     kept_exceptions,
     owner_in,
@@ -21,11 +24,14 @@ from gradlife.peaks.edits.names import (
     yield_of,
     zeroing_after_step,
 )
-from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Holder
+from gradlife.peaks.recording.holders import NEVER_UNPACKED, UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
-from gradlife.peaks.sources.liveness import reader_after
+from gradlife.peaks.sources.liveness import deletion_point
 from gradlife.peaks.sources.program import Function, Source, Spot, function_of, last_mention, source_of, spot_at
+
+#: What makes a backward pass keep its graph.
+RETAIN = re.compile(r",\s*retain_graph=True\b|\bretain_graph=True\s*,\s*|\bretain_graph=True\b")
 
 #: The argument that makes an optimizer overwrite gradients instead of dropping them.
 ZEROS = "set_to_none=False"
@@ -40,6 +46,7 @@ class Life:
     in_backward: bool = False  # whether a backward pass ran that operation
     is_graph_read: bool = False  # whether a backward pass reads other tensors saved by the graph
     zeroing: Sequence[Frame] = ()  # the stack of the operation that overwrote it with zeros
+    retained: Sequence[Frame] = ()  # the `backward(retain_graph=True)` that kept it, if nothing else needs the graph
 
 
 def edits_for(holders: Sequence[Holder], life: Life) -> tuple[Edit, ...]:
@@ -54,6 +61,8 @@ def edit_for(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     """Return the edit for one holder. ``dropped``: statements that other edits remove."""
     if holder.name == UNREAD_GRADIENT:
         return Edit("`requires_grad_(False)` for the parameters whose gradients no optimizer reads")
+    if holder.name == NEVER_UNPACKED:
+        return unsaved_edit(holder)
     if holder.kind is Kind.GRADIENT:
         return gradient_edit(life)
     if holder.kind is Kind.SAVED:
@@ -67,6 +76,12 @@ def edit_for(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     if holder.path and not holder.record:
         return container_edit(holder, life)
     return name_edit(holder, life, dropped)
+
+
+def unsaved_edit(holder: Holder) -> Edit:
+    """Save nothing that no backward pass reads."""
+    where = f" at line {holder.line}" if holder.line else ""
+    return Edit(f"save nothing{where} that the backward pass does not read", holder.file, holder.line)
 
 
 def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
@@ -124,9 +139,9 @@ def exception_edit(holder: Holder) -> Edit:
 
 def delete_after(source: Source, function: Function, spot: Spot, name: str, dropped: Sequence[ast.stmt]) -> Edit:
     """Put ``del name`` below a statement; with changed lines if nothing reads the name afterwards."""
+    spot, reader = deletion_point(function, spot, name, dropped, source.tree)
     last = spot.statement.end_lineno or spot.statement.lineno
     text = f"`del {name}` after line {last}"
-    reader = reader_after(function, spot, name, dropped)
     if reader is not None:
         line = getattr(reader, "lineno", last)
         return Edit(f"{text}; line {line} mentions `{name}` later", source.file, last)
@@ -150,7 +165,19 @@ def container_edit(holder: Holder, life: Life) -> Edit:
     if whole is not None and whole.changes:
         return whole
     what = f"`{holder.name}{holder.path}`"
-    return Edit(f"keep nothing in `{holder.name}` that is not read: {what} is the last to hold it", holder.file)
+    line = filled_at(holder)
+    where = f" at line {line}" if line else ""
+    text = f"keep nothing in `{holder.name}`{where} that is not read: {what} is the last to hold it"
+    return Edit(text, holder.file, line)
+
+
+def filled_at(holder: Holder) -> int:
+    """The line of the only statement of the holder's function that adds to a container; 0 if there is none."""
+    source = source_of(holder.file)
+    function = function_of(source, holder.function, holder.line) if source is not None else None
+    spots = all_spots(function.body, ()) if function is not None else ()
+    found = [spot.statement.lineno for spot in spots if is_filling(spot.statement, holder.name)]
+    return found[0] if len(found) == 1 else 0
 
 
 def dead_store_edit(holder: Holder, life: Life) -> Edit | None:
@@ -261,9 +288,12 @@ def moved_zeroing(source: Source, step: Spot, zeroing: Spot) -> Edit:
 
 def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     """Release a graph that a backward pass has read, or record none."""
+    if life.retained:
+        return retain_edit(life.retained[0])
     if life.in_backward and holder.name and not holder.path:
         return name_edit(holder, life, dropped)
-    frame = frame_of_name(holder, life.birth) or next(iter(life.birth), None)
+    named, innermost = frame_of_name(holder, life.birth), next(iter(life.birth), None)
+    frame = named if named is not None and assigned_at(named, holder.name) is not None else innermost
     where = f" around line {frame[1]}" if frame is not None else ""
     place = (frame[0], frame[1]) if frame is not None else ("", 0)
     if life.is_graph_read:
@@ -275,12 +305,21 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     return no_grad_edit(holder, frame) or Edit(f"`with torch.no_grad():`{where} if no backward pass reads it", *place)
 
 
+def retain_edit(frame: Frame) -> Edit:
+    """Let a backward pass free its graph as it goes."""
+    file, line, _ = frame
+    source, text = source_of(file), f"no `retain_graph=True` at line {line}: no other backward pass reads that graph"
+    row = source.text.splitlines()[line - 1] if source is not None else ""
+    if source is None or len(RETAIN.findall(row)) != 1:
+        return Edit(text, file, line)
+    return edit_of(source, text, line, LineChange(line, line, (RETAIN.sub("", row),)))
+
+
 def no_grad_edit(holder: Holder, frame: Frame | None) -> Edit | None:
     """Compute a value without a graph if one statement assigns the result of one call."""
     source = source_of(frame[0]) if frame is not None else None
-    function = function_of(source, frame[2], frame[1]) if source is not None and frame is not None else None
-    spot = spot_at(function, frame[1]) if function is not None and frame is not None else None
-    if source is None or spot is None or not assigns_call(spot.statement, holder.name):
+    spot = assigned_at(frame, holder.name) if frame is not None else None
+    if source is None or spot is None:
         return None
     if not stands_alone(source, spot) or not imports_torch(source):
         return None
@@ -288,6 +327,15 @@ def no_grad_edit(holder: Holder, frame: Frame | None) -> Edit | None:
     indent, rows = " " * spot.statement.col_offset, source.text.splitlines()[first - 1 : last]
     lines = (f"{indent}with torch.no_grad():", *(f"    {row}" if row.strip() else row for row in rows))
     return edit_of(source, f"`with torch.no_grad():` around line {first}", first, LineChange(first, last, lines))
+
+
+def assigned_at(frame: Frame, name: str) -> Spot | None:
+    """The statement that a frame runs, if it assigns to this name alone."""
+    file, line, qualified = frame
+    source = source_of(file)
+    function = function_of(source, qualified, line) if source is not None else None
+    spot = spot_at(function, line) if function is not None else None
+    return spot if spot is not None and assigns(spot.statement, name) else None
 
 
 def edit_of(source: Source, text: str, line: int, *changes: LineChange) -> Edit:

@@ -10,10 +10,10 @@ from gradlife.model.peak.report import LineChange
 
 
 def changed(text: str, changes: Iterable[LineChange]) -> str:
-    """Return the text with all changes applied. Changes at one line apply in their order; equal ones apply once."""
+    """Return the text with all changes applied: replacements of a line before insertions above it, equal ones once."""
     lines = text.splitlines(keepends=True)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    for change in sorted(dict.fromkeys(changes), key=lambda one: one.first, reverse=True):
+    for change in sorted(dict.fromkeys(changes), key=lambda one: (one.first, one.last), reverse=True):
         if lines and change.first > len(lines) and not lines[-1].endswith(end):
             lines[-1] += end
         lines[change.first - 1 : change.last] = [line + end for line in change.lines]

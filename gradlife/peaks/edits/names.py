@@ -61,6 +61,17 @@ def is_reflection(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
+def is_filling(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement adds to a container of that name, whatever it adds."""
+    if isinstance(statement, ast.AugAssign):
+        return is_named(statement.target, name)
+    if isinstance(statement, ast.Assign):
+        return any(isinstance(one, ast.Subscript) and is_named(one.value, name) for one in statement.targets)
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    method = call.func if isinstance(call, ast.Call) else None
+    return isinstance(method, ast.Attribute) and is_named(method.value, name) and method.attr in ADDING
+
+
 def is_plain_store(statement: ast.stmt, name: str) -> bool:
     """Whether the statement is ``name = value`` with a value that has no effect: a name, or its `detach()`."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not is_named(statement.targets[0], name):
@@ -150,12 +161,14 @@ def calls(statement: ast.stmt, method: str) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == method
 
 
-def assigns_call(statement: ast.stmt, name: str) -> bool:
-    """Whether the statement is `name = function(...)`."""
+def assigns(statement: ast.stmt, name: str) -> bool:
+    """Whether the statement is `name = value` or `name += value`."""
+    if isinstance(statement, ast.AugAssign):
+        return isinstance(statement.target, ast.Name) and statement.target.id == name
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
     target = statement.targets[0]
-    return isinstance(target, ast.Name) and target.id == name and isinstance(statement.value, ast.Call)
+    return isinstance(target, ast.Name) and target.id == name
 
 
 def imports_torch(source: Source) -> bool:

@@ -32,6 +32,9 @@ STACK = "stack"
 #: The name of a gradient that is only added to.
 UNREAD_GRADIENT = "grad that nobody reads"
 
+#: The name of what a graph saves and no backward pass reads.
+NEVER_UNPACKED = "saved and not read"
+
 #: Types that hold only their items.
 CONTAINERS = frozenset({"list", "tuple", "dict", "set", "collections.deque", "collections.OrderedDict"})
 
@@ -255,7 +258,8 @@ def saved_holder(text: str, variable: Variable, path: str) -> Holder:
     """Describe a tensor that a variable keeps through a graph."""
     shown = f"{text}, in the graph of {variable.name}{path}"
     places = variable.name, variable.file, variable.function, variable.line
-    return Holder(Owner.SAVED, shown, Kind.SAVED, *places, path)
+    kind = Kind.EXCEPTION if variable.kind is Kind.EXCEPTION else Kind.SAVED  # its traceback keeps the graph
+    return Holder(Owner.SAVED, shown, kind, *places, path)
 
 
 def has_base(reference: Reference, name: str) -> bool:

@@ -87,7 +87,7 @@ def preceding(operations: list[int], operation: int) -> int | None:
     return operations[at] if at >= 0 else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recording:
     """The operations of some steps, and the storages that they used."""
 

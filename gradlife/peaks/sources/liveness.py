@@ -25,17 +25,62 @@ class Effect(Enum):
     NOTHING = "nothing"
 
 
-def reader_after(function: Function, spot: Spot, name: str, besides: Sequence[ast.stmt] = ()) -> ast.AST | None:
+#: Calls that a `del` must stand before to save anything.
+DECISIVE = frozenset({"backward", "step"})
+
+
+def deletion_point(
+    function: Function, spot: Spot, name: str, besides: Sequence[ast.stmt] = (), module: ast.Module | None = None
+) -> tuple[Spot, ast.AST | None]:
+    """Return the statement below which a name may be deleted, and None; else the given one and the first reader.
+
+    It is the given statement or one below it in its block, before the next backward pass: ``loss = outputs["loss"]``.
+    """
+    first = reader = reader_after(function, spot, name, besides, module)
+    here = spot
+    while reader is not None:
+        below = statement_below(here, reader)
+        if below is None:
+            return spot, first
+        here, reader = below, reader_after(function, below, name, besides, module)
+    return here, None
+
+
+def statement_below(spot: Spot, reader: ast.AST) -> Spot | None:
+    """Return the statement of the same block that has a reader in it, if no backward pass is on the way to its end."""
+    for index in range(spot.index + 1, len(spot.block)):
+        statement = spot.block[index]
+        nodes = list(ast.walk(statement))
+        if any(isinstance(node, ast.Attribute) and node.attr in DECISIVE for node in nodes):
+            return None
+        if any(node is reader for node in nodes):
+            return Spot(spot.block, index, spot.outer)
+    return None
+
+
+def reader_after(
+    function: Function, spot: Spot, name: str, besides: Sequence[ast.stmt] = (), module: ast.Module | None = None
+) -> ast.AST | None:
     """Return the first node that may read a name after a statement; None if the name may be deleted there.
 
-    ``besides``: statements that another edit removes.
+    ``besides``: statements that another edit removes. ``module``: where else a global of the function is read.
     """
-    hidden = next(hidden_readers(function, name), None)
-    return hidden if hidden is not None else Search(name, besides).after(spot)
+    search, hidden = Search(name, besides), next(hidden_readers(function, name, module), None)
+    if hidden is None and is_declared_global(function, name):
+        hidden = search.reader_in(function.body)  # the next call begins with what this one leaves
+    return hidden if hidden is not None else search.after(spot)
 
 
-def hidden_readers(function: Function, name: str) -> Iterator[ast.AST]:
-    """Yield readers that the order of statements does not show: inner functions, `locals()`, declarations."""
+def is_declared_global(function: Function, name: str) -> bool:
+    """Whether a function binds a global of its module."""
+    return any(isinstance(node, ast.Global) and name in node.names for node in function.body)
+
+
+def hidden_readers(function: Function, name: str, module: ast.Module | None) -> Iterator[ast.AST]:
+    """Yield readers that the order of statements does not show: inner functions, `locals()`, the rest of a module."""
+    if module is not None and is_declared_global(function, name):
+        own = {id(node) for node in ast.walk(function)}
+        yield from (one for one in ast.walk(module) if is_mention(one, name) and id(one) not in own)
     for node in ast.walk(function):
         if node is function:
             continue
@@ -45,7 +90,8 @@ def hidden_readers(function: Function, name: str) -> Iterator[ast.AST]:
             and any(is_mention(one, name) for one in ast.walk(node))
         ):
             yield node
-        if isinstance(node, ast.Global | ast.Nonlocal) and name in node.names:
+        is_known = module is not None and isinstance(node, ast.Global) and node in function.body
+        if isinstance(node, ast.Global | ast.Nonlocal) and name in node.names and not is_known:
             yield node
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in REFLECTION:
             yield node
@@ -68,6 +114,10 @@ class Search:
     def __init__(self, name: str, besides: Sequence[ast.stmt]) -> None:
         self._name = name
         self._besides = {id(one) for one in besides}
+
+    def reader_in(self, block: Iterable[ast.stmt]) -> ast.AST | None:
+        """Return the first node of a block that may read the name before it is bound there."""
+        return self._through(block)[1]
 
     def after(self, spot: Spot) -> ast.AST | None:
         """Return the first node that may read the name after a statement."""
@@ -109,16 +159,36 @@ class Search:
     def _effect(self, statement: ast.stmt) -> tuple[Effect, ast.AST | None]:
         if isinstance(statement, ast.If):
             return self._of_branches(statement)
-        if isinstance(statement, ast.For | ast.AsyncFor) and binds(statement.target, self._name):
-            reader = self._read_in(statement.iter)  # the loop's body reads what the loop binds
-            return (Effect.READS if reader is not None else Effect.NOTHING), reader
+        if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
+            return self._of_loop(statement)
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            return self._of_with(statement)
         reader = self._read_in(statement)
         if reader is not None:
             return Effect.READS, reader
         if isinstance(statement, ast.Return | ast.Raise):
             return Effect.BINDS, None
-        is_bound = isinstance(statement, ast.Assign) and any(binds(one, self._name) for one in statement.targets)
+        is_bound = any(binds(one, self._name) for one in targets_of(statement))
         return (Effect.BINDS if is_bound else Effect.NOTHING), None
+
+    def _of_loop(self, loop: ast.For | ast.AsyncFor | ast.While) -> tuple[Effect, ast.AST | None]:
+        """Return the effect of a loop, whose rounds may not run at all."""
+        reader = self._read_in(loop.test if isinstance(loop, ast.While) else loop.iter)
+        if reader is None and (isinstance(loop, ast.While) or not binds(loop.target, self._name)):
+            reader = self._through(loop.body)[1]
+        if reader is None:
+            reader = self._through(loop.orelse)[1]
+        return (Effect.READS if reader is not None else Effect.NOTHING), reader
+
+    def _of_with(self, statement: ast.With | ast.AsyncWith) -> tuple[Effect, ast.AST | None]:
+        for item in statement.items:
+            if (reader := self._read_in(item.context_expr)) is not None:
+                return Effect.READS, reader
+            if item.optional_vars is not None and binds(item.optional_vars, self._name):
+                return Effect.BINDS, None
+        effect, reader = self._through(statement.body)
+        is_left = effect is Effect.BINDS and any(map(may_suppress, statement.items))
+        return (Effect.NOTHING if is_left else effect), reader
 
     def _of_branches(self, statement: ast.If) -> tuple[Effect, ast.AST | None]:
         if (reader := self._read_in(statement.test)) is not None:
@@ -140,6 +210,18 @@ class Search:
             return node
         children = (self._read_in(child) for child in ast.iter_child_nodes(node))
         return next((reader for reader in children if reader is not None), None)
+
+
+def may_suppress(item: ast.withitem) -> bool:
+    """Whether a block may end at an error, and the program goes on."""
+    return "suppress" in ast.unparse(item.context_expr)
+
+
+def targets_of(statement: ast.stmt) -> list[ast.expr]:
+    """Return what an assignment assigns to."""
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    return [statement.target] if isinstance(statement, ast.AnnAssign) and statement.value is not None else []
 
 
 def is_mention(node: ast.AST, name: str) -> bool:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.model.peak.report import Owner
-from gradlife.peaks.edits.advice import Life, edits_for
+from gradlife.model.peak.report import LineChange, Owner
+from gradlife.peaks.edits.advice import RETAIN, Life, edits_for
 from gradlife.peaks.edits.changes import changed
-from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Holder
+from gradlife.peaks.recording.holders import NEVER_UNPACKED, UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.variables import Kind
 
 TEXT = """\
@@ -227,3 +227,60 @@ def test_a_diff_can_be_applied(file: str) -> None:
     [edit] = edits_for([local(file, "logits")], Life((), stack(file, 7)))
     assert edit.patch.splitlines()[:2] == ["--- a/train.py", "+++ b/train.py"]
     assert "+        del logits" in edit.patch.splitlines()
+
+
+def test_a_graph_that_one_pass_reads_is_not_retained(file: str) -> None:
+    Path(file).write_text(
+        TEXT.replace("loss.backward()\n        optimizer", "loss.backward(retain_graph=True)\n        optimizer")
+    )
+    holder = Holder(Owner.SAVED, "", Kind.SAVED, "loss", file, "Trainer.step", 11)
+    life = Life((), stack(file, 11), in_backward=True, retained=stack(file, 11)[1:])
+    [edit] = edits_for([holder], life)
+    assert edit.text == "no `retain_graph=True` at line 11: no other backward pass reads that graph"
+    assert [change.lines for change in edit.changes] == [("        loss.backward()",)]
+
+
+@pytest.mark.parametrize(
+    ("call", "without"),
+    [
+        ("loss.backward(retain_graph=True)", "loss.backward()"),
+        ("loss.backward(gradient, retain_graph=True)", "loss.backward(gradient)"),
+        ("loss.backward(retain_graph=True, inputs=[w])", "loss.backward(inputs=[w])"),
+    ],
+)
+def test_only_the_retained_graph_goes_from_a_call(call: str, without: str) -> None:
+    assert RETAIN.sub("", call) == without
+
+
+def test_what_no_backward_pass_reads_is_not_saved(file: str) -> None:
+    holder = Holder(Owner.SAVED, "", Kind.SAVED, NEVER_UNPACKED, file, "Scale.forward", 7)
+    found = after(file, [holder], Life((), stack(file, 7)))
+    assert found == (["save nothing at line 7 that the backward pass does not read"], "")
+
+
+ENCODE = """
+def encode(layers, x):
+    kept = []
+    for layer in layers:
+        x = layer(x)
+        kept.append(x)
+    return x, kept
+"""
+
+
+def test_the_statement_that_fills_a_list_is_told(file: str) -> None:
+    Path(file).write_text(TEXT + ENCODE)
+    line = TEXT.count("\n") + 6
+    texts, _ = after(file, [local(file, "kept", "encode", "[0]")], Life((), stack(file, line - 1, "encode")))
+    assert texts == [f"keep nothing in `kept` at line {line} that is not read: `kept[0]` is the last to hold it"]
+
+
+def test_a_graph_behind_several_values_is_not_recorded_where_it_is_made(file: str) -> None:
+    holder = Holder(Owner.SAVED, "", Kind.SAVED, "entropy", file, "distil", 24)
+    life = Life([(file, 30, "batches"), (file, 24, "distil")], stack(file, 23, "distil"))
+    assert after(file, [holder], life) == (["`with torch.no_grad():` around line 30 if no backward pass reads it"], "")
+
+
+def test_a_line_that_goes_is_not_taken_for_the_one_above_it() -> None:
+    changes = [LineChange(2, 1, ("del out",)), LineChange(2, 2, ())]
+    assert changed("use(out)\nzero_grad()\nbackward()\n", changes) == "use(out)\ndel out\nbackward()\n"

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from gradlife.peaks.sources.liveness import reader_after
+from gradlife.peaks.sources.liveness import deletion_point, reader_after
 from gradlife.peaks.sources.program import function_of, last_mention, source_of, spot_at
 
 # Each body has `use(x)` once; the line of the first later reader, or None.
@@ -33,6 +33,13 @@ BODIES = {
     "use(x)\nreturn locals()": 3,
     "global x\nuse(x)": 2,
     "use(x)\nreturn [i for i in y if i is x]": 3,
+    "for e in y:\n    for i in y:\n        x = i\n        use(x)": None,
+    "for e in y:\n    for i in y:\n        print(x)\n        x = i\n        use(x)": 4,
+    "for i in y:\n    with i as x:\n        use(x)": None,
+    "for i in y:\n    with i(x) as z:\n        x = z\n        use(x)": 3,
+    "for i in y:\n    with i:\n        x = y\n    use(x)": None,
+    "for i in y:\n    with suppress(i):\n        x = y\n    use(x)": 5,
+    "use(x)\nx: int = 2\nreturn x": None,
 }
 
 
@@ -46,6 +53,46 @@ def test_the_first_reader_after_a_statement(body: str) -> None:
     assert spot is not None
     reader = reader_after(function, spot, "x")
     assert getattr(reader, "lineno", None) == BODIES[body]
+
+
+# The statement below which `x` may be deleted, or None, by its line.
+POINTS = {
+    "use(x)\nz = x.loss": 3,
+    "use(x)\nz = x.loss\ny = x.logits\nz.backward()": 4,
+    "use(x)\nz = x.loss\nz.backward()\nreturn x.loss": None,
+    "use(x)\nz.backward()\ny = x.loss": None,
+    "with y:\n    use(x)\nreturn x": None,
+}
+
+
+@pytest.mark.parametrize("body", POINTS, ids=lambda body: body.replace("\n", "; "))
+def test_the_statement_below_which_a_name_may_be_deleted(body: str) -> None:
+    function = ast.parse("def step(x, y):\n" + textwrap.indent(body, "    ")).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    spot = spot_at(function, 2 + (body.startswith("with")))
+    assert spot is not None
+    point, reader = deletion_point(function, spot, "x")
+    assert (point.statement.lineno if reader is None else None) == POINTS[body]
+
+
+GLOBAL = "def step():\n    global x\n    x = make()\n    use(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (GLOBAL, None),
+        (GLOBAL + "def other():\n    return x\n", 6),
+        (GLOBAL.replace("x = make()", "x = make(x)"), 3),
+    ],
+)
+def test_a_global_may_be_deleted_where_no_other_function_reads_it(text: str, found: int | None) -> None:
+    module = ast.parse(text)
+    function = module.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    spot = spot_at(function, 4)
+    assert spot is not None
+    assert getattr(reader_after(function, spot, "x", (), module), "lineno", None) == found
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,51 @@
+"""Graphs that `backward(retain_graph=True)` keeps although no other backward pass reads them."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+
+from gradlife.peaks.recording.lifetimes import Frame, Recording
+from gradlife.peaks.sources.program import function_of, source_of, spot_at
+
+
+def needless_retain(recording: Recording, last: int) -> Frame | None:
+    """Return the frame of the `backward(retain_graph=True)` that ran an operation, if no other one needs its graph."""
+    operation = recording.operations[last]
+    frame = next(filter(retains, operation.frames), None) if operation.in_backward else None
+    step = max((first for first in recording.steps if first <= last), default=0)
+    return frame if frame is not None and not is_needed(recording, frame, step) else None
+
+
+@cache
+def retains(frame: Frame) -> bool:
+    """Whether the statement that a frame runs retains a graph."""
+    file, line, function = frame
+    source = source_of(file)
+    node = function_of(source, function, line) if source is not None else None
+    spot = spot_at(node, line) if node is not None else None
+    return spot is not None and any(map(is_retaining, ast.walk(spot.statement)))
+
+
+def is_retaining(node: ast.AST) -> bool:
+    """Whether a node is ``loss.backward(retain_graph=True)``."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "backward":
+        return False
+    return any(
+        one.arg == "retain_graph" and isinstance(one.value, ast.Constant) and one.value.value is True
+        for one in node.keywords
+    )
+
+
+@cache
+def is_needed(recording: Recording, frame: Frame, step: int) -> bool:
+    """Whether a backward pass of another line reads activations after this one, in the step from an operation on."""
+    end = min((first for first in recording.steps if first > step), default=len(recording.operations))
+    for storage in recording.storages:
+        if storage.birth is None or recording.operations[storage.birth].in_backward:
+            continue
+        passes = [at for at in storage.reads if step <= at < end and recording.operations[at].in_backward]
+        ours = [at for at in passes if frame in recording.operations[at].frames]
+        if ours and any(at > ours[0] and frame not in recording.operations[at].frames for at in passes):
+            return True
+    return False
