@@ -13,7 +13,7 @@ from gradlife.peaks.recording.variables import Kind
 #: The ticks from the last use to the end.
 Gap = tuple[int, int]
 
-#: What makes storages alike: the operation, the line and the module that made them.
+#: What makes storages alike: the operation, the lines of its stack, and the module that made them.
 Origin = tuple[str, object, str]
 
 
@@ -30,7 +30,7 @@ def origin_of(recording: Recording, storage: Storage) -> Origin | None:
     if storage.birth is None:
         return None
     operation = recording.operations[storage.birth]
-    return operation.function, operation.frame, operation.context
+    return operation.function, tuple(operation.frames), operation.context
 
 
 class Looks:

@@ -15,6 +15,7 @@ from gradlife.peaks.edits.names import (
     assigns,
     frame_of_name,
     imports_torch,
+    is_bound_by,
     is_filling,
     is_read_besides,
     kept_exceptions,
@@ -145,7 +146,8 @@ def delete_after(source: Source, function: Function, spot: Spot, name: str, drop
     if reader is not None:
         line = getattr(reader, "lineno", last)
         return Edit(f"{text}; line {line} mentions `{name}` later", source.file, last)
-    if not stands_alone(source, spot) or isinstance(spot.statement, ast.Return | ast.Raise):
+    is_end = isinstance(spot.statement, ast.Return | ast.Raise)
+    if is_end or not stands_alone(source, spot) or not is_bound_by(function, last, name):
         return Edit(text, source.file, last)
     indent = " " * spot.statement.col_offset
     return edit_of(source, text, last, LineChange(last + 1, last, (f"{indent}del {name}",)))

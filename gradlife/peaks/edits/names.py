@@ -171,6 +171,15 @@ def assigns(statement: ast.stmt, name: str) -> bool:
     return isinstance(target, ast.Name) and target.id == name
 
 
+def is_bound_by(function: Function, line: int, name: str) -> bool:
+    """Is a name an argument of the function, or bound in it up to a line?"""
+    return any(
+        (isinstance(node, ast.arg) and node.arg == name)
+        or (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store) and node.lineno <= line)
+        for node in ast.walk(function)
+    )
+
+
 def imports_torch(source: Source) -> bool:
     """Whether the file imports torch under that name."""
     imports = (node for node in source.tree.body if isinstance(node, ast.Import))

@@ -107,6 +107,12 @@ def test_a_name_is_deleted_where_it_is_mentioned_last_if_a_backward_pass_reads_w
     assert found == (["`del logits` after line 8"], "        del logits")
 
 
+def test_a_name_is_not_deleted_above_the_line_that_binds_it(file: str) -> None:
+    """Two models made outputs on one line of a library: the use of one was taken for that of the other."""
+    found = after(file, [local(file, "target", "zeros")], Life((), stack(file, 27, "zeros")))
+    assert found == (["`del target` after line 27"], "")
+
+
 def test_a_name_that_is_read_later_is_not_deleted(file: str) -> None:
     found = after(file, [local(file, "loss")], Life((), stack(file, 8)))
     assert found == (["`del loss` after line 8; line 9 mentions `loss` later"], "")
