@@ -9,7 +9,7 @@ from torch import nn
 torch.manual_seed(0)
 
 
-class Output(OrderedDict):
+class Output(OrderedDict):  # type: ignore[type-arg]
     """A dict whose items are attributes, too."""
 
     def __init__(self, **items):
