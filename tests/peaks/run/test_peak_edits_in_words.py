@@ -107,5 +107,5 @@ def test_graphs_of_a_validation_are_not_recorded_although_training_reads_their_p
     after = gradlife.peak(lambda: train_and_validate(net, total_without))
     line = total_with_graphs.__code__.co_firstlineno + 3
     edits = [edit.text for saving in before.savings for edit in saving.edits]
-    assert edits == [f"`with torch.no_grad():` around line {line}"]
+    assert edits == [f"`with torch.no_grad():` around line {line} if no backward pass reads it"]  # no `import torch`
     assert before.savings[-1].peak_after == pytest.approx(after.peak_bytes, rel=0.03)
