@@ -22,7 +22,7 @@ SLACK = 2
 def is_as_before(rounds: int, visit: Callable[[], None], ask: Callable[[], Counts]) -> bool:
     """Is the process after many visits as after the first ones, which import modules?"""
     before, after = before_and_after(rounds, visit, ask)
-    assert abs(after.objects - before.objects) < rounds // 10 + 2
+    assert after.objects - before.objects < rounds // 10 + 2
     assert (after.threads, after.descriptors) == (before.threads, before.descriptors)
     assert after.megabytes - before.megabytes < SLACK
     return True
