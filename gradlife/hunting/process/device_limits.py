@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 #: Kinds of devices whose allocator torch describes. A registered private backend is added by its name.
 KINDS = ("cuda", "xpu")
 
 #: Free bytes by device (``cuda:0``).
-FreeBytes = dict[str, int]
+FreeBytes = Mapping[str, int]
+
+#: The answer without devices; one object, for each snapshot keeps its answer.
+NO_DEVICES: FreeBytes = {}
 
 
 def modules_in_use() -> list[tuple[str, Any]]:
@@ -42,7 +45,7 @@ def free_bytes() -> FreeBytes:
             left = free_on(module, number)
             if left is not None:
                 found[f"{kind}:{number}"] = left
-    return found
+    return found or NO_DEVICES
 
 
 def free_on(module: Any, number: int) -> int | None:

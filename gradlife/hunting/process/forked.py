@@ -112,9 +112,16 @@ def fork() -> int:
         warnings.simplefilter("ignore", DeprecationWarning)
         copy = os.fork()
     if copy == 0:
-        with suppress(OSError), open("/proc/self/comm", "w", encoding="ascii") as file:
-            file.write(COPY)
+        name_copy()
     return copy
+
+
+def name_copy() -> None:
+    """Name this process's main thread. Nothing is imported and no object is left: the copy's heap is yet to be read."""
+    with suppress(OSError):
+        thread = os.open("/proc/self/comm", os.O_WRONLY)
+        os.write(thread, COPY.encode())
+        os.close(thread)
 
 
 def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, replace
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -48,8 +47,14 @@ def file_leak_lines(cycles: Sequence[Cycle], total: int) -> Iterator[RenderableT
 def round_lines(rounds: Sequence[Round]) -> Iterator[RenderableType]:
     """Yield what the steps run at the prompt added."""
     yield from lines(table_lines(rounds))
-    if not any(value > 0 for one in rounds for value in astuple(replace(one.added, retained_bytes=0.0))):
+    if not any(map(has_added, rounds)):
         yield Text("They added nothing.\n")
+
+
+def has_added(one: Round) -> bool:
+    """Whether the steps of a round left something. Fewer objects than steps are entries of caches that fill once."""
+    added = one.added
+    return max(added.tensors, added.storages, added.graph_nodes, added.bytes) > 0 or added.objects >= one.steps
 
 
 def finding_lines(finding: Finding, report: HuntReport) -> Iterator[RenderableType]:
