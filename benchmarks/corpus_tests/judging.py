@@ -10,7 +10,7 @@ from benchmarks.corpus.cases import Case
 FAILS, PASSES = "fails", "passes"
 
 #: Least bytes per run in cycles that fail a test whose marker does not mention cycles.
-LEAST_CYCLE = 4096
+MIN_CYCLE = 4096
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def expected(case: Case, way: str, outliving: tuple[int, ...], bytes_a_step: int
     if way == "step" or case.kind in ("never", "native"):
         return FAILS
     if case.kind == "needs-gc":
-        return FAILS if bytes_a_step >= LEAST_CYCLE else PASSES
+        return FAILS if bytes_a_step >= MIN_CYCLE else PASSES
     return FAILS if outliving and outliving[0] > 0 else PASSES if outliving else ""
 
 

@@ -17,7 +17,7 @@ from benchmarks.hardening.given import GIVEN, KEEPING, PREPARED, Action, Prepare
 from benchmarks.hardening.material import POOL, Make
 from benchmarks.hardening.modes import Modes
 
-MOST_ARGUMENTS = 3
+MAX_ARGUMENTS = 3
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def refused(entry: Entry) -> Prepare:
 
 def calls(entry: Entry) -> Iterator[tuple[str, Prepare]]:
     found = 0
-    for count in range(MOST_ARGUMENTS + 1):
+    for count in range(MAX_ARGUMENTS + 1):
         owners = [entry.owners] if entry.owners else []
         tried = (partial(prepare_call, entry.function, makes) for makes in itertools.product(*owners, *[POOL] * count))
         working = next(filter(works, tried), None)

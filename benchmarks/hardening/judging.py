@@ -14,7 +14,7 @@ from benchmarks.hardening.cases import Case
 from benchmarks.hardening.injector import KINDS, Injector
 from benchmarks.hardening.modes import Modes, modes_kept
 
-MOST_FAULTS = 3000  # no call here makes as many allocations; one that does never ends
+MAX_FAULTS = 3000  # no call here makes as many allocations; one that does never ends
 
 
 @dataclass
@@ -53,7 +53,7 @@ def judge(case: Case, injector: Injector, verdict: Verdict) -> None:
 def judge_kind(case: Case, injector: Injector, kind: str, usual: Any, verdict: Verdict) -> None:
     settle()
     before = torch.live_counts()
-    for number in range(MOST_FAULTS):
+    for number in range(MAX_FAULTS):
         torch.manual_seed(0)
         ending = one_fault(case, injector, kind, number)
         verdict.faults += ending.fired
@@ -66,7 +66,7 @@ def judge_kind(case: Case, injector: Injector, kind: str, usual: Any, verdict: V
         before = after
         if not ending.fired:
             return
-    verdict.wrong.append(f"{case.name}: over {MOST_FAULTS} allocations")
+    verdict.wrong.append(f"{case.name}: over {MAX_FAULTS} allocations")
 
 
 def objections(case: Case, ending: Ending, usual: Any) -> Iterator[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 OURS = re.compile(r"/(_engine|_heap)\.|/csrc/")  # with source names if available
-MOST_FRAMES = 25
+MAX_FRAMES = 25
 
 
 def main() -> int:
@@ -32,7 +32,7 @@ def leaks(report: str) -> Iterator[str]:
     for block in report.split("\n\n"):
         if block.lstrip().startswith("Direct leak of") and OURS.search(block):
             lines = [re.sub(r"0x[0-9a-f]+ ", "", line) for line in block.strip().splitlines()]
-            yield "\n".join(lines[: MOST_FRAMES + 1])
+            yield "\n".join(lines[: MAX_FRAMES + 1])
 
 
 if __name__ == "__main__":

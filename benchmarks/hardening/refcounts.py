@@ -20,7 +20,7 @@ WARM_UP = 5
 ROUNDS = 5
 
 #: Micrograd's closures need two collections, the second for the classes they closed over.
-MOST_COLLECTIONS = 5
+MAX_COLLECTIONS = 5
 
 #: References per run: a leak adds at least one; something added once per round is less.
 LEAST = 0.5
@@ -96,7 +96,7 @@ def a_round(story: Story, times: int) -> float:
 
 def settle() -> None:
     """Free cycles, and those exposed by that; clear the event log, whose rows are numbers."""
-    for _ in range(MOST_COLLECTIONS):
+    for _ in range(MAX_COLLECTIONS):
         if gc.collect() == 0:
             break
     torch.clear_events()

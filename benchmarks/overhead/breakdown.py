@@ -25,8 +25,8 @@ from rich.table import Table
 SCRIPT = Path(__file__).parents[2] / "docs" / "examples" / "train.py"
 
 #: Seconds that a hunt may take more than the bare run, on two idle cores, and CPU seconds of all its parts.
-MOST_WALL = 4.0
-MOST_CPU = 2.0
+MAX_WALL = 4.0
+MAX_CPU = 2.0
 
 
 @dataclass
@@ -126,7 +126,7 @@ def print_parts(rounds: int = 3) -> None:
     console.print(
         f"{SCRIPT.name}: {bare.wall:.1f} s, {bare.cpu:.1f} CPU s; hunted {hunted.wall:.1f} s, {hunted.cpu:.1f} CPU s"
     )
-    console.print(f"wall time added: {hunted.wall - bare.wall:.1f} s (target {MOST_WALL:.0f} on two idle cores)")
+    console.print(f"wall time added: {hunted.wall - bare.wall:.1f} s (target {MAX_WALL:.0f} on two idle cores)")
     command = [sys.executable, "-m", "benchmarks.overhead.breakdown"]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     parts = {name: Part(**row) for name, row in json.loads(output.splitlines()[-1]).items()}
@@ -137,7 +137,7 @@ def print_parts(rounds: int = 3) -> None:
         table.add_row(name, str(part.times), f"{part.own:.2f}", f"{part.copies:.2f}")
     console.print(table)
     whole = sum(part.own + part.copies for name, part in parts.items() if name != "import")
-    console.print(f"all looks: {whole:.1f} CPU s (target {MOST_CPU:.0f})")
+    console.print(f"all looks: {whole:.1f} CPU s (target {MAX_CPU:.0f})")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.real.judging import LEAST_FOUND, MOST_OVERHEAD, Planted, Unmodified, judge_planted, judge_unmodified
+from benchmarks.real.judging import MAX_OVERHEAD, MIN_FOUND, Planted, Unmodified, judge_planted, judge_unmodified
 from benchmarks.real.plants import PLANTS
 from benchmarks.real.running import run_bare, run_hunted
 
@@ -148,12 +148,12 @@ def figures(rows: list[Row]) -> list[str]:
         f"findings above note in unmodified programs: {sum(len(one.alarms) for one in hunted)} in {len(hunted)} (target 0)",
         f"the same losses as the bare run: {sum(one.same_losses for one in hunted)} of {len(hunted)}",
         f"planted leaks found, their container named: {sum(one.is_right for one in planted)} of {len(planted)}"
-        f" (target {LEAST_FOUND:.0%})",
+        f" (target {MIN_FOUND:.0%})",
     ]
     if ratios:
         lines.append(
             f"CPU of the steps, hunted / bare: median of programs {statistics.median(ratios):.2f},"
-            f" largest {max(ratios):.2f}; of the median step {statistics.median(medians):.2f} (target {MOST_OVERHEAD})"
+            f" largest {max(ratios):.2f}; of the median step {statistics.median(medians):.2f} (target {MAX_OVERHEAD})"
         )
     return lines
 
@@ -164,8 +164,8 @@ def is_enough(rows: list[Row]) -> bool:
     planted = [row.planted for row in rows if row.planted]
     ratios = [one.overhead for one in hunted if one.overhead]
     found = sum(one.is_right for one in planted)
-    is_cheap = not ratios or statistics.median(ratios) <= MOST_OVERHEAD
-    return all(one.is_right for one in hunted) and found >= LEAST_FOUND * len(planted) and is_cheap
+    is_cheap = not ratios or statistics.median(ratios) <= MAX_OVERHEAD
+    return all(one.is_right for one in hunted) and found >= MIN_FOUND * len(planted) and is_cheap
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from benchmarks.real.running import Bare, Steps, loss_lines
 #: Severities that count as an alarm.
 ALARMS = ("critical", "major", "minor")
 #: Targets: the share of planted leaks found with the right container, and the CPU time of hunted steps against bare ones.
-LEAST_FOUND, MOST_OVERHEAD = 0.95, 1.10
+MIN_FOUND, MAX_OVERHEAD = 0.95, 1.10
 
 
 @dataclass(frozen=True)

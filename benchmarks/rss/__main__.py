@@ -27,7 +27,7 @@ from benchmarks.corpus.cases import Case, bare, write_copy
 from benchmarks.corpus.running import hunt
 
 #: Programs that grow by less are not compared: tables of the interpreter grow by leaps that count for as much.
-LEAST_BYTES = 10_000
+MIN_BYTES = 10_000
 
 #: Share by which the two may differ.
 TOLERANCE = 0.2
@@ -52,7 +52,7 @@ class Row:
     @property
     def is_compared(self) -> bool:
         """Does it grow by enough, by either measure?"""
-        return max(self.reported, self.in_use) >= LEAST_BYTES
+        return max(self.reported, self.in_use) >= MIN_BYTES
 
     @property
     def ratio(self) -> float:

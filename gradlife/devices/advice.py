@@ -8,7 +8,7 @@ from gradlife.model.device.memory import Advice, BlockOwner, DeviceMemory, Owner
 from gradlife.model.peak.report import Owner
 
 #: Less than this part of what is reserved is not worth an advice.
-LEAST_SHARE = 0.01
+MIN_SHARE = 0.01
 
 #: Advice for owners that are known by what they are for.
 BY_OWNER = {
@@ -29,7 +29,7 @@ BY_OWNER = {
 
 def advice_for(memory: DeviceMemory, recognized: Iterable[Advice] = ()) -> tuple[Advice, ...]:
     """Return what helps, that which saves most first: against patterns, and against the failure of a request."""
-    least = max(1, LEAST_SHARE * memory.reserved_bytes)
+    least = max(1, MIN_SHARE * memory.reserved_bytes)
     against_failure = (*fragmentation(memory), *owners(memory)) if memory.failed is not None else ()
     found = (one for one in (*recognized, *against_failure) if one.saved_bytes >= least)
     return tuple(sorted(found, key=lambda one: -one.saved_bytes))

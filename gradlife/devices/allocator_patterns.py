@@ -18,7 +18,7 @@ ASYNC_BACKEND = "cudaMallocAsync"
 USUAL_WORKSPACES = 1
 
 #: A smaller cache of pinned memory is not worth a line.
-LEAST_PINNED = 1 << 20
+MIN_PINNED = 1 << 20
 
 Blocks = Sequence[tuple[Segment, Block, Owned]]
 
@@ -67,7 +67,7 @@ def asynchronous(state: AllocatorState, segments: Sequence[Segment]) -> Iterator
 def pinned_memory(owned_bytes: int, active_bytes: int) -> PinnedMemory:
     """Return the cache of pinned memory, with an advice if most of it serves no tensor and no copy."""
     cached = owned_bytes - active_bytes
-    is_large = cached >= max(LEAST_PINNED, active_bytes)
+    is_large = cached >= max(MIN_PINNED, active_bytes)
     advice = advice_of(PINNED, cached, "the cache of pinned memory") if is_large else None
     return PinnedMemory(owned_bytes, active_bytes, advice)
 

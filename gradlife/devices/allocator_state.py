@@ -23,7 +23,7 @@ STATES = {
 BITS = 64
 
 #: Frames kept of a stack.
-MOST_FRAMES = 64
+MAX_FRAMES = 64
 
 
 def allocator_state(snapshot: Any, kind: str = "cuda") -> AllocatorState:
@@ -78,7 +78,7 @@ def frames_of(raw: Mapping[str, Any]) -> tuple[Frame, ...]:
     """Convert the stack of an allocation, innermost first."""
     history = raw.get("history")
     frames = listed(history[0].get("frames", ()) if history else raw.get("frames") or ())
-    return tuple(frame_of(one) for one in frames[:MOST_FRAMES])
+    return tuple(frame_of(one) for one in frames[:MAX_FRAMES])
 
 
 def frame_of(raw: Mapping[str, Any]) -> Frame:

@@ -19,7 +19,7 @@ from gradlife.model.peak.report import Owner
 from gradlife.peaks.recording.holders import Held, holders_of
 
 #: Owners of a device with most memory whose trace is kept.
-MOST_TRACES = 40
+MAX_TRACES = 40
 
 
 #: The key of what belongs to no one device.
@@ -92,7 +92,7 @@ def add_traces(graph: HeapGraph, largest: Mapping[tuple[str, str], int], found: 
     """Add the trace of the largest storage of each holder, for the holders with the largest ones."""
     snapshot = Snapshot(graph, ())
     for (device, name), node in sorted(largest.items(), key=lambda one: -(graph.describe(one[1]).bytes or 0))[
-        :MOST_TRACES
+        :MAX_TRACES
     ]:
         found[device].traces[name] = path_text(snapshot.why(graph.describe(node).address).steps)
 

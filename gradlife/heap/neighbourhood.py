@@ -14,8 +14,8 @@ from gradlife.model.neighbourhood import Neighbour, Neighbourhood, Role, Tie
 from gradlife.model.trace import Lifetime, Step
 
 #: Most referrers and referents of the target that are drawn; the rest is counted.
-MOST_REFERRERS = 8
-MOST_REFERENTS = 8
+MAX_REFERRERS = 8
+MAX_REFERENTS = 8
 
 #: Objects drawn at either end of a long path.
 FIRST_STEPS, LAST_STEPS = 8, 16
@@ -57,8 +57,8 @@ class Picture:
             lifetime=Lifetime(found["lifetime"]),
             neighbours=tuple(self._neighbours.values()),
             ties=tuple(self._ties.values()),
-            more_referrers=max(0, found["referrer_count"] - MOST_REFERRERS),
-            more_referents=max(0, referents - MOST_REFERENTS),
+            more_referrers=max(0, found["referrer_count"] - MAX_REFERRERS),
+            more_referents=max(0, referents - MAX_REFERENTS),
         )
 
     def add(self, steps: Sequence[Numbered], role: Role, suspects: Sequence[Step] = ()) -> None:
@@ -104,7 +104,7 @@ class Picture:
 
     def add_referrers(self, found: Explanation) -> None:
         """Add the target's referrers, each with a path from a root, and the count of unexplained references."""
-        pairs = list(zip(found["owners"], found["referrers"], strict=True))[:MOST_REFERRERS]
+        pairs = list(zip(found["owners"], found["referrers"], strict=True))[:MAX_REFERRERS]
         for above, step in pairs:
             owner, via = last_reference((*above, step))
             if is_native_part(owner):
@@ -124,7 +124,7 @@ class Picture:
     def add_referents(self) -> int:
         """Add the referents of the target."""
         rows = list(dict.fromkeys(self.referents_of([self._target])))
-        for row in rows[:MOST_REFERENTS]:
+        for row in rows[:MAX_REFERENTS]:
             self.add(numbered(self._graph.steps_along(row), whole=True), Role.KEPT)
         return len(rows)
 

@@ -6,12 +6,12 @@ from gradlife.heap.graph import HeapGraph
 from gradlife.heap.torch_layout.labels import ARGUMENT
 
 #: Most matches examined, by retained size.
-MOST_NAMED = 10_000
+MAX_NAMED = 10_000
 
 
 def nodes_named(graph: HeapGraph, name: str) -> list[int]:
     """Return the nodes whose path from a root ends in exactly this name, most retained first."""
-    found = searched(graph, name, MOST_NAMED) if name else []
+    found = searched(graph, name, MAX_NAMED) if name else []
     return [node for node in found if name_of(graph, node) == name]
 
 

@@ -14,7 +14,7 @@ from gradlife.model.trace import Confidence, NativeHolder
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 #: Most objects of one scan.
-MOST_OBJECTS = 1000
+MAX_OBJECTS = 1000
 
 BY_CONFIDENCE = list(Confidence)
 
@@ -29,8 +29,8 @@ def scan(objects: Sequence[object]) -> list[tuple[NativeHolder, ...]]:
     Raises ValueError for more than 1,000 objects, and RuntimeError on systems other than Linux with glibc on x86-64 or
     arm64, or if the kernel forbids it.
     """
-    if len(objects) > MOST_OBJECTS:
-        raise ValueError(f"a scan looks for {MOST_OBJECTS:,} objects at most, not {len(objects):,}")
+    if len(objects) > MAX_OBJECTS:
+        raise ValueError(f"a scan looks for {MAX_OBJECTS:,} objects at most, not {len(objects):,}")
     ensure_calibrated()
     return [holders_of(found) for _, _, found in _heap.scan([*objects], OWN_FOLDER)]
 
@@ -42,8 +42,8 @@ def scan_natives(addresses: Sequence[int]) -> list[tuple[NativeHolder, ...]]:
     compilation unit that owns the graph. Takes a pass over memory per step outwards. Raises as `scan` does; ValueError
     also for an invalid address.
     """
-    if len(addresses) > MOST_OBJECTS:
-        raise ValueError(f"a scan looks for {MOST_OBJECTS:,} objects at most, not {len(addresses):,}")
+    if len(addresses) > MAX_OBJECTS:
+        raise ValueError(f"a scan looks for {MAX_OBJECTS:,} objects at most, not {len(addresses):,}")
     if any(not 0 < address < 1 << 64 for address in addresses):
         raise ValueError("an address is a number between 1 and 2 ** 64 - 1")
     ensure_calibrated()

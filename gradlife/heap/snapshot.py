@@ -15,7 +15,7 @@ from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
 from gradlife.heap.graph import Explanation, HeapGraph, References
 from gradlife.heap.neighbourhood import neighbourhood_of
 from gradlife.heap.object_lists import large_object
-from gradlife.heap.object_names import MOST_NAMED, nodes_named, searched
+from gradlife.heap.object_names import MAX_NAMED, nodes_named, searched
 from gradlife.heap.origin import PROGRAM, make_notes
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.program_paths import ProgramPaths
@@ -28,7 +28,7 @@ from gradlife.model.trace import Lifetime, Trace
 from gradlife.output import OutputFile
 
 #: Most cyclic parts compared with one another; finding a cycle in each takes a millisecond in a large heap.
-MOST_COMPARED = 100
+MAX_COMPARED = 100
 
 
 class Snapshot:
@@ -163,7 +163,7 @@ class Snapshot:
 
     def unreached_cycles(self, count: int = 10) -> tuple[Cycle, ...]:
         """Return the unreachable cycles, with equal ones merged. Only the first 100 are compared."""
-        parts = [part for part in self._cyclic_parts() if not part[3]][:MOST_COMPARED]
+        parts = [part for part in self._cyclic_parts() if not part[3]][:MAX_COMPARED]
         groups: dict[object, list[Cycle]] = {}
         for cycle in (self._cycle(*part[:5]) for part in parts):
             words = tuple((step.object, step.via) for step in cycle.steps)
@@ -232,7 +232,7 @@ class Snapshot:
         named = nodes_named(self._graph, what) if not self.has_type(what) else []
         found = named or self._nodes_of(what)
         paths = ProgramPaths(self._graph, self._notes)
-        return next((node for node in found[:MOST_NAMED] if paths.is_on_program_path(node)), found[0])
+        return next((node for node in found[:MAX_NAMED] if paths.is_on_program_path(node)), found[0])
 
     def _node_at(self, address: int) -> int:
         node = self._graph.find(address) if 0 <= address < 1 << 64 else None

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 #: Lines kept.
-MOST_LINES = 1000
+MAX_LINES = 1000
 
 
 @contextlib.contextmanager
@@ -24,7 +24,7 @@ def history() -> Iterator[None]:
     path = history_path()
     with contextlib.suppress(OSError):
         readline.read_history_file(path)
-    readline.set_history_length(MOST_LINES)
+    readline.set_history_length(MAX_LINES)
     try:
         yield
     finally:

@@ -17,7 +17,7 @@ from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError
 LIMIT = 900
 
 #: Most characters of a program's output and report.
-MOST_TEXT = 8_000
+MAX_TEXT = 8_000
 
 #: Keys of a finding that an assistant needs; the whole report would fill its context.
 FINDING_KEYS = (
@@ -111,4 +111,4 @@ def command(words: Sequence[str], folder: str = ".", is_program: bool = False) -
         raise ToolFailed(done.stderr.strip() or f"status {done.returncode}", "gradlife --help")
     if not is_program:
         return done.stdout.strip()
-    return "\n".join(part for part in (done.stderr.strip(), done.stdout.strip()) if part)[-MOST_TEXT:]
+    return "\n".join(part for part in (done.stderr.strip(), done.stdout.strip()) if part)[-MAX_TEXT:]

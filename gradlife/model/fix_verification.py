@@ -9,7 +9,7 @@ from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.hunt import Finding, HuntReport, HuntVerdict, PerStep
 
 #: Rounds needed on each side for a rate.
-LEAST_ROUNDS = 2
+MIN_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,6 @@ def trouble(before: HuntReport, after: HuntReport, rounds: tuple[int, int]) -> s
     for name, report, count in (("before", before, rounds[0]), ("after", after, rounds[1])):
         if report.verdict is HuntVerdict.INCONCLUSIVE:
             return f"the hunt {name} the fix was inconclusive"
-        if count < LEAST_ROUNDS:
-            return f"the hunt {name} the fix has {count} rounds: a rate needs {LEAST_ROUNDS}"
+        if count < MIN_ROUNDS:
+            return f"the hunt {name} the fix has {count} rounds: a rate needs {MIN_ROUNDS}"
     return ""

@@ -219,8 +219,8 @@ class Round:
 
 #: Countable additions, the last rounds that must agree, and the least number per step that is growth.
 COUNTED = ("tensors", "storages", "graph_nodes")
-LEAST_ROUNDS = 3
-LEAST_COUNT = 0.5
+MIN_ROUNDS = 3
+MIN_COUNT = 0.5
 
 #: Steps of the rounds that make a verdict sure, and how many fewer do as well.
 SURE_STEPS = 23
@@ -228,12 +228,12 @@ FEWER_STEPS = 3
 
 #: The least bytes per step that are growth, and how far rounds may differ. Batches may increase in size by chance over
 #: three rounds; over four rounds, equal growth is no coincidence.
-LEAST_BYTES = 1024
+MIN_BYTES = 1024
 EVEN_SHARE = 0.25
 BYTES_SHARE = 0.02
 
 #: Bytes of malloc per step that are a leak by themselves; a Python tensor would have shown.
-LEAST_MALLOC_BYTES = 8_000
+MIN_MALLOC_BYTES = 8_000
 
 #: The name of malloc's bytes among unexplained growth.
 MALLOC = "malloc_bytes"
@@ -244,7 +244,7 @@ def grows_evenly(rates: Sequence[float], least: float, share: float) -> bool:
     return min(rates) >= least and max(rates) - min(rates) <= share * max(rates)
 
 
-def malloc_rates(rounds: Sequence[Round], count: int = LEAST_ROUNDS) -> Sequence[float]:
+def malloc_rates(rounds: Sequence[Round], count: int = MIN_ROUNDS) -> Sequence[float]:
     """Return malloc's growth per step in the last rounds; [0.0] if a round does not know it."""
     last = [one.malloc_per_step for one in rounds[-count:]]
     known = [rate for rate in last if rate is not None]
@@ -257,15 +257,15 @@ def steady_rates(rounds: Sequence[Round]) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for name in COUNTED:
-        rates = [getattr(one.added, name) / one.steps for one in rounds[-LEAST_ROUNDS:]]
-        if grows_evenly(rates, LEAST_COUNT, EVEN_SHARE):
+        rates = [getattr(one.added, name) / one.steps for one in rounds[-MIN_ROUNDS:]]
+        if grows_evenly(rates, MIN_COUNT, EVEN_SHARE):
             found[name] = min(rates)
-    is_long = len(rounds) > LEAST_ROUNDS
-    rates = [one.added.bytes / one.steps for one in rounds[-LEAST_ROUNDS - 1 :]]
-    if grows_evenly(rates, LEAST_BYTES, EVEN_SHARE if is_long else BYTES_SHARE):
+    is_long = len(rounds) > MIN_ROUNDS
+    rates = [one.added.bytes / one.steps for one in rounds[-MIN_ROUNDS - 1 :]]
+    if grows_evenly(rates, MIN_BYTES, EVEN_SHARE if is_long else BYTES_SHARE):
         found["bytes"] = min(rates)
-    given = malloc_rates(rounds, LEAST_ROUNDS + 1)
-    if not found and grows_evenly(given, LEAST_BYTES, EVEN_SHARE) and min(given) < LEAST_MALLOC_BYTES:
+    given = malloc_rates(rounds, MIN_ROUNDS + 1)
+    if not found and grows_evenly(given, MIN_BYTES, EVEN_SHARE) and min(given) < MIN_MALLOC_BYTES:
         found[MALLOC] = min(given)
     return found
 
@@ -323,7 +323,7 @@ class HuntReport:
     def more_steps(self) -> int:
         """Steps that are missing to a sure verdict; 0 where it is sure. With fewer, what grows may be a cache that fills."""
         steps = [one.steps for one in self.rounds if one.steps]
-        is_sure = len(steps) >= LEAST_ROUNDS and sum(steps) >= SURE_STEPS - FEWER_STEPS
+        is_sure = len(steps) >= MIN_ROUNDS and sum(steps) >= SURE_STEPS - FEWER_STEPS
         return 0 if is_sure or not steps else max(1, SURE_STEPS - sum(steps))
 
     @property
@@ -347,7 +347,7 @@ class HuntReport:
         Steady growth is no coincidence: the program grows, and is not clean.
         """
         rounds = [one for one in self.rounds if one.steps]
-        if self.findings or self.explained or self.ranks or len(rounds) < LEAST_ROUNDS:
+        if self.findings or self.explained or self.ranks or len(rounds) < MIN_ROUNDS:
             return {}
         return steady_rates(rounds)
 
@@ -355,10 +355,10 @@ class HuntReport:
     def unheld_rate(self) -> float:
         """Growth of malloc's bytes per step in every one of the last rounds, if its holder is unknown."""
         rounds = [one for one in self.rounds if one.steps]
-        if self.findings or self.explained or self.ranks or len(rounds) < LEAST_ROUNDS or self.unexplained:
+        if self.findings or self.explained or self.ranks or len(rounds) < MIN_ROUNDS or self.unexplained:
             return 0.0
         rates = malloc_rates(rounds)
-        return min(rates) if grows_evenly(rates, LEAST_MALLOC_BYTES, EVEN_SHARE) else 0.0
+        return min(rates) if grows_evenly(rates, MIN_MALLOC_BYTES, EVEN_SHARE) else 0.0
 
     def is_failure(self, finding: Finding, is_strict: bool = False) -> bool:
         """Whether this finding makes the exit status 1. Garbage that waits for the collector counts only if

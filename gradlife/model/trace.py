@@ -187,9 +187,9 @@ class Part(StrEnum):
 
 
 #: Native holders shown at most.
-MOST_KEEPERS = 5
+MAX_KEEPERS = 5
 #: Objects of a path, and references in its sentence, that are shown. Longer paths lose their middle.
-MOST_STEPS, MOST_WORDS = 60, 16
+MAX_STEPS, MAX_WORDS = 60, 16
 
 Line = tuple[tuple[str, Part], ...]
 
@@ -245,10 +245,10 @@ def trace_lines(trace: Trace) -> Iterator[Line]:
 
 def step_lines(steps: tuple[Step, ...]) -> Iterator[Line]:
     """Yield the path from the root down."""
-    left_out = len(steps) - MOST_STEPS
+    left_out = len(steps) - MAX_STEPS
     for number, step in enumerate(steps):
-        if left_out > 0 and MOST_STEPS // 2 <= number < MOST_STEPS // 2 + left_out:
-            if number == MOST_STEPS // 2:
+        if left_out > 0 and MAX_STEPS // 2 <= number < MAX_STEPS // 2 + left_out:
+            if number == MAX_STEPS // 2:
                 yield (("│  ", Part.PLAIN), (f"... {left_out:,} more objects ...", Part.NOTE))
             continue
         is_last = number + 1 == len(steps)
@@ -287,10 +287,10 @@ def lead_lines(trace: Trace) -> Iterator[Line]:
 
 def holder_lines(lead: str, holders: Sequence[NativeHolder]) -> Iterator[Line]:
     """Yield lines about the C++ holders of references."""
-    for holder in holders[:MOST_KEEPERS]:
+    for holder in holders[:MAX_KEEPERS]:
         yield (lead, Part.PLAIN), (holder.description, Part.PLAIN), (CONFIDENCE[holder.sureness], Part.NOTE)
-    if len(holders) > MOST_KEEPERS:
-        yield plain(f"  and {len(holders) - MOST_KEEPERS} more words of memory")
+    if len(holders) > MAX_KEEPERS:
+        yield plain(f"  and {len(holders) - MAX_KEEPERS} more words of memory")
 
 
 def ledger_lines(ledger: Ledger, what: str = "reference") -> Iterator[Line]:
@@ -357,7 +357,7 @@ def title(step: Step) -> str:
 def path_words(steps: tuple[Step, ...]) -> str:
     """Return the references of a path, joined, after a space."""
     names = [f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in steps[:-1]]
-    if len(names) > MOST_WORDS:
-        names[MOST_WORDS // 2 : -MOST_WORDS // 2] = [" ... "]
+    if len(names) > MAX_WORDS:
+        names[MAX_WORDS // 2 : -MAX_WORDS // 2] = [" ... "]
     path = "".join(names)
     return path if path.startswith(" ") else f" {path}"

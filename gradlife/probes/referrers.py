@@ -13,7 +13,7 @@ DEAD_END = "dead end"  # referrers, but none of them leads to a module
 NOTHING = "nothing"  # no referrer
 
 #: Most objects whose referrers are searched. A subject that needs more is inconclusive.
-MOST_VISITED = 60
+MAX_VISITED = 60
 #: objgraph's default.
 LONGEST_CHAIN = 20
 
@@ -27,7 +27,7 @@ def referrers_of(subject: Any) -> str:
     ignored.add(id(queue))
     visited = set()
     has_referrer = False
-    for _ in range(MOST_VISITED):
+    for _ in range(MAX_VISITED):
         if not queue:
             return DEAD_END if has_referrer else NOTHING
         target = queue.pop(0)

@@ -37,10 +37,10 @@ ROW_EACH = 16
 TERMINATED = 128 + signal.SIGTERM
 
 #: Most texts of one kind: every rank may word its limits differently.
-MOST_TEXTS = 12
+MAX_TEXTS = 12
 
 #: Most ranks with trouble that are described one by one.
-MOST_TROUBLES = 3
+MAX_TROUBLES = 3
 
 #: Identifies a finding on all ranks: kind, code, and fingerprint or title.
 Key = tuple[str, str, str]
@@ -192,8 +192,8 @@ class Fold:
             if words:
                 alike.setdefault(words, []).append(rank)
         ends = [f"rank{'s' if len(ranks) > 1 else ''} {packed(ranks)} {words}" for words, ranks in alike.items()]
-        more = [f"{len(ends) - MOST_TROUBLES:,} more ends"] if len(ends) > MOST_TROUBLES else []
-        return "; ".join([*ends[:MOST_TROUBLES], *more])
+        more = [f"{len(ends) - MAX_TROUBLES:,} more ends"] if len(ends) > MAX_TROUBLES else []
+        return "; ".join([*ends[:MAX_TROUBLES], *more])
 
     def _limits_of_ranks(self) -> list[str]:
         silent = [rank for rank, one in self.kept.items() if one.verdict == NO_VERDICT]
@@ -326,15 +326,15 @@ def of_all_ranks(ledgers: Mapping[int, SharedLedger]) -> SharedLedger:
     return SharedLedger(
         sum(one.bytes for one in ledgers.values()),
         sum(one.segments for one in ledgers.values()),
-        tuple(sorted(rows, key=lambda row: -row.bytes))[:MOST_TEXTS],
-        tuple(sorted(left.values(), key=lambda item: (-item.bytes, item.path)))[:MOST_TEXTS],
+        tuple(sorted(rows, key=lambda row: -row.bytes))[:MAX_TEXTS],
+        tuple(sorted(left.values(), key=lambda item: (-item.bytes, item.path)))[:MAX_TEXTS],
     )
 
 
 def capped(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the first texts, and how many more there are."""
-    more = [f"{len(texts) - MOST_TEXTS:,} more limits of single ranks"] if len(texts) > MOST_TEXTS else []
-    return (*texts[:MOST_TEXTS], *more)
+    more = [f"{len(texts) - MAX_TEXTS:,} more limits of single ranks"] if len(texts) > MAX_TEXTS else []
+    return (*texts[:MAX_TEXTS], *more)
 
 
 def silent_report() -> HuntReport:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from gradlife.model.ranks import Skew, packed
 
 #: Ranks above the median by this factor and by this many bytes are reported.
-GROWTH_SHARE, LEAST_GROWTH = 1.5, 4096
-PEAK_SHARE, LEAST_PEAK = 1.25, 64 << 20
+GROWTH_SHARE, MIN_GROWTH = 1.5, 4096
+PEAK_SHARE, MIN_PEAK = 1.25, 64 << 20
 
 #: An owner explains a higher peak if it retains at least this share of the difference more than on the usual rank.
-LEAST_SHARE = 0.1
+MIN_SHARE = 0.1
 
 #: The reason's end if nothing that is alive at a snapshot explains a peak.
 TRANSIENT = "nothing that it holds after a step explains it: `gradlife peak --nproc-per-node N` looks within the step"
@@ -42,10 +42,10 @@ def skew_of(ranks: Ranks) -> Iterator[Skew]:
     """Find skew in growth and in peak memory."""
     growth = {rank: one.growth for rank, one in ranks.items()}
     yield from apart(
-        "growth per step", growth, GROWTH_SHARE, LEAST_GROWTH, lambda skew, rank: by_growth(skew, rank, ranks)
+        "growth per step", growth, GROWTH_SHARE, MIN_GROWTH, lambda skew, rank: by_growth(skew, rank, ranks)
     )
     peaks = {rank: one.peak for rank, one in ranks.items() if one.peak}
-    yield from apart("peak memory", peaks, PEAK_SHARE, LEAST_PEAK, lambda skew, rank: by_peak(skew, rank, ranks))
+    yield from apart("peak memory", peaks, PEAK_SHARE, MIN_PEAK, lambda skew, rank: by_peak(skew, rank, ranks))
 
 
 def apart(
@@ -89,7 +89,7 @@ def by_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
     if not ranks[rank].owners:
         return None
     name, value, usual = most_above(rank, {number: one.owners for number, one in ranks.items()})
-    if value - usual < LEAST_SHARE * (skew.value - skew.usual):
+    if value - usual < MIN_SHARE * (skew.value - skew.usual):
         return None
     how = "more than on the other ranks" if usual else "not on the other ranks"
     return replace(skew, reason=f"{name}: {how}", owner=name, owner_bytes=value, owner_usual=usual)

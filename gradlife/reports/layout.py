@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 #: Fewest columns of a text.
-LEAST_TEXT = 16
+MIN_TEXT = 16
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Hanging:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         indent = self.lead.cell_len
-        width = max(LEAST_TEXT, options.max_width - indent)
+        width = max(MIN_TEXT, options.max_width - indent)
         lead = self.lead
         for line in self.text.wrap(console, width, overflow="fold"):
             whole = Text.assemble(lead, line, no_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradlife.model.peak.report import Checkpoint, Owner, Phase, Picture, Place
 from gradlife.peaks.analysis.checkpoints import checkpoint_table
-from gradlife.peaks.analysis.picture import MOST_LINES, MOST_MARKS, Painter
+from gradlife.peaks.analysis.picture import MAX_LINES, MAX_MARKS, Painter
 from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.analysis.timeline import live_bytes
 from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage
@@ -35,14 +35,14 @@ def test_bands_add_up_to_what_is_alive_at_each_mark() -> None:
 def test_the_mark_of_the_peak_is_kept_in_a_long_step() -> None:
     found = recording([storage(0, 30, 777, 778, (777,)), storage(1, 20, None, None)], [0, 1000])
     picture = painted(found, 0, 1000)
-    assert (len(picture.marks), picture.marks[picture.peak]) == (MOST_MARKS, 777)
+    assert (len(picture.marks), picture.marks[picture.peak]) == (MAX_MARKS, 777)
 
 
 def test_lines_with_few_bytes_are_one_band() -> None:
-    found = recording([storage(number, 10 + number, 1, 8) for number in range(MOST_LINES + 5)], [0, 10])
+    found = recording([storage(number, 10 + number, 1, 8) for number in range(MAX_LINES + 5)], [0, 10])
     picture = painted(found, 0, 10)
-    assert (len(picture.bands), picture.bands[0].place) == (MOST_LINES + 1, Place())
-    assert sum(band.bytes[picture.peak] for band in picture.bands) == sum(10 + n for n in range(MOST_LINES + 5))
+    assert (len(picture.bands), picture.bands[0].place) == (MAX_LINES + 1, Place())
+    assert sum(band.bytes[picture.peak] for band in picture.bands) == sum(10 + n for n in range(MAX_LINES + 5))
 
 
 def test_checkpointing_keeps_activations_only_while_they_are_made_and_while_they_are_read() -> None:

@@ -76,7 +76,7 @@ def test_a_tensor_that_only_native_code_owns_has_no_referrer(ask: Ask) -> None:
 
 
 def test_too_many_referrers_are_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(referrers, "MOST_VISITED", 2)
+    monkeypatch.setattr(referrers, "MAX_VISITED", 2)
     thing = Thing()
     chain: list[Any] = [thing]
     for _ in range(5):

@@ -97,7 +97,7 @@ MEANINGS = {
 
 #: Specimens of each kind, most of which must agree, and the number of attempts.
 TOYS_EACH = 3
-MOST_TRIES = 3
+MAX_TRIES = 3
 
 _state: dict[str, Any] = {}
 
@@ -161,7 +161,7 @@ def surest_layout(torch: Any) -> dict[str, Any]:
     An uninitialized word may by chance match once, but not again among other objects.
     """
     tried: list[tuple[dict[str, Any], list[Toys]]] = []  # keep the specimens: the next get other addresses
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         toys = [Toys(torch) for _ in range(TOYS_EACH)]
         tried.append((verified_layout(toys), toys))
         if len(tried[-1][0]) == len(MEANINGS):

@@ -22,10 +22,10 @@ from gradlife.model.trace import Trace
 PROCESS, UNREACHED = 0, -1
 
 #: Objects shown of a long path, half from each end; the rest is counted.
-MOST_STEPS = 100
+MAX_STEPS = 100
 
 #: Links at the end of a path that are enough to name its last reference: more are never folded.
-MOST_FOLDED = 8
+MAX_FOLDED = 8
 
 #: More than any list has.
 ALL = 1 << 62
@@ -144,7 +144,7 @@ class Browser:
         path = self._graph.path(node)
         if len(path) < 2 or path[-2] == holder:
             return "", False
-        links = self._links(path[-MOST_FOLDED:])
+        links = self._links(path[-MAX_FOLDED:])
         owner, via = last_reference(links[:-1])
         if owner.relation == "unknown":
             via = ""
@@ -198,7 +198,7 @@ def joined(owner: str, via: str) -> str:
 
 def shortened(raw: References) -> list[Reference]:
     """Replace the middle of a long path with one step that counts the omitted objects."""
-    if len(raw) <= MOST_STEPS:
+    if len(raw) <= MAX_STEPS:
         return [*raw]
-    half = MOST_STEPS // 2
+    half = MAX_STEPS // 2
     return [*raw[:half], gap(f"{len(raw) - 2 * half:,} more objects"), *raw[-half:]]

@@ -15,7 +15,7 @@ from gradlife.model.heap_map import HeapSummary
 CYCLES = 8
 
 #: Unreachable cyclic parts from which the program's are chosen.
-MOST_CYCLES = 100
+MAX_CYCLES = 100
 
 #: Variables of the program on the first screen.
 VARIABLES = 8
@@ -43,7 +43,7 @@ def program_view(snapshot: Snapshot, name: str) -> HeapView:
     """Return what the program's variables hold, a line per library, and unreachable cyclic parts."""
     objects = ProgramObjects(snapshot)
     view = overview(snapshot, name, types=0, cycles=0)
-    cycles = [one for one in snapshot.unreached_cycles(MOST_CYCLES) if objects.is_of_program(one)]
+    cycles = [one for one in snapshot.unreached_cycles(MAX_CYCLES) if objects.is_of_program(one)]
     return replace(view, program=objects.rows(VARIABLES), libraries=objects.libraries(), cycles=tuple(cycles[:CYCLES]))
 
 

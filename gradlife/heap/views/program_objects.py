@@ -24,7 +24,7 @@ PARTS, DEPTH, SHARED = 24, 8, 2_000
 MOST = 0.5
 
 #: Least bytes of an entry without tensors, and of a function or class.
-LEAST, LEAST_CODE = 1_024, 64 * 1024
+LEAST, MIN_CODE = 1_024, 64 * 1024
 
 #: Types of code.
 CODE = frozenset({"function", "builtin_function_or_method", "type", "module", "code"})
@@ -150,7 +150,7 @@ class ProgramObjects:
         if any(sum(share[1:4]) for share in self._graph.shares(value.nodes, True)):
             return True
         link = self._graph.steps_along([value.node])[0]
-        return self._weight(value) >= (LEAST_CODE if is_code(link) else LEAST)
+        return self._weight(value) >= (MIN_CODE if is_code(link) else LEAST)
 
     def is_of_program(self, cycle: Cycle) -> bool:
         """Whether a cycle is collectable or leaked, or has an object of the program's classes."""

@@ -21,7 +21,7 @@ from gradlife.hunting.growth.garbage import Garbage
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.reachable_growth import Grown
 from gradlife.hunting.snapshots.creation_sites import Noted
-from gradlife.hunting.snapshots.native_objects import LEAST_SNAPSHOTS, Unreached, grows
+from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS, Unreached, grows
 from gradlife.hunting.snapshots.node_weights import plus, weight
 from gradlife.hunting.snapshots.retained import Kept, dominators
 from gradlife.hunting.snapshots.retained_types import added_up, types_of, types_retained
@@ -30,7 +30,7 @@ from gradlife.hunting.snapshots.step_snapshots import storage_content, tensor_ty
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import (
     EVEN_SHARE,
-    LEAST_MALLOC_BYTES,
+    MIN_MALLOC_BYTES,
     Finding,
     FindingKind,
     HuntReport,
@@ -128,7 +128,7 @@ def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Not
 
 def native_findings(natives: Sequence[Unreached], noted: Noted) -> list[Finding]:
     """Build findings for storages and nodes that Python does not reach and that increase in every round."""
-    if len(natives) < LEAST_SNAPSHOTS or not all(map(grows, natives, natives[1:])):
+    if len(natives) < MIN_SNAPSHOTS or not all(map(grows, natives, natives[1:])):
         return []
     rate = natives[-1].since(natives[0])
     count = natives[-1].counts["storage"] - natives[0].counts["storage"]
@@ -162,7 +162,7 @@ def with_native_blocks(findings: Iterable[Finding], rounds: Sequence[Round]) -> 
     found = list(findings)
     native = max((one for one in found if one.kind is FindingKind.NATIVE), key=largest_rate, default=None)
     rates = malloc_rates([one for one in rounds if one.steps])
-    if native is None or not grows_evenly(rates, LEAST_MALLOC_BYTES, EVEN_SHARE):
+    if native is None or not grows_evenly(rates, MIN_MALLOC_BYTES, EVEN_SHARE):
         return found
     others = sum(largest_rate(one) for one in found if one is not native and one.kind is not FindingKind.NEEDS_GC)
     rate = max(native.per_step.retained_bytes, min(rates) - others)

@@ -17,10 +17,10 @@ from gradlife.hunting.snapshots.retained_types import added_up
 from gradlife.model.hunt import Finding
 
 #: Most references between a hook and what its owner keeps: a method, its object, the object's dict.
-MOST_BETWEEN = 3
+MAX_BETWEEN = 3
 
 #: Hooks whose referents are checked.
-MOST_ASKED = 8
+MAX_ASKED = 8
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def is_same_cause(graph: _heap.Graph, cause: GrowingGroup, other: GrowingGroup) 
     """Whether the hooks belong to one object, or are one function on several modules."""
     if hook_of(cause) is not None and hook_of(cause) == hook_of(other):
         return True
-    sample = other.grown.group.tops[:MOST_ASKED]
+    sample = other.grown.group.tops[:MAX_ASKED]
     return bool(sample) and all(leads_to(graph, top, cause.grown.group.members.keys()) for top in sample)
 
 
@@ -139,7 +139,7 @@ def leads_to(graph: _heap.Graph, start: int, members: Iterable[int]) -> bool:
     not count.
     """
     wanted, front = set(members) - {start}, {start}
-    for _ in range(MOST_BETWEEN):
+    for _ in range(MAX_BETWEEN):
         front = {one for node in front for one in graph.referents(node) if not is_shared(graph, one)}
         if not front.isdisjoint(wanted):
             return True

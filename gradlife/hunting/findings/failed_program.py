@@ -21,7 +21,7 @@ from gradlife.model.hunt import Explained
 MOST = 8
 
 #: Holders to look up for each one shown, because many have the same name.
-MOST_ALIKE = 8
+MAX_ALIKE = 8
 
 #: The kind of what only the frames of the failure hold.
 HELD = "held by the failed step"
@@ -90,7 +90,7 @@ def owners(graph: Any) -> Iterator[Explained]:
 def largest_owners(graph: Any) -> list[Owner]:
     """Return the largest owner of each name: items of one list share a name."""
     found: dict[str, Owner] = {}
-    for owner in Snapshot(graph, ()).largest(MOST_ALIKE * MOST):
+    for owner in Snapshot(graph, ()).largest(MAX_ALIKE * MOST):
         name = f"{path_text(owner.steps)}: {owner.type}"
         found.setdefault(name, Owner(name, owner.retained))
     return [*found.values()][:MOST]

@@ -15,7 +15,7 @@ from gradlife.heap.diff import path_text
 from gradlife.heap.graph import Reference
 from gradlife.heap.steps import merged_steps, spans_of
 from gradlife.hunting.findings.leak_trace import (
-    MOST_COMPARED,
+    MAX_COMPARED,
     best_members,
     by_storage,
     raw_path,
@@ -32,10 +32,10 @@ from gradlife.model.growth import Growth, GrowthKind
 ABOUT_ALL = 0.9
 
 #: Most members to search between a container's item and the shown member.
-MOST_BETWEEN = 4096
+MAX_BETWEEN = 4096
 
 #: Most other holders to name.
-MOST_OTHERS = 3
+MAX_OTHERS = 3
 
 #: Types of keys and values that any container may have besides the kept objects.
 PLAIN = frozenset({"str", "int", "float", "bool", "NoneType", "bytes", "tuple"})
@@ -88,7 +88,7 @@ def path_through(graph: _heap.Graph, group: Group, container: int) -> HolderPath
 
 def path_through_any(graph: _heap.Graph, group: Group, container: int) -> HolderPath | None:
     """Find the path through a container to its largest tensor. The largest of the group may be elsewhere."""
-    return path_to_one(graph, group, container, by_storage(graph, shown_members(graph, group))[:MOST_COMPARED])
+    return path_to_one(graph, group, container, by_storage(graph, shown_members(graph, group))[:MAX_COMPARED])
 
 
 def path_to_one(graph: _heap.Graph, group: Group, container: int, nodes: Sequence[int]) -> HolderPath | None:
@@ -157,7 +157,7 @@ def inner_path(graph: _heap.Graph, group: Group, items: set[int], node: int) -> 
             while path[-1] != node:
                 path.append(after[path[-1]])
             return path
-        for referrer in graph.referrers(at) if len(after) < MOST_BETWEEN else ():
+        for referrer in graph.referrers(at) if len(after) < MAX_BETWEEN else ():
             if referrer in group.members and referrer not in after:
                 after[referrer] = at
                 front.append(referrer)
@@ -174,7 +174,7 @@ def other_holders(graph: _heap.Graph, group: Group, path: HolderPath) -> tuple[s
             steps = merged_steps(raw)
             is_step = spans_of(raw)[-2] == {container}  # otherwise the path folds it into its owner
             found[path_text(steps[:-1] if is_step else steps)] = None
-    return tuple(found)[:MOST_OTHERS]
+    return tuple(found)[:MAX_OTHERS]
 
 
 def growth_in_trace(graph: _heap.Graph, path: HolderPath, grown: Grown) -> Growth:

@@ -17,7 +17,7 @@ from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
 from gradlife.model.trace import Lifetime, Trace
 
 #: Most members whose paths are compared.
-MOST_COMPARED = 64
+MAX_COMPARED = 64
 
 #: Least objects of one type, each holding the next, that make a chain.
 LINKS = 3
@@ -172,7 +172,7 @@ def chain_link(graph: _heap.Graph, group: Group) -> int | None:
 
 def first_link(graph: _heap.Graph, group: Group, nodes: Iterable[int]) -> int | None:
     """Return the first of these nodes with enough group members of its own type above it."""
-    for node in sorted(nodes, key=graph.retained, reverse=True)[:MOST_COMPARED]:
+    for node in sorted(nodes, key=graph.retained, reverse=True)[:MAX_COMPARED]:
         kind = graph.kind_and_type(node)
         if sum(graph.kind_and_type(one) == kind for one in graph.path(node) if one in group.members) >= LINKS:
             return node
@@ -186,7 +186,7 @@ def best_members(graph: _heap.Graph, group: Group, holder: int | None = None) ->
     """
     result = shown_members(graph, group)
     nodes = heaviest(graph, result) or largest(graph, result) or group.tops or list(group.members)
-    sample = nodes[:: max(1, len(nodes) // MOST_COMPARED)]
+    sample = nodes[:: max(1, len(nodes) // MAX_COMPARED)]
     paths = [graph.path(node) for node in sample]
     costs = [(holder not in path, group.anchor is not None and group.anchor not in path, len(path)) for path in paths]
     return [node for node, cost in zip(sample, costs, strict=True) if cost == min(costs)]

@@ -14,10 +14,10 @@ from gradlife.model.hunt import Finding, FindingKind, Severity
 HORIZON = 100_000
 
 #: Plain Python data below this many bytes per step is minor.
-LEAST_PLAIN_BYTES = 4096
+MIN_PLAIN_BYTES = 4096
 
 #: Retained memory that does not grow is a note below this share of the peak.
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 
 #: Types limited to a few thousand objects per process, whatever their size.
 HANDLES = frozenset(
@@ -97,7 +97,7 @@ def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
     if one.kind is FindingKind.NEEDS_GC:
         return Severity.MINOR
     if one.kind is FindingKind.RETAINED:
-        return Severity.MAJOR if one.retained_bytes > LEAST_SHARE * peak else Severity.NOTE
+        return Severity.MAJOR if one.retained_bytes > MIN_SHARE * peak else Severity.NOTE
     if one.code == METRIC:
         return Severity.NOTE if steps is None else Severity.MINOR
     if steps is not None:
@@ -112,7 +112,7 @@ def is_small(one: Finding) -> bool:
         return False
     if any(row.type in HANDLES for row in one.retained_types) or is_running(one):
         return False
-    return max(rate.bytes, rate.retained_bytes) < LEAST_PLAIN_BYTES
+    return max(rate.bytes, rate.retained_bytes) < MIN_PLAIN_BYTES
 
 
 def is_running(one: Finding) -> bool:

@@ -12,7 +12,7 @@ Loop = (ast.For, ast.AsyncFor, ast.While)
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 #: Most functions to name.
-MOST_NAMED = 3
+MAX_NAMED = 3
 
 #: Steps after which the rounds of a script give a verdict.
 WANTED_STEPS = 80
@@ -24,7 +24,7 @@ def advice(target: str, steps: int, stepped_by: str) -> str:
         what = f"what grows: {stepped_by} was seen {steps} times, and {WANTED_STEPS} times tell"
     else:
         what = "what grows: no step was seen, for no optimizer fired, no DataLoader gave batches and nothing ran backward often"
-    names = [*step_functions(target)][:MOST_NAMED]
+    names = [*step_functions(target)][:MAX_NAMED]
     if not names:
         instead, name = "put what it repeats in a function and name that", "FUNCTION"
     else:

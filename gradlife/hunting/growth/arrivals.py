@@ -16,18 +16,18 @@ from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
 from gradlife.model.hunt import Arrivals, PerStep
 
 #: Rounds in which objects must have arrived. Fewer may belong to the program's start.
-LEAST_ARRIVALS = 4
+MIN_ARRIVALS = 4
 
 #: Objects that arrive in more than this share of the steps belong to the steps.
-MOST_OFTEN = 0.5
+MAX_OFTEN = 0.5
 
 #: A cache is filling if the second half of the steps brought less than this share of the first half's objects.
-LEAST_LATER_SHARE = 0.5
+MIN_LATER_SHARE = 0.5
 
 
 def arrived(evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
     """Return the groups that grow now and then, without those in `known`."""
-    if len(evidence.snapshots) <= LEAST_ARRIVALS:
+    if len(evidence.snapshots) <= MIN_ARRIVALS:
         return []
     whole = replace(evidence, rounds=len(evidence.snapshots) - 1)
     taken = {node for group in known for node in group.members}
@@ -39,7 +39,7 @@ def grown_rarely(group: Group, evidence: Evidence) -> Grown | None:
     """Return the group with its rate if its members arrived in enough rounds and its holders lost none."""
     leaking = leak_types()
     relevant = [node for node in group.members if matters(evidence.graph, node, leaking)]
-    if len({evidence.born[node] for node in relevant}) < LEAST_ARRIVALS:
+    if len({evidence.born[node] for node in relevant}) < MIN_ARRIVALS:
         return None
     held_by = [node for node in containers(evidence.graph, group, evidence.born) if only_gains(node, evidence)]
     if not held_by and not is_late_chain(group, evidence):
@@ -53,7 +53,7 @@ def arrivals_of(held_by: Sequence[int], rate: PerStep, evidence: Evidence) -> Ar
     """Count how often an item was added to the containers; None for a chain, whose links all look the same."""
     steps = sum(map(evidence.steps, evidence.judged))
     times = min((sum(increments(node, evidence)) for node in held_by), default=0)
-    if not times or times > MOST_OFTEN * steps:
+    if not times or times > MAX_OFTEN * steps:
         return None
     return Arrivals(times, steps, round(rate.retained_bytes * steps / times))
 
@@ -81,14 +81,14 @@ def all_below_one(group: Group, graph: _heap.Graph, evidence: Evidence) -> bool:
     for node, top in group.members.items():
         if matters(graph, node, leaking):
             rounds.setdefault(top, set()).add(evidence.born[node])
-    return any(len(found) >= LEAST_ARRIVALS for found in rounds.values())
+    return any(len(found) >= MIN_ARRIVALS for found in rounds.values())
 
 
 def has_arrivals(added: Sequence[int], evidence: Evidence) -> bool:
     """Return whether enough rounds added something, none removed anything, and the growth continues."""
     if len(added) != len(evidence.judged) or min(added) < 0:
         return False
-    return sum(count > 0 for count in added) >= LEAST_ARRIVALS and goes_on(added, evidence)
+    return sum(count > 0 for count in added) >= MIN_ARRIVALS and goes_on(added, evidence)
 
 
 def goes_on(added: Sequence[int], evidence: Evidence) -> bool:
@@ -103,4 +103,4 @@ def goes_on(added: Sequence[int], evidence: Evidence) -> bool:
         at += length
     if not steps[0] or not steps[1]:
         return True
-    return sums[1] / steps[1] >= LEAST_LATER_SHARE * sums[0] / steps[0]
+    return sums[1] / steps[1] >= MIN_LATER_SHARE * sums[0] / steps[0]

@@ -15,7 +15,7 @@ from typing import Any
 
 #: One control step for this many program steps, all at snapshot boundaries: the program's own steps cost nothing more.
 SHARE = 4
-LEAST_STEPS = 3
+MIN_STEPS = 3
 
 CYCLE_NAME = "PlantedCycle"
 
@@ -88,7 +88,7 @@ class Controls:
         if self._function is None:
             self._function = planted_function(torch)
             planted.append(self)
-        wanted = max(LEAST_STEPS, steps // SHARE)
+        wanted = max(MIN_STEPS, steps // SHARE)
         with quiet(torch):
             rows = [self._plant_one(torch) for _ in range(wanted - self._early)]
         if rows:

@@ -19,10 +19,10 @@ HOLDERS = {"python", "root"}
 FRAME = ("root", RUNNING_FRAME)
 
 #: Objects between two survivors that may look old because they reuse an address: a tensor, its dict, an item.
-MOST_MISSED = 4
+MAX_MISSED = 4
 
 #: Members of a group whose referrers are looked up.
-MOST_ASKED = 40
+MAX_ASKED = 40
 
 #: A merged group is named after the group with this many times more members: the other has only the newest objects.
 MANY_MORE = 2
@@ -164,11 +164,11 @@ def top_of(graph: _heap.Graph, node: int, born: Births, known: dict[int, int]) -
 
 
 def survivor_above(graph: _heap.Graph, node: int, born: Births) -> int | None:
-    """Return the nearest dominator that is a survivor, within `MOST_MISSED` nodes. A chain link at the address of a
+    """Return the nearest dominator that is a survivor, within `MAX_MISSED` nodes. A chain link at the address of a
     freed object looks older than the chain.
     """
     above = graph.dominator(node)
-    for _ in range(MOST_MISSED):
+    for _ in range(MAX_MISSED):
         if above is None or above in born:
             return above
         above = graph.dominator(above)
@@ -177,7 +177,7 @@ def survivor_above(graph: _heap.Graph, node: int, born: Births) -> int | None:
 
 def asked(group: Group) -> list[int]:
     """Return a sample of the tops."""
-    return group.tops[:: max(1, len(group.tops) // MOST_ASKED)]
+    return group.tops[:: max(1, len(group.tops) // MAX_ASKED)]
 
 
 def above(graph: _heap.Graph, group: Group) -> Iterator[int]:

@@ -20,10 +20,10 @@ from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import PerStep
 
 #: Least rounds in which a place must grow: a batch may by chance be larger than the last one a few times.
-LEAST_ROUNDS = 4
+MIN_ROUNDS = 4
 
 #: Objects below this share of the largest at a place do not count as growing.
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 
 
 class Place(NamedTuple):
@@ -46,7 +46,7 @@ class Body:
 def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
     """Return the places that took more memory in every round, without those in `known`."""
     snapshots = evidence.snapshots
-    if len(snapshots) <= LEAST_ROUNDS or not has_new_sizes(evidence):
+    if len(snapshots) <= MIN_ROUNDS or not has_new_sizes(evidence):
         return []
     found = [bodies_of(snapshot.graph) for snapshot in snapshots]
     common = set.intersection(*({place for body in one for place in body.places} for one in found))
@@ -107,7 +107,7 @@ def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: 
     graph = evidence.graph
     largest, *others = sorted(bodies, key=lambda one: -one.bytes)
     group = Group(graph.find(place.address))
-    large = [one for one in others if one.bytes >= LEAST_SHARE * largest.bytes]  # others may be of other variables
+    large = [one for one in others if one.bytes >= MIN_SHARE * largest.bytes]  # others may be of other variables
     for body in (largest, *(one for one in large if one.node in evidence.born)):
         path = path_below(graph, body, place)
         group.tops.append(path[-1])
@@ -160,5 +160,5 @@ def tensors_at(graph: _heap.Graph, places: Iterable[Place]) -> dict[int, Place]:
         address: place
         for place, sizes in found.items()
         for address, nbytes in sizes.items()
-        if nbytes >= LEAST_SHARE * max(sizes.values())
+        if nbytes >= MIN_SHARE * max(sizes.values())
     }

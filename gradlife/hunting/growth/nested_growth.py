@@ -15,10 +15,10 @@ from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
 
 #: Inner containers or objects that must hold some of the growth.
-LEAST_INNER = 2
+MIN_INNER = 2
 
 #: Objects between the outer container and the place that grows: an object of an epoch, its dict, its list.
-MOST_LEVELS = 4
+MAX_LEVELS = 4
 
 
 @dataclass
@@ -46,14 +46,14 @@ def nested(groups: Sequence[Group], graph: _heap.Graph) -> Iterator[Group]:
             for depth, (outer, inner) in enumerate(levels(graph, group.anchor), 1):
                 nests[outer, graph.kind_and_type(inner)].add(group, [inner], depth)
     for (outer, _), nest in sorted(nests.items(), key=lambda item: item[1].depth):
-        if nest.depth and len(nest.inner) >= LEAST_INNER and not has_variables(graph, outer):
+        if nest.depth and len(nest.inner) >= MIN_INNER and not has_variables(graph, outer):
             yield together(outer, nest)
 
 
 def levels(graph: _heap.Graph, anchor: int) -> Iterator[tuple[int, int]]:
     """Yield the holders of an object, nearest first, each with the object that it holds on the way down."""
     inner = anchor
-    for outer, _ in zip(dominators(graph, anchor), range(MOST_LEVELS), strict=False):
+    for outer, _ in zip(dominators(graph, anchor), range(MAX_LEVELS), strict=False):
         if graph.kind(outer) != "python":
             return
         yield outer, inner

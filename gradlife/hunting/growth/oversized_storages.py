@@ -16,7 +16,7 @@ from gradlife.hunting.snapshots.survivors import Births
 
 #: A storage must be this many times larger than its visible part, and have this many invisible bytes.
 MUCH = 4
-LEAST_UNSEEN_BYTES = 64 * 1024
+MIN_UNSEEN_BYTES = 64 * 1024
 
 
 def finished_steps(evidence: Evidence, grown: Sequence[Grown]) -> list[Kept]:
@@ -36,10 +36,10 @@ def kept_by_slices(graph: _heap.Graph, born: Births, skipped: Iterable[int]) -> 
     found = []
     for storage in storages_of(graph):
         content = storage_content(graph, storage)
-        if content < LEAST_UNSEEN_BYTES or storage not in born or graph.dominator(storage) is None:
+        if content < MIN_UNSEEN_BYTES or storage not in born or graph.dominator(storage) is None:
             continue
         shown = shown_of(graph, storage)
-        if shown is None or MUCH * shown > content or content - shown < LEAST_UNSEEN_BYTES:
+        if shown is None or MUCH * shown > content or content - shown < MIN_UNSEEN_BYTES:
             continue
         if outside.isdisjoint([storage, *dominators(graph, storage)]):
             found.append(Kept(storage, [storage], content))

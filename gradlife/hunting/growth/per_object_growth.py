@@ -14,14 +14,14 @@ from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.snapshots.retained import dominators
 
 #: Objects that must each have gained a new object before this counts as growth.
-LEAST_PLACES = 10
+MIN_PLACES = 10
 
 #: A holder of more objects than this is a container.
-MOST_IN_ONE = 4
+MAX_IN_ONE = 4
 
 #: Objects that are compared with the earlier snapshot, and the share of them that must have had less.
-MOST_ASKED = 40
-LEAST_SHARE = 0.9
+MAX_ASKED = 40
+MIN_SHARE = 0.9
 
 #: Relations whose labels identify a place in an object; those of items and values do not.
 NAMED = frozenset({"attribute", "slot", "dict_value"})
@@ -47,11 +47,11 @@ def spread(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) ->
     """
     alike: defaultdict[Place, list[Group]] = defaultdict(list)
     for group in groups:
-        if group.anchor and len(group.tops) <= MOST_IN_ONE:
+        if group.anchor and len(group.tops) <= MAX_IN_ONE:
             for place in place_of(graph, group.anchor, group.tops[0]):
                 alike[place].append(group)
     return [
-        together(graph, ones) for ones in alike.values() if len(ones) >= LEAST_PLACES and have_got(graph, ones, earlier)
+        together(graph, ones) for ones in alike.values() if len(ones) >= MIN_PLACES and have_got(graph, ones, earlier)
     ]
 
 
@@ -66,8 +66,8 @@ def place_of(graph: _heap.Graph, holder: int, top: int) -> Iterator[Place]:
 
 def have_got(graph: _heap.Graph, groups: Sequence[Group], earlier: _heap.Graph) -> bool:
     """Whether most of these objects held fewer of the type before. A replacement leaves the count unchanged."""
-    sample = groups[:: max(1, len(groups) // MOST_ASKED)]
-    return sum(has_got(graph, group, earlier) for group in sample) >= LEAST_SHARE * len(sample)
+    sample = groups[:: max(1, len(groups) // MAX_ASKED)]
+    return sum(has_got(graph, group, earlier) for group in sample) >= MIN_SHARE * len(sample)
 
 
 def has_got(graph: _heap.Graph, group: Group, earlier: _heap.Graph) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradlife import _heap
-from gradlife.hunting.snapshots.retained import LEAST_BYTES, Kept, kept_in, python_holder
+from gradlife.hunting.snapshots.retained import MIN_BYTES, Kept, kept_in, python_holder
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
 #: Snapshots needed to detect a period, and the longest period searched for.
@@ -54,7 +54,7 @@ def bytes_at(graph: _heap.Graph, address: int) -> int:
 def period_of(steps: Sequence[int], amounts: Sequence[int]) -> int | None:
     """Return the shortest period that fits the amounts at these steps; None if none fits."""
     drops = sum(after < before for before, after in itertools.pairwise(amounts))
-    if len(steps) < MIN_SNAPSHOTS or not drops or max(amounts) < LEAST_BYTES:
+    if len(steps) < MIN_SNAPSHOTS or not drops or max(amounts) < MIN_BYTES:
         return None
     longest = min(MAX_PERIOD, (steps[-1] - steps[0]) // 2)
     phases = ((period, phase) for period in range(2, longest + 1) for phase in range(period))

@@ -14,8 +14,8 @@ from gradlife.hunting.growth.nested_growth import nested
 from gradlife.hunting.growth.per_object_growth import spread
 from gradlife.hunting.growth.unreachable_growth import unreachable_growth
 from gradlife.hunting.snapshots.node_weights import (
-    LEAST_OBJECT_BYTES,
-    LEAST_PLAIN_BYTES,
+    MIN_OBJECT_BYTES,
+    MIN_PLAIN_BYTES,
     is_data,
     leak_types,
     matters,
@@ -31,7 +31,7 @@ from gradlife.model.hunt import Arrivals, PerStep
 ROUNDS = 3
 
 #: The least growth of a round per step, as a share of the fastest round. Leaks that occur every few steps vary.
-LEAST_SHARE = 0.25
+MIN_SHARE = 0.25
 
 #: A cache whose keys repeat grows less in every round than in the one before, and in the last by at most this share of
 #: the first. If the rate falls by less, growth is in doubt.
@@ -39,33 +39,33 @@ SLOWED_SHARE = 0.6
 DOUBTED_SHARE = 0.9
 
 #: Steps that the last round needs to show this.
-LEAST_TELLING = 29
+MIN_TELLING = 29
 
 #: A container that keeps its new items grows by as many; a full container does not grow.
-LEAST_GROWTH = 0.5
+MIN_GROWTH = 0.5
 
 
 #: Objects per step of a chain: a link has several, and may come only every few steps. Objects that are replaced all the
 #: time also look like links now and then, because addresses are reused.
-LEAST_LINKS = 0.1
+MIN_LINKS = 0.1
 
 #: A round shorter than this share of the one before it, such as those for natives and lines, does not count by itself:
 #: growth that occurs every few steps may add nothing in it.
-LEAST_LENGTH = 0.5
+MIN_LENGTH = 0.5
 
 #: Snapshots that are kept even if their rounds are short.
-LEAST_KEPT = 3
+MIN_KEPT = 3
 
 #: Containers that look alike when rebuilt, and the items from which on a rebuilt container is too large to be
 #: carried-over state.
 REMADE = frozenset({"list", "tuple", "dict", "set", "frozenset", "collections.OrderedDict", "collections.deque"})
-LEAST_ITEMS = 10
+MIN_ITEMS = 10
 
 #: At least one of this many new items is known to be new.
-MOST_MISSING = 2.0
+MAX_MISSING = 2.0
 
 #: Bytes by which retained memory must grow; smaller differences between rounds are noise.
-LEAST_GATHERED = 64
+MIN_GATHERED = 64
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def far_apart(snapshots: Sequence[StepSnapshot]) -> Sequence[StepSnapshot]:
     for number, snapshot in enumerate(snapshots[2:], 2):
         before = kept[-1].steps - kept[-2].steps
         is_last = number == len(snapshots) - 1
-        if snapshot.steps - kept[-1].steps >= LEAST_LENGTH * before or (is_last and len(kept) <= LEAST_KEPT):
+        if snapshot.steps - kept[-1].steps >= MIN_LENGTH * before or (is_last and len(kept) <= MIN_KEPT):
             kept.append(snapshot)
         elif is_last:
             kept[-1] = snapshot
@@ -188,7 +188,7 @@ def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
 def have_gained(group: Group, evidence: Evidence) -> bool:
     """Whether the holders together have about as many more items as were born. Items that are replaced add none."""
     new = sum(evidence.born[top] in evidence.judged for top in group.tops)
-    return sum(max(0, sum(increments(node, evidence))) for node in group.holders) >= LEAST_GROWTH * new
+    return sum(max(0, sum(increments(node, evidence))) for node in group.holders) >= MIN_GROWTH * new
 
 
 def without_items(found: Sequence[Grown], graph: _heap.Graph) -> list[Grown]:
@@ -237,7 +237,7 @@ def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> f
     items = evidence.graph.referents(growing[0])
     seen = sum(evidence.born.get(item, -1) in evidence.judged for item in items)
     more = sum(increments(growing[0], evidence))
-    missing = min(MOST_MISSING, max(1.0, more / seen)) if seen else 1.0
+    missing = min(MAX_MISSING, max(1.0, more / seen)) if seen else 1.0
     return missing * sum(evidence.graph.retained(top) for top in tops)
 
 
@@ -253,7 +253,7 @@ def has_many_of_each(node: int, evidence: Evidence) -> bool:
     """Whether many items were born in the judged rounds, about as many in each step."""
     rounds = [evidence.born.get(item) for item in evidence.graph.referents(node)]
     counts = [rounds.count(number) for number in evidence.judged]
-    return sum(counts) >= LEAST_ITEMS and is_steady(counts, evidence)
+    return sum(counts) >= MIN_ITEMS and is_steady(counts, evidence)
 
 
 def counted(group: Group, evidence: Evidence) -> list[int]:
@@ -279,23 +279,23 @@ def is_much(group: Group, evidence: Evidence) -> bool:
     for node in group.members:
         sums[evidence.born[node]] += evidence.graph.describe(node).bytes or 0
     is_of_data = all(map(is_data, {evidence.graph.type(node) for node in group.members}))
-    least = LEAST_PLAIN_BYTES if is_of_data else LEAST_OBJECT_BYTES
+    least = MIN_PLAIN_BYTES if is_of_data else MIN_OBJECT_BYTES
     return all(sums[number] >= least * evidence.steps(number) for number in evidence.judged)
 
 
 def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
     """Whether every judged round added its share."""
     rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged, strict=True)]
-    return len(rates) > 1 and min(rates) > LEAST_SHARE * max(rates)
+    return len(rates) > 1 and min(rates) > MIN_SHARE * max(rates)
 
 
 def are_many(counts: Sequence[int], evidence: Evidence) -> bool:
     """Whether growth is steady and exceeds chance survivors."""
     steps = sum(map(evidence.steps, evidence.judged))
-    return is_steady(counts, evidence) and sum(counts) >= LEAST_LINKS * steps
+    return is_steady(counts, evidence) and sum(counts) >= MIN_LINKS * steps
 
 
-def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE, least: int = LEAST_TELLING) -> bool:
+def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE, least: int = MIN_TELLING) -> bool:
     """Whether every growing container of the group grows less and less, or what containers inside one hold together."""
     if group.holders:
         return slows(counted(group, evidence), evidence, share, least)
@@ -303,7 +303,7 @@ def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE, le
     return bool(held_by) and all(slows(increments(node, evidence), evidence, share, least) for node in held_by)
 
 
-def slows(added: Sequence[int], evidence: Evidence, share: float, least: int = LEAST_TELLING) -> bool:
+def slows(added: Sequence[int], evidence: Evidence, share: float, least: int = MIN_TELLING) -> bool:
     """Whether no judged round added more per step than the one before, and the last clearly less than the first."""
     rates = [count / evidence.steps(number) for count, number in zip(added, evidence.judged, strict=True)]
     falls = all(after <= before for before, after in itertools.pairwise(rates))
@@ -384,7 +384,7 @@ def are_left(group: Group, evidence: Evidence) -> bool:
         planted = sum(foreign[at:], Counter())
         got = sum(born[at:], Counter())
         more = {type_: levels[-1][type_] - levels[at][type_] - planted[type_] for type_ in got}
-        if sum(max(0, min(more[type_], got[type_])) for type_ in got) < LEAST_GROWTH * got.total():
+        if sum(max(0, min(more[type_], got[type_])) for type_ in got) < MIN_GROWTH * got.total():
             return False
     return True
 
@@ -410,7 +410,7 @@ def has_gathered(node: int, evidence: Evidence) -> bool:
     """Whether an object retains more after each round. The first and last snapshot alone rule out most objects."""
     snapshots = evidence.snapshots[evidence.judged.start :]
     ends = retained_amounts(node, [snapshots[0], snapshots[-1]])
-    is_worth_while = len(ends) < 2 or ends[1] - ends[0] >= LEAST_GATHERED
+    is_worth_while = len(ends) < 2 or ends[1] - ends[0] >= MIN_GATHERED
     return is_worth_while and has_grown(retained_amounts(node, snapshots))
 
 
@@ -448,6 +448,6 @@ def grows(container: int, group: Group, evidence: Evidence) -> bool:
     inside = set(evidence.graph.referents(container)).intersection(group.tops)
     rounds = [evidence.born[node] for node in inside]
     return min(added, default=0) > 0 and all(
-        sum(added[at:]) >= LEAST_GROWTH * sum(number >= first for number in rounds)
+        sum(added[at:]) >= MIN_GROWTH * sum(number >= first for number in rounds)
         for at, first in enumerate(evidence.judged)
     )

@@ -19,7 +19,7 @@ from gradlife.hunting.snapshots.survivors import Births
 Type = tuple[str, str]
 
 #: The least increase of a type, as a share of its objects born in the judged rounds.
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Lost:
 
     def outgrowing(self, more: Mapping[Type, float], types: Iterable[Type]) -> Type | None:
         """Return the first type whose unreachable objects increased by about as many as were born."""
-        return next((one for one in types if self.born[one] and more[one] >= LEAST_SHARE * self.born[one]), None)
+        return next((one for one in types if self.born[one] and more[one] >= MIN_SHARE * self.born[one]), None)
 
 
 def unreachable_growth(

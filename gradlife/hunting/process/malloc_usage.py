@@ -10,7 +10,7 @@ from gradlife import _heap
 
 #: Changes up to this many bytes per step, plus this many at once, are ignored. A leaked torch object is larger than the
 #: first, and malloc's own reserve varies by the second.
-LEAST_A_STEP = 16
+MIN_A_STEP = 16
 LEAST = 2048
 
 #: Rounds in a row that must change the bytes: a program loads code, and fills tables of its libraries, only once.
@@ -36,7 +36,7 @@ class Malloc:
         now, steps = _heap.malloc_bytes(), step - self._begun
         added = None if now is None or self._before is None else now - self._before
         self.per_step = added / steps if added is not None and steps > 0 else None
-        has_changed = now is None or (added is not None and abs(added) > LEAST + LEAST_A_STEP * steps)
+        has_changed = now is None or (added is not None and abs(added) > LEAST + MIN_A_STEP * steps)
         self._rounds = self._rounds + 1 if has_changed else 0
 
     @property

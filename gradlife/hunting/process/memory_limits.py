@@ -7,7 +7,7 @@ import resource
 from collections.abc import Iterator
 
 #: A report is due when memory has doubled since the last one and exceeds this many bytes.
-LEAST_DOUBLED = 256 << 20
+MIN_DOUBLED = 256 << 20
 
 #: Near the limit, a report is due when memory has grown by this factor: the last one before a kill should be recent.
 MORE = 1.1
@@ -34,7 +34,7 @@ class Memory:
         is_near = used >= self._next
         if is_near:
             self._next = used * MORE
-        has_doubled = self.resident >= max(2 * self._last, LEAST_DOUBLED)
+        has_doubled = self.resident >= max(2 * self._last, MIN_DOUBLED)
         if has_doubled or is_near:
             self._last = self.resident
         return has_doubled or is_near

@@ -40,10 +40,10 @@ DESCRIPTOR, FILE_SYSTEM, BLOCK, HEAP, ANONYMOUS, MEMFD, OTHER = (
 DELETED = " (deleted)"
 
 #: Seconds between two looks, and the least pause in multiples of a look: each takes some milliseconds per process.
-INTERVAL, LEAST_PAUSE = 1.0, 50.0
+INTERVAL, MIN_PAUSE = 1.0, 50.0
 
 #: Seconds to wait for files to be removed: at least, while a process of the program lives, and between two checks.
-LEAST_WAIT, LONGEST_WAIT, SHORT_WAIT = 1.0, 10.0, 0.05
+MIN_WAIT, LONGEST_WAIT, SHORT_WAIT = 1.0, 10.0, 0.05
 
 #: Most rows and leftovers of a ledger.
 MOST = 12
@@ -173,7 +173,7 @@ class SharedMemoryWatch:
         if began >= self._due:
             self.look()
             now = time.monotonic()
-            self._due = now + max(INTERVAL, LEAST_PAUSE * (now - began))
+            self._due = now + max(INTERVAL, MIN_PAUSE * (now - began))
 
     def look(self) -> None:
         """Read what is shared now; keep the ledger with the most bytes."""
@@ -229,7 +229,7 @@ class SharedMemoryWatch:
         begin = time.monotonic()
         while left := list(self._leftovers()):
             waited = time.monotonic() - begin
-            if waited > LONGEST_WAIT or (waited > LEAST_WAIT and not self._has_living()):
+            if waited > LONGEST_WAIT or (waited > MIN_WAIT and not self._has_living()):
                 break
             time.sleep(SHORT_WAIT)
         return left

@@ -45,7 +45,7 @@ from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.loop import loop_for
 from gradlife.hunting.steps.main_definitions import when_defined
 from gradlife.hunting.steps.sampling import Sampling
-from gradlife.hunting.steps.schedule import LEAST_ROUNDS, schedule_for
+from gradlife.hunting.steps.schedule import MIN_ROUNDS, schedule_for
 from gradlife.hunting.steps.targets import (
     AskedWrongly,
     FunctionTarget,
@@ -278,7 +278,7 @@ class Child:
         if self._step is None:
             return self._begin_again(stepped_by)
         is_first, self._has_followed = not self._has_followed, True
-        if is_first and self._answered is None and not self._is_copy and len(self._hunt.snapshots) > LEAST_ROUNDS:
+        if is_first and self._answered is None and not self._is_copy and len(self._hunt.snapshots) > MIN_ROUNDS:
             report = self._report(None, None)
             if report.verdict is HuntVerdict.LEAK:
                 self._hunt.close()

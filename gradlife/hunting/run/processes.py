@@ -25,7 +25,7 @@ from gradlife.hunting.run.child import END, Child, start
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.sampling import Program, Sampling
-from gradlife.hunting.steps.schedule import LEAST_ROUNDS
+from gradlife.hunting.steps.schedule import MIN_ROUNDS
 from gradlife.hunting.workers.entries import LEAVE_HUNT, start_method
 from gradlife.hunting.workers.hunt import keep_open
 from gradlife.hunting.workers.worker import VARIABLE, Worker, announce_writer, join
@@ -63,7 +63,7 @@ class ProcessHunt(Child):
 
     @property
     def _knows_something(self) -> bool:
-        return self._answered is not None or len(self._hunt.snapshots) > LEAST_ROUNDS
+        return self._answered is not None or len(self._hunt.snapshots) > MIN_ROUNDS
 
     def _write_and_exit(self, moment: str, status: int | None, left: int) -> None:
         """Judge and write, with all pipes closed whose end other processes wait for."""

@@ -10,13 +10,13 @@ from gradlife.hunting.run.patch_trial import Run, changed_files, patch_proof, re
 from gradlife.model.hunt import Finding, FindingKind, HuntReport, PerStep, Proof
 
 #: Most findings that are proven, worst first: each takes a run.
-MOST_PROVEN = 3
+MAX_PROVEN = 3
 
 
 def proven(report: HuntReport, settings: Settings, run: Run) -> HuntReport:
     """Add proofs to the worst findings. ``run`` hunts once more in a child; ``settings`` are those of a trial."""
     findings = list(report.findings)
-    for number, finding in enumerate(findings[:MOST_PROVEN]):
+    for number, finding in enumerate(findings[:MAX_PROVEN]):
         is_cut_useless = finding.kind is FindingKind.NEEDS_GC and finding.patch is None
         if not is_cut_useless and finding.in_workers is None:
             findings[number] = replace(finding, proof=proof_of(finding, settings, run))

@@ -22,7 +22,7 @@ LEDGER = "shared_memory.json"
 CODE = "GL901"
 
 #: Less left shared memory is minor: it is machine memory, but a small part of it.
-LEAST_MAJOR = 64 << 20
+MIN_MAJOR = 64 << 20
 
 REASON = "No process has it mapped, and nothing removes it before the machine restarts: it takes memory as a file does."
 REMOVE = (
@@ -67,5 +67,5 @@ def leftover_finding(left: tuple[SharedLeftover, ...]) -> Finding:
         survivors=len(left),
         retained_bytes=nbytes,
         fingerprint=f"shared-memory:{left[0].kind}",
-        severity=Severity.MAJOR if nbytes >= LEAST_MAJOR else Severity.MINOR,
+        severity=Severity.MAJOR if nbytes >= MIN_MAJOR else Severity.MINOR,
     )

@@ -43,13 +43,13 @@ from gradlife.hunting.snapshots.compile_caches import is_bounded
 from gradlife.hunting.snapshots.creation_sites import Noted
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
-from gradlife.hunting.steps.schedule import LEAST_ROUNDS, LEAST_SNAPSHOTS
+from gradlife.hunting.steps.schedule import MIN_ROUNDS, MIN_SNAPSHOTS
 from gradlife.model.hunt import Finding, FindingKind, HuntReport, Round
 
 
 def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntReport:
     """Judge the snapshots and build the report."""
-    if len(snapshots) < LEAST_SNAPSHOTS:
+    if len(snapshots) < MIN_SNAPSHOTS:
         few = about.trouble or f"only {hunt.steps_now} steps were seen: too few to tell growth from warming up"
         limits = (advice(about.target, hunt.steps_now, about.stepped_by),) if about.is_script else ()
         return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
@@ -101,7 +101,7 @@ def without_strays(findings: Sequence[Finding], rounds: Sequence[Round]) -> list
     """Leave out unreachable plain Python objects if there are only two rounds: a few are at reused addresses by
     chance.
     """
-    if len(rounds) >= LEAST_ROUNDS:
+    if len(rounds) >= MIN_ROUNDS:
         return list(findings)
     return [one for one in findings if one.kind is not FindingKind.NATIVE or has_native_parts(one)]
 

@@ -17,10 +17,10 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import labelled, snapshots_at_return
 
 #: A function in which this many steps run has the training loop.
-LEAST_STEPS = 2
+MIN_STEPS = 2
 
 #: Most snapshots of this kind: each epoch may be a function of its own.
-MOST_SNAPSHOTS = 4
+MAX_SNAPSHOTS = 4
 
 #: Flags of functions that continue after they yield a value.
 PAUSING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -58,7 +58,7 @@ class Returns:
             frame = frame.f_back
 
     def _heard(self, frame: FrameType, event: str, argument: object) -> None:
-        if event == "return" and self._steps.pop(id(frame), 0) >= LEAST_STEPS:
+        if event == "return" and self._steps.pop(id(frame), 0) >= MIN_STEPS:
             self._take_snapshot()
 
     def _take_snapshot(self) -> None:
@@ -70,8 +70,8 @@ class Returns:
                     self._hunt.at_return = (self._hunt.steps_now, labelled(self._hunt))
                     self._snapshots += 1
         except Exception:  # the program goes on; its report is made at its end
-            self._snapshots = MOST_SNAPSHOTS
-        if self._snapshots == MOST_SNAPSHOTS:
+            self._snapshots = MAX_SNAPSHOTS
+        if self._snapshots == MAX_SNAPSHOTS:
             self.stop()
 
     def stop(self) -> None:

@@ -21,11 +21,11 @@ from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.hunting.snapshots.creation_sites import Noted
-from gradlife.hunting.snapshots.native_objects import LEAST_SNAPSHOTS as LEAST_NATIVE_SNAPSHOTS
+from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS as MIN_NATIVE_SNAPSHOTS
 from gradlife.hunting.snapshots.native_objects import Unreached, counted, grows, unreached
 from gradlife.hunting.snapshots.stale_activations import LeftBehind, Watch, addresses_of, undeclared
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
-from gradlife.hunting.steps.schedule import LEAST_ROUNDS, LEAST_SNAPSHOTS, MOST_EXTENSION, Clock, Schedule
+from gradlife.hunting.steps.schedule import MAX_EXTENSION, MIN_ROUNDS, MIN_SNAPSHOTS, Clock, Schedule
 from gradlife.hunting.stores.executed_lines import LineWatch
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ LATE_LEAST = 31
 LATE_SHARE = 0.3
 
 #: Most late snapshots to keep; when there are more, every other one is dropped.
-MOST_LATE_SNAPSHOTS = 16
+MAX_LATE_SNAPSHOTS = 16
 
 
 def late_length(steps: int) -> int:
@@ -100,7 +100,7 @@ class Hunt:
         for number, length in enumerate(self.schedule.rounds):
             if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.lines):
                 yield from self._suspect()
-            if number == LEAST_ROUNDS and self.schedule.may_end:
+            if number == MIN_ROUNDS and self.schedule.may_end:
                 yield from self._rested_rounds()
             yield from self._round(length)
             is_last = number + 1 == len(self.schedule.rounds)
@@ -122,7 +122,7 @@ class Hunt:
 
     def _special_rounds(self) -> Iterator[int]:
         """Run the rounds that follow up what the usual ones show. With several ranks, the longest come last."""
-        yield from self._alike(self._native_rounds(), self.schedule.rounds[0] * (LEAST_NATIVE_SNAPSHOTS - 1))
+        yield from self._alike(self._native_rounds(), self.schedule.rounds[0] * (MIN_NATIVE_SNAPSHOTS - 1))
         if not self.schedule.is_known:
             yield from self._suspect()
         if not self.schedule.in_step:
@@ -168,7 +168,7 @@ class Hunt:
         """
         yield from self._steps(self.late_length(self.steps))
         self.clock.stop()
-        if len(self.snapshots) - self.early_snapshots >= MOST_LATE_SNAPSHOTS:
+        if len(self.snapshots) - self.early_snapshots >= MAX_LATE_SNAPSHOTS:
             del self.snapshots[self.early_snapshots + 1 :: 2]
         began = time.monotonic()
         self.count_passed()
@@ -258,7 +258,7 @@ class Hunt:
         """Whether the rounds may end here. Time ends them only if nothing is in doubt: verdicts do not depend on
         machine speed.
         """
-        return rounds >= LEAST_ROUNDS and self.clock.seconds > self.schedule.patience
+        return rounds >= MIN_ROUNDS and self.clock.seconds > self.schedule.patience
 
     def _take_snapshot(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> Iterator[int]:
         self.clock.stop()
@@ -268,7 +268,7 @@ class Hunt:
         collect.run()
         self.malloc.end_round(self.steps)
         self.controls.plant(steps, self.steps)
-        with_labels |= self.schedule.may_end and len(self.snapshots) >= LEAST_ROUNDS  # may be the last snapshot
+        with_labels |= self.schedule.may_end and len(self.snapshots) >= MIN_ROUNDS  # may be the last snapshot
         latest = take_snapshot(self.steps, with_labels=with_labels, collect=Collect.NOTHING, waits=not self.lets_pass)
         latest.malloc_per_step = self.malloc.per_step
         self.note(latest)
@@ -277,7 +277,7 @@ class Hunt:
     def _add(self, latest: StepSnapshot, began: float) -> Iterator[int]:
         """Add a new snapshot; C++ objects are counted at the same moment."""
         self.snapshots.append(latest)
-        if len(self.snapshots) > LEAST_ROUNDS:
+        if len(self.snapshots) > MIN_ROUNDS:
             self.spare = None
         if self.has_natives and not self.natives and self.malloc.keeps_changing and not self.early_snapshots:
             yield from self._count_natives()
@@ -307,7 +307,7 @@ class Hunt:
         if not self.natives:
             return
         yield from self._count_natives()
-        for _ in range(LEAST_NATIVE_SNAPSHOTS - len(self.natives)):
+        for _ in range(MIN_NATIVE_SNAPSHOTS - len(self.natives)):
             if len(self.natives) > 1 and not grows(*self.natives[-2:]):
                 return
             yield from self._round(self.schedule.rounds[0])
@@ -333,7 +333,7 @@ class Hunt:
             yield from self._take_snapshot(with_labels=is_last, collect=Collect.ALL if is_last else Collect.YOUNG)
 
     def _affords(self, lengths: tuple[int, ...]) -> bool:
-        return self.clock.seconds / max(1, self.steps) * sum(lengths) <= MOST_EXTENSION
+        return self.clock.seconds / max(1, self.steps) * sum(lengths) <= MAX_EXTENSION
 
     def _suspect(self) -> Iterator[int]:
         """Find out what grows or seems to, apart from controls, and record where its types are created from here on."""
@@ -348,7 +348,7 @@ class Hunt:
     def clear(self) -> Clear | None:
         """The result if no snapshot shows a leak; None if one does or if not all are judged yet."""
         found = self.suspects.clear if self.suspects is not None else None
-        is_whole = found is not None and LEAST_SNAPSHOTS <= found.snapshots == len(self.snapshots)
+        is_whole = found is not None and MIN_SNAPSHOTS <= found.snapshots == len(self.snapshots)
         return found if is_whole else None
 
     def _lines_round(self) -> Iterator[int]:

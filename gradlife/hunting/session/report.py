@@ -10,7 +10,7 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.session.clean_report import About, cleared
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot
-from gradlife.hunting.steps.schedule import LEAST_SNAPSHOTS
+from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
 from gradlife.model.hunt import MALLOC, HuntReport, HuntVerdict
 
 #: The text for a program whose growth has no known holder.
@@ -148,7 +148,7 @@ def snapshots_at_return(hunt: Hunt) -> Sequence[StepSnapshot]:
 def labelled(hunt: Hunt) -> Sequence[StepSnapshot]:
     """Return the snapshots with labels on the last, which lacks them if the hunt was cut short."""
     snapshots = hunt.snapshots
-    if hunt.spare is not None and len(snapshots) + has_another_round(hunt) < LEAST_SNAPSHOTS:
+    if hunt.spare is not None and len(snapshots) + has_another_round(hunt) < MIN_SNAPSHOTS:
         snapshots = [hunt.spare, *snapshots]
     if len(snapshots) < 2 or snapshots[-1].has_labels:
         return snapshots

@@ -18,7 +18,7 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_
 Stack = Sequence[tuple[str, int, str]]  # file, line, function; innermost first
 
 #: Members of a group that are looked up at most.
-MOST_ASKED = 500
+MAX_ASKED = 500
 
 #: torch's name for a saved tensor that is the node's own result.
 OWN_RESULT = "result"
@@ -123,7 +123,7 @@ class Creations:
 def spread(nodes: Iterable[int]) -> Sequence[int]:
     """Return a sample, spread evenly."""
     known = list(nodes)
-    return known[:: max(1, len(known) // MOST_ASKED)]
+    return known[:: max(1, len(known) // MAX_ASKED)]
 
 
 def words(file: str, line: int, function: str) -> str:

@@ -16,7 +16,7 @@ FAMILIES = ("tensor", "storage", "grad_node")
 
 
 #: Counts without which no growth is reported.
-LEAST_SNAPSHOTS = 4
+MIN_SNAPSHOTS = 4
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def unreached(found: Counted, snapshot: StepSnapshot) -> Unreached:
 def grows(before: Unreached, after: Unreached) -> bool:
     """Whether the number grows by at least one in every few steps."""
     rate = after.since(before)
-    return rate.storages > LEAST_RATE or rate.graph_nodes > LEAST_RATE
+    return rate.storages > MIN_RATE or rate.graph_nodes > MIN_RATE
 
 
 #: Storages or nodes per step; less is a native cache that fills.
-LEAST_RATE = 0.1
+MIN_RATE = 0.1

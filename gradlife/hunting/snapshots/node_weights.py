@@ -45,8 +45,8 @@ LARGE_BYTES = 64 * 1024
 
 #: Small objects and arrays of numbers count as a leak from this many bytes per step on. A logged row of numbers in a
 #: dict takes less; objects of the program's own classes are no such row.
-LEAST_PLAIN_BYTES = 1_024
-LEAST_OBJECT_BYTES = 512
+MIN_PLAIN_BYTES = 1_024
+MIN_OBJECT_BYTES = 512
 
 #: Packages whose types are data, besides the standard library.
 DATA_PACKAGES = frozenset({"numpy", "torch"})

@@ -14,7 +14,7 @@ from gradlife import _heap
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, context_type_names, storage_content
 
 #: Smaller amounts are not shown.
-LEAST_BYTES = 8 * 1024
+MIN_BYTES = 8 * 1024
 
 #: Python types that only a failed step leaves behind.
 FRAMES = {"frame", "traceback"}
@@ -59,7 +59,7 @@ def together(graph: _heap.Graph, found: list[Kept]) -> list[Kept]:
         first = max(parts, key=lambda one: one.bytes)
         storages = [storage for part in parts for storage in part.storages]
         rows.append(Kept(first.owner, storages, sum(part.bytes for part in parts)))
-    return sorted((row for row in rows if row.bytes >= LEAST_BYTES), key=lambda row: -row.bytes)
+    return sorted((row for row in rows if row.bytes >= MIN_BYTES), key=lambda row: -row.bytes)
 
 
 def python_holder(graph: _heap.Graph, node: int) -> int:

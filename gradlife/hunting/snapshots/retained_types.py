@@ -9,12 +9,12 @@ from gradlife import _heap
 from gradlife.model.heap import TypeCount
 
 #: Types that are shown; the others share one row.
-MOST_TYPES = 8
+MAX_TYPES = 8
 #: Objects that are counted, some 30 ms. Everything below them counts as not examined.
-MOST_OBJECTS = 20_000
+MAX_OBJECTS = 20_000
 
 
-def types_retained(graph: _heap.Graph, tops: Sequence[int], most: int = MOST_OBJECTS) -> tuple[TypeCount, ...]:
+def types_retained(graph: _heap.Graph, tops: Sequence[int], most: int = MAX_OBJECTS) -> tuple[TypeCount, ...]:
     """Count the types of the objects that would be freed with these, largest first."""
     total = sum(graph.retained(node) for node in tops)
     return rows(graph, below(graph, tops, most), total)
@@ -55,10 +55,10 @@ def added_up(found: Iterable[TypeCount]) -> tuple[TypeCount, ...]:
         counts[row.type, row.kind] += row.count
         sizes[row.type, row.kind] += row.bytes
     sums = [TypeCount(*key, counts[key], nbytes) for key, nbytes in sizes.most_common()]
-    rest = sums[MOST_TYPES:]
+    rest = sums[MAX_TYPES:]
     if len(rest) > 1:
         sums = [
-            *sums[:MOST_TYPES],
+            *sums[:MAX_TYPES],
             TypeCount("other types", "", sum(r.count for r in rest), sum(r.bytes for r in rest)),
         ]
     return tuple(sums)

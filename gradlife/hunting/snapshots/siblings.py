@@ -15,7 +15,7 @@ from gradlife.model.trace import Step, Trace
 MOST = 3
 
 #: Objects below this share of the one shown are left out.
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 
 #: Relations whose label is a name in the program.
 NAMED = {"attribute", "slot", "local", "cell"}
@@ -42,7 +42,7 @@ def names_beside(graph: _heap.Graph, raw: Sequence[Reference], members: set[int]
     if len(raw) < 2 or not is_named(raw[-2]):
         return
     shown = raw[-1].node
-    least = LEAST_SHARE * bytes_of(graph, shown)
+    least = MIN_SHARE * bytes_of(graph, shown)
     nodes = [step.node for step in raw[:-1]]
     for path in paths_beside(graph, raw, nodes):
         if path[-1] != shown and path[-1] in members and least and bytes_of(graph, path[-1]) >= least:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradlife import _heap
-from gradlife.hunting.snapshots.retained import LEAST_BYTES, Kept
+from gradlife.hunting.snapshots.retained import MIN_BYTES, Kept
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, storage_content, tensor_type_names
 from gradlife.hunting.snapshots.survivors import births
 
@@ -149,7 +149,7 @@ def unread(found: LeftBehind, known: Collection[int] = ()) -> list[Kept]:
     nodes = [node for node in found.nodes if node not in found.read and growing.isdisjoint(graph.path(node))]
     sizes = {node: bytes_of(graph, node) for node in nodes}
     whole = sum(sizes.values())
-    if whole < LEAST_BYTES:
+    if whole < MIN_BYTES:
         return []
     shares: Counter[int | None] = Counter()
     for node in nodes:

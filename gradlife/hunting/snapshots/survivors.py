@@ -9,7 +9,7 @@ from gradlife import _heap
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
 #: New objects of one type that are followed in a round at most.
-MOST_OF_A_TYPE = 100_000
+MAX_OF_A_TYPE = 100_000
 
 #: Last snapshots whose graphs are read again: those around the judged rounds.
 KEPT = 4
@@ -26,7 +26,7 @@ class NewObjects(NamedTuple):
     nodes: list[int]
 
 
-def new_objects(before: _heap.Graph, after: _heap.Graph, most: int = MOST_OF_A_TYPE) -> Iterator[NewObjects]:
+def new_objects(before: _heap.Graph, after: _heap.Graph, most: int = MAX_OF_A_TYPE) -> Iterator[NewObjects]:
     """Compare two graphs of one process: yield the new objects of each type, ``most`` of them at most."""
     for name, kind, _new, _gone, _grown, nodes in _heap.compare_objects(before, after, most):
         if kind != "root":

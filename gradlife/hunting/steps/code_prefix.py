@@ -15,7 +15,7 @@ from types import CodeType
 UNIT = 2
 
 #: Most units that an entry of the location table covers, and the bit that marks the first byte of an entry.
-MOST_UNITS = 8
+MAX_UNITS = 8
 FIRST_BYTE = 0x80
 
 #: Kinds of entries of the location table (Objects/locations.md in CPython): one line and columns, the line, all, none.
@@ -89,8 +89,8 @@ def location_entries(table: bytes) -> Iterator[bytes]:
 
 def unlocated(count: int) -> bytes:
     """Return entries without a line for this many units."""
-    whole, rest = divmod(count, MOST_UNITS)
-    lengths = [MOST_UNITS] * whole + ([rest] if rest else [])
+    whole, rest = divmod(count, MAX_UNITS)
+    lengths = [MAX_UNITS] * whole + ([rest] if rest else [])
     return bytes(FIRST_BYTE | NONE << 3 | length - 1 for length in lengths)
 
 

@@ -18,16 +18,16 @@ EXTENSION = (61, 89)
 CONFIRMATION = (131, 197)
 
 #: Least rounds for a result, and the seconds of stepping after which these are enough.
-LEAST_ROUNDS = 3
-LEAST_SNAPSHOTS = 3  # one round shows no growth
+MIN_ROUNDS = 3
+MIN_SNAPSHOTS = 3  # one round shows no growth
 PATIENCE = 8.0
 
 #: Steps per round, and rounds, of a hunt in so few steps that there would be too few longer rounds.
 SHORTEST_ROUND = 3
-LEAST_SHORT_ROUNDS = 4
+MIN_SHORT_ROUNDS = 4
 
 #: Most seconds of an extension.
-MOST_EXTENSION = 2.5
+MAX_EXTENSION = 2.5
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ def schedule_for(steps: int | None, *, is_endless: bool, in_step: bool = False, 
 
 def shared_out(steps: int) -> Iterator[int]:
     """Divide a number of steps into rounds of growing length, as many as usual or fewer."""
-    if steps < SHORTEST_ROUND * (LEAST_SHORT_ROUNDS + 1):
+    if steps < SHORTEST_ROUND * (MIN_SHORT_ROUNDS + 1):
         yield from short_rounds(steps)
         return
     collector = Schedule.collector if steps > 6 * Schedule.collector else 0
     left = steps - collector
-    usual = [length for length in UNKNOWN_LENGTH if length <= max(2, left // LEAST_ROUNDS)]
+    usual = [length for length in UNKNOWN_LENGTH if length <= max(2, left // MIN_ROUNDS)]
     while usual and sum(usual) > left:
         usual.pop()
     rest = left - sum(usual)
@@ -89,7 +89,7 @@ def shared_out(steps: int) -> Iterator[int]:
 
 def short_rounds(steps: int) -> Iterator[int]:
     """Divide a small number of steps into equally short rounds, the last one with the rest."""
-    number = max(1, min(LEAST_SHORT_ROUNDS, steps // SHORTEST_ROUND))
+    number = max(1, min(MIN_SHORT_ROUNDS, steps // SHORTEST_ROUND))
     yield from [SHORTEST_ROUND] * (number - 1)
     if steps > 0:
         yield steps - SHORTEST_ROUND * (number - 1)

@@ -11,7 +11,7 @@ from functools import cached_property
 from gradlife.heap.program_modules import is_module, is_program, newest_modules
 
 #: Most files to read, and most characters of a file.
-MOST_FILES, MOST_CHARACTERS = 1_000, 1_000_000
+MAX_FILES, MAX_CHARACTERS = 1_000, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def program_sources() -> list[Source]:
     """Return the sources that can be read. Runs no code of the program."""
     found = ((name, vars(module).get("__file__")) for name, module in newest_modules() if is_module(module))
     files = {str(file): name for name, file in found if isinstance(file, str) and is_program(file)}
-    return list(readable((name, file) for file, name in list(files.items())[:MOST_FILES]))
+    return list(readable((name, file) for file, name in list(files.items())[:MAX_FILES]))
 
 
 def readable(files: Iterator[tuple[str, str]]) -> Iterator[Source]:
@@ -47,8 +47,8 @@ def readable(files: Iterator[tuple[str, str]]) -> Iterator[Source]:
     for module, file in files:
         try:
             with tokenize.open(file) as opened:
-                text = opened.read(MOST_CHARACTERS + 1)
-            if len(text) <= MOST_CHARACTERS:
+                text = opened.read(MAX_CHARACTERS + 1)
+            if len(text) <= MAX_CHARACTERS:
                 yield Source(module, file, text)
         except (OSError, SyntaxError, ValueError):
             continue

@@ -18,19 +18,19 @@ from gradlife.hunting.process.private_pages import PrivateMemory, page_of, priva
 from gradlife.model.ranks import CopyOnRead
 
 #: Least bytes of copies that are reported, in all and per round.
-LEAST_BYTES, LEAST_ROUND = 1 << 20, 64 << 10
+MIN_BYTES, MIN_ROUND = 1 << 20, 64 << 10
 
 #: Least rounds with copies.
-LEAST_ROUNDS = 3
+MIN_ROUNDS = 3
 
 #: Smaller containers cannot cause many copies.
-LEAST_ITEMS = 1000
+MIN_ITEMS = 1000
 
 #: Most items whose pages are looked up.
-MOST_ITEMS = 20_000
+MAX_ITEMS = 20_000
 
 #: Most objects searched for containers, and the depth of the search.
-MOST_OBJECTS, DEPTH = 2000, 4
+MAX_OBJECTS, DEPTH = 2000, 4
 
 #: The memory at each snapshot, with the number of steps.
 Moments = Sequence[tuple[int, PrivateMemory]]
@@ -43,12 +43,12 @@ def copy_on_read(moments: Moments, roots: Mapping[str, Any]) -> CopyOnRead | Non
     much growth is counted as the pages of that container's items can hold.
     """
     copied = [copies(before, after) for (_, before), (_, after) in pairwise(moments)]
-    if sum(each >= LEAST_ROUND for each in copied) < LEAST_ROUNDS or sum(copied) < LEAST_BYTES:
+    if sum(each >= MIN_ROUND for each in copied) < MIN_ROUNDS or sum(copied) < MIN_BYTES:
         return None
     pid = os.getpid()
     most = in_fork(lambda: most_copied(roots, pid))
     explained = min(sum(copied), most.bytes)
-    if explained < LEAST_BYTES:
+    if explained < MIN_BYTES:
         return None
     steps = max(1, moments[-1][0] - moments[0][0])
     return CopyOnRead(explained, explained / steps, most.name, most.items, most.share)
@@ -86,7 +86,7 @@ def most_copied(roots: Mapping[str, Any], pid: int) -> CopiedContainer:
 
 def stride_of(container: Any) -> int:
     """Return the distance between two items that are looked up."""
-    return max(1, len(container) // MOST_ITEMS)
+    return max(1, len(container) // MAX_ITEMS)
 
 
 def pages_of(container: Any) -> set[int]:
@@ -109,11 +109,11 @@ def containers(roots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for _ in range(DEPTH):
         following: list[tuple[str, Any]] = []
         for name, value in front:
-            if isinstance(value, (list, tuple, dict)) and len(value) >= LEAST_ITEMS:
+            if isinstance(value, (list, tuple, dict)) and len(value) >= MIN_ITEMS:
                 yield name, value
             following += [(inner, one) for inner, one in inside(name, value) if id(one) not in seen]
             seen.update(id(one) for _, one in following)
-            if len(seen) > MOST_OBJECTS:
+            if len(seen) > MAX_OBJECTS:
                 break
         front = following
 

@@ -19,7 +19,7 @@ from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of
 from gradlife.hunting.session.step_counter import Counter
-from gradlife.hunting.steps.schedule import LEAST_ROUNDS, schedule_for
+from gradlife.hunting.steps.schedule import MIN_ROUNDS, schedule_for
 from gradlife.hunting.workers.copies import copy_on_read
 from gradlife.hunting.workers.worker import MEMORY, REPORT, Worker, announce_writer
 from gradlife.model import hunt_codec
@@ -75,7 +75,7 @@ class WorkerHunt:
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
         """Write the report, once, from a forked copy."""
         with self._lock:
-            if self._is_written or len(self._hunt.snapshots) <= LEAST_ROUNDS or not CAN_FORK:
+            if self._is_written or len(self._hunt.snapshots) <= MIN_ROUNDS or not CAN_FORK:
                 return
             self._is_written = True
             with suppress(Exception):

@@ -25,11 +25,11 @@ WHO, REPORT, MEMORY, WRITER = "who.json", "report.json", "memory.json", "writer.
 REPORTS = (REPORT, "end", "answer", "interim")
 
 #: Most workers of one kind that are hunted in: the others do the same.
-MOST_WORKERS = 4
+MAX_WORKERS = 4
 
 #: Most processes that succeed one another as one worker (a DataLoader restarts its workers for each epoch) until one
 #: lives long enough for a report.
-MOST_LIVES = 3
+MAX_LIVES = 3
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def join(root: str, worker: Worker) -> tuple[str, Worker] | None:
 
     A pool's worker, whose number is unknown (-1), gets the next one.
     """
-    numbers = range(MOST_WORKERS) if worker.number < 0 else [worker.number] if worker.number < MOST_WORKERS else []
+    numbers = range(MAX_WORKERS) if worker.number < 0 else [worker.number] if worker.number < MAX_WORKERS else []
     for number in numbers:
         path = free_folder(root, worker, number)
         if path is not None:
@@ -63,7 +63,7 @@ def free_folder(root: str, worker: Worker, number: int) -> str | None:
     """Make a folder for a worker with this number; None if there are enough."""
     group = hashlib.sha256(f"{worker.kind} {worker.label} {worker.count}".encode()).hexdigest()[:8]
     os.makedirs(os.path.join(root, FOLDER), mode=0o700, exist_ok=True)
-    for life in range(1 if worker.number < 0 else MOST_LIVES):
+    for life in range(1 if worker.number < 0 else MAX_LIVES):
         path = os.path.join(root, FOLDER, f"{group}-{number:03d}-{life}")
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)

@@ -16,7 +16,7 @@ from gradlife.model.heap import TypeCount
 from gradlife.reports.values import size
 
 #: Columns of indentation per level, and the deepest indented level.
-INDENT, MOST_LEVELS = 2, 12
+INDENT, MAX_LEVELS = 2, 12
 
 
 #: The node of all outermost objects, and the words of rows that stand for many.
@@ -210,7 +210,7 @@ class HolderTree(RowList):
 
     def _indent(self, level: int, width: int) -> str:
         """Indent a row; beyond the limit, print its depth instead."""
-        most = MOST_LEVELS if width >= NARROW else MOST_LEVELS // 3
+        most = MAX_LEVELS if width >= NARROW else MAX_LEVELS // 3
         return " " * (INDENT * level) if level <= most else " " * (INDENT * most) + f"{level}·"
 
     def clicked(self, index: int, x: int, *, was_there: bool) -> None:

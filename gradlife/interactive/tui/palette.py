@@ -44,7 +44,7 @@ DARK, LIGHT = COLOURS
 NARROW = 60
 
 #: Most characters of a name.
-MOST_LETTERS = 400
+MAX_LETTERS = 400
 
 
 def themes() -> list[Theme]:
@@ -96,7 +96,7 @@ def styles_of(theme: str) -> dict[Part, str]:
 
 def printable(text: str) -> str:
     """Escape characters that move the cursor, change text direction or start an escape sequence."""
-    text = text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "..."
+    text = text if len(text) <= MAX_LETTERS else text[:MAX_LETTERS] + "..."
     return visible(text)
 
 

@@ -16,7 +16,7 @@ from gradlife.patterns.rewrites.source_edits import edited, replaced
 SIZE = 8
 
 #: Most levels of calls to follow.
-MOST_NESTED = 4
+MAX_NESTED = 4
 
 #: Modules whose functions are deterministic, except those with one of these parts in their name.
 SAME = frozenset({"torch", "math", "np", "numpy", "F", "functional", "nn", "self"})
@@ -33,7 +33,7 @@ def bounded_cache(site: Site) -> str | None:
             found = next((one for one in node.decorator_list if one.lineno == site.line), None)
             if found is not None:
                 name = decorator_name(found)
-                is_safe = name and is_same_each_time(site, node, MOST_NESTED) and not is_asked(site, node.name)
+                is_safe = name and is_same_each_time(site, node, MAX_NESTED) and not is_asked(site, node.name)
                 return edited(site.text, [replaced(found, f"{name}(maxsize={SIZE})")]) if is_safe else None
     return None
 

@@ -26,7 +26,7 @@ THROUGH = frozenset(
 )
 
 #: Longest chain of local variables that is followed.
-MOST_FOLLOWED = 8
+MAX_FOLLOWED = 8
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -98,7 +98,7 @@ class Reader:
         if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return True
         up = self.parent(node)
-        while up is not None and depth < MOST_FOLLOWED:
+        while up is not None and depth < MAX_FOLLOWED:
             if isinstance(up, ast.Attribute):
                 if up.attr in ENDS:
                     return True
@@ -150,7 +150,7 @@ class Reader:
 
     def _all_harmless(self, scope: ast.AST, name: str, depth: int) -> bool:
         found = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == name]
-        return depth < MOST_FOLLOWED and all(self._is_harmless(one, depth) for one in found)
+        return depth < MAX_FOLLOWED and all(self._is_harmless(one, depth) for one in found)
 
 
 def branches(value: ast.expr) -> list[ast.expr]:

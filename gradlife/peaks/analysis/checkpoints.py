@@ -12,8 +12,8 @@ from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
 
 #: Most rows of the table, and the least saving of a row as a share of the peak.
-MOST_ROWS = 8
-LEAST_SHARE = 0.01
+MAX_ROWS = 8
+MIN_SHARE = 0.01
 
 NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
 
@@ -30,7 +30,7 @@ def checkpoint_table(
     found: dict[tuple[int, int], Checkpoint] = {}
     for row in best:  # of a module and its only child, keep the child, which takes less time to recompute
         found.setdefault((row.saved_bytes, row.peak_lower), row)
-    return tuple(found.values())[:MOST_ROWS]
+    return tuple(found.values())[:MAX_ROWS]
 
 
 def rows_of(
@@ -48,7 +48,7 @@ def rows_of(
     for family, paths in families.items():
         freed = [gap for path in paths for gap in recomputed(recording, modules[path])]
         lower = replay.peak - replay.peak_if_freed(freed)
-        if lower < LEAST_SHARE * replay.peak:
+        if lower < MIN_SHARE * replay.peak:
             continue
         nbytes = sum(one.sizes[-1][1] for path in paths for one in modules[path])
         share = 100 * sum(seconds.get(path, 0.0) for path in paths) / seconds[""] if seconds.get("") else 0.0

@@ -41,7 +41,7 @@ OPTIMIZER = "(optimizer)"
 DEVICES = {0: "cpu", 1: "cuda", 6: "hip", 9: "xla", 12: "xpu", 13: "mps", 20: "privateuse"}
 
 #: Savings below this share of the peak are ignored.
-LEAST_SAVING = 0.02
+MIN_SAVING = 0.02
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Judge:
     def savings(self, steps: Sequence[Step], peak: int) -> tuple[Saving, ...]:
         """Return the savings; none if all together are too small to be worth an edit."""
         total = sum(one.saved for one in steps)
-        return tuple(map(self.saving, steps)) if total >= LEAST_SAVING * peak else ()
+        return tuple(map(self.saving, steps)) if total >= MIN_SAVING * peak else ()
 
     def saving(self, step: Step) -> Saving:
         """Describe one saving for the report."""

@@ -10,8 +10,8 @@ from gradlife.model.peak.report import Band, Owner, Phase, Picture, Place
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
 #: Most marks of a picture, and most lines with a band of their own; an owner's other lines share a band.
-MOST_MARKS = 200
-MOST_LINES = 24
+MAX_MARKS = 200
+MAX_LINES = 24
 
 #: What the storages of a band share: the owner, the line, the module.
 Key = tuple[Owner, Place, str]
@@ -34,7 +34,7 @@ class Painter:
         for storage in self._storages:
             groups[key_of(storage)].append(storage)
         most = {key: max(self._bytes(group, marks)) for key, group in groups.items()}
-        shown = set(sorted(groups, key=lambda key: -most[key])[:MOST_LINES])
+        shown = set(sorted(groups, key=lambda key: -most[key])[:MAX_LINES])
         merged: dict[Key, list[Storage]] = defaultdict(list)
         for key, group in groups.items():
             merged[key if key in shown else (key[0], Place(), "")].extend(group)
@@ -47,7 +47,7 @@ class Painter:
     def _marks(self, live: Sequence[int]) -> list[int]:
         """Return the operations to show: of neighbours that share a mark, the one with the most bytes."""
         count = self._end - self._first
-        bins = min(count, MOST_MARKS)
+        bins = min(count, MAX_MARKS)
         borders = [self._first + count * number // bins for number in range(bins + 1)]
         return [
             max(range(start, stop), key=lambda number: (live[within(number)], -number))

@@ -12,14 +12,14 @@ from gradlife.peaks.analysis.uses import gaps
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
 #: Least share of the peak for a saving to be reported; the list ends at this share of all savings.
-LEAST_SHARE = 0.005
+MIN_SHARE = 0.005
 ENOUGH = 0.95
 
 #: A group is taken before another that needs all its edits and more, if it saves this share of what that one saves.
 ENOUGH_OF_BEST = 0.8
 
 #: Most groups to compare.
-MOST_GROUPS = 60
+MAX_GROUPS = 60
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class Replay:
     def best_savings(self, groups: Iterable[Group]) -> list[Step]:
         """Return the savings, those that lower the peak most first, until they make up enough of all."""
         self._all = list(groups)
-        least = max(1.0, LEAST_SHARE * self.peak)
+        least = max(1.0, MIN_SHARE * self.peak)
         weighed = [(group, max(self._relief_of(group), default=0)) for group in self._all]
         left = sorted((one for one in weighed if one[1] >= least), key=lambda one: -one[1])
-        chosen = self._choose([group for group, _ in left[:MOST_GROUPS]])
+        chosen = self._choose([group for group, _ in left[:MAX_GROUPS]])
         return self._steps([one for one in chosen if self._is_needed(one, chosen)])
 
     def _choose(self, left: list[Group]) -> list[Group]:
@@ -95,7 +95,7 @@ class Replay:
         others = [other for other in chosen if other is not one]
         if any(one.places < other.places for other in others):
             return True  # it was chosen before them for its fewer edits
-        return self.peak_after(others) > self.peak_after(chosen) + LEAST_SHARE * self.peak
+        return self.peak_after(others) > self.peak_after(chosen) + MIN_SHARE * self.peak
 
     def _steps(self, chosen: Sequence[Group]) -> list[Step]:
         now, found = self.peak, list[Step]()

@@ -9,10 +9,10 @@ from gradlife.peaks.analysis.uses import gaps, zeroed_gaps
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
 #: Most moments: each forks the process once.
-MOST_LOOKS = 6
+MAX_LOOKS = 6
 
 #: Least share of unused bytes for a moment's holders to be read.
-LEAST_UNUSED = 0.005
+MIN_UNUSED = 0.005
 
 #: The ticks from the last use to the end.
 Gap = tuple[int, int]
@@ -27,11 +27,11 @@ def scout_peaks(recording: Recording) -> list[int]:
     live = live_bytes(storages, recording.end)
     found: list[int] = []
     left = {one.number: (one, [*gaps(one), *zeroed_gaps(one, recording)]) for one in storages}
-    while len(found) < MOST_LOOKS:
+    while len(found) < MAX_LOOKS:
         operation = peak_operation(live, first, end)
         tick = within(operation)
         unused = [one for one, times in left.values() if any(start <= tick < stop for start, stop in times)]
-        if found and sum(one.bytes_at(tick) for one in unused) < LEAST_UNUSED * live[tick]:
+        if found and sum(one.bytes_at(tick) for one in unused) < MIN_UNUSED * live[tick]:
             break
         found.append(operation - first)
         if not unused:

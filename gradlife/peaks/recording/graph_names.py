@@ -11,9 +11,9 @@ from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_
 from gradlife.peaks.recording.variables import Kind, Variable
 
 #: Most nested containers, items of each, and nodes of one graph to follow.
-MOST_LEVELS = 3
-MOST_ITEMS = 1000
-MOST_NODES = 20_000
+MAX_LEVELS = 3
+MAX_ITEMS = 1000
+MAX_NODES = 20_000
 
 CONTAINERS = frozenset({"list", "tuple", "dict"})
 
@@ -40,7 +40,7 @@ class Names:
         found: dict[int, list[Name]] = {}
         for variable, value in self._values():
             node = self.graph.find(value)
-            for tensor, path in self._tensors(node, "", MOST_LEVELS) if node is not None else ():
+            for tensor, path in self._tensors(node, "", MAX_LEVELS) if node is not None else ():
                 for one in self._graph_of(tensor):
                     found.setdefault(one, []).append((variable, path))
         return found
@@ -60,7 +60,7 @@ class Names:
         """Yield the tensors that a value is or contains, with their paths."""
         type_name = self.graph.type(node)
         if type_name in CONTAINERS and depth:
-            for item in self.graph.referents(node)[:MOST_ITEMS]:
+            for item in self.graph.referents(node)[:MAX_ITEMS]:
                 yield from self._tensors(item, path or "[...]", depth - 1)
             return
         yield from ((item, path) for item in self.graph.referents(node) if self.graph.kind(item) == "tensor")
@@ -69,7 +69,7 @@ class Names:
         """Return the grad nodes that a tensor keeps."""
         ahead = [node for node in self.graph.referents(tensor) if self.graph.kind(node) == "grad_node"]
         found = set(ahead)
-        while ahead and len(found) < MOST_NODES:
+        while ahead and len(found) < MAX_NODES:
             for node in self.graph.referents(ahead.pop()):
                 if node not in found and self.graph.kind(node) == "grad_node":
                     found.add(node)

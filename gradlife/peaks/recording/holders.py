@@ -15,12 +15,12 @@ from gradlife.peaks.recording.graph_names import Names
 from gradlife.peaks.recording.variables import Kind, Variable, modules_now, variables_now
 
 #: Most tensors to follow one above another, as views and gradients, and most nested containers.
-MOST_TENSORS = 6
-MOST_LINKS = 6
+MAX_TENSORS = 6
+MAX_LINKS = 6
 
 #: Most holders to find for one storage, and most storages to find holders for.
-MOST_HOLDERS = 24
-MOST_STORAGES = 2000
+MAX_HOLDERS = 24
+MAX_STORAGES = 2000
 
 #: The dicts of a module that name its tensors, and the types that own tensors for later steps.
 PARAMETERS, BUFFERS = "_parameters", "_buffers"
@@ -104,7 +104,7 @@ def holders_now() -> dict[int, Held]:
     """Return the holders of the largest storages, by address. Only for a forked copy: it changes frames."""
     graph = _heap.freeze(True, True, OWN_FOLDER)
     found = [(graph.describe(node), node) for node in range(graph.node_count) if graph.kind(node) == "storage"]
-    largest = sorted(found, key=lambda one: one[0].bytes or 0, reverse=True)[:MOST_STORAGES]
+    largest = sorted(found, key=lambda one: one[0].bytes or 0, reverse=True)[:MAX_STORAGES]
     held = holders_of(graph, [node for _, node in largest])
     return {shown.address: held[node] for shown, node in largest}
 
@@ -130,15 +130,15 @@ class Search:
         """Return all holders of the tensors on a storage."""
         for node in self._graph.referrers(storage):
             if self._graph.kind(node) == "tensor":
-                self._add(self._tensor_holders(node, MOST_TENSORS))
+                self._add(self._tensor_holders(node, MAX_TENSORS))
             elif self._graph.kind(node) == "python":  # a storage's own wrapper
-                self._add(self._names(node, "", MOST_LINKS))
+                self._add(self._names(node, "", MAX_LINKS))
         return list(self._found)
 
     def _add(self, holders: Iterator[Holder]) -> None:
         for holder in holders:
             self._found[holder] = None
-            if len(self._found) >= MOST_HOLDERS:
+            if len(self._found) >= MAX_HOLDERS:
                 return
 
     def _tensor_holders(self, tensor: int, depth: int) -> Iterator[Holder]:
@@ -170,7 +170,7 @@ class Search:
         if is_parameter(reference):
             yield Holder(Owner.PARAMETER, f"parameter {self._parameter_name_of_wrapper(wrapper)}")
             return
-        yield from self._names(wrapper, "", MOST_LINKS)
+        yield from self._names(wrapper, "", MAX_LINKS)
 
     def _names(self, node: int, path: str, depth: int, record: int = 0) -> Iterator[Holder]:
         """Yield the variables and attributes that hold an object, directly or in containers."""

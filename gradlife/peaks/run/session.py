@@ -22,7 +22,7 @@ WARMUP = 2
 RECORDED = 3
 
 #: Most peaks left by savings whose holders are read.
-MOST_BEHIND = 6
+MAX_BEHIND = 6
 
 
 class PeakSession:
@@ -75,7 +75,7 @@ class PeakSession:
         self.close()
 
     def _peaks_left(self) -> list[int]:
-        return Judge(Recorded(self._so_far(), self._looks, 1)).peaks_left()[:MOST_BEHIND]
+        return Judge(Recorded(self._so_far(), self._looks, 1)).peaks_left()[:MAX_BEHIND]
 
     def _so_far(self) -> Any:
         assert self._recorder is not None

@@ -13,13 +13,13 @@ from gradlife.pytest_plugin.outcomes import messages
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, is_waiting
 
 #: Rounds needed to report growth.
-LEAST_ROUNDS = 3
+MIN_ROUNDS = 3
 
 
 def hunted(step: Callable[..., object], rounds: int, calls: int, warmup: int) -> HuntReport:
     """Run the hunt."""
-    if rounds < LEAST_ROUNDS or calls < 1 or warmup < 0:
-        raise UsageError(f"no_growth(rounds={rounds}, calls={calls}, warmup={warmup}): {LEAST_ROUNDS} rounds at least")
+    if rounds < MIN_ROUNDS or calls < 1 or warmup < 0:
+        raise UsageError(f"no_growth(rounds={rounds}, calls={calls}, warmup={warmup}): {MIN_ROUNDS} rounds at least")
     schedule = Schedule(warmup, (calls,) * rounds, (), (), lines=1, collector=min(5, calls), watched=min(5, calls))
     return hunt_stepper(Stepper(step), getattr(step, "__qualname__", "a callable"), None, True, schedule)
 

@@ -17,7 +17,7 @@ from gradlife.pytest_plugin.checks.subtests import without_reports
 ENDS = (Exception, pytest.skip.Exception, pytest.fail.Exception)
 
 #: Most characters of an exception.
-MOST_TEXT = 200
+MAX_TEXT = 200
 
 
 class NotRepeatable(Exception):
@@ -79,7 +79,7 @@ class Repeats:
         if failed is not None:
             raise failed
         if subtests.failed:
-            raise NotRepeatable(f"run {self.runs}: subtest {subtests.failed[0]}"[:MOST_TEXT])
+            raise NotRepeatable(f"run {self.runs}: subtest {subtests.failed[0]}"[:MAX_TEXT])
 
 
 def drop_spent(active: Iterable[Any]) -> None:
@@ -125,4 +125,4 @@ def kept_records(item: pytest.Item) -> list[tuple[Any, int]]:
 def in_a_line(error: BaseException) -> str:
     """Format an exception by the first line of its text."""
     first, *_ = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {first}"[:MOST_TEXT].removesuffix(": ")
+    return f"{type(error).__name__}: {first}"[:MAX_TEXT].removesuffix(": ")

@@ -34,10 +34,10 @@ COLLECTOR = 3
 WATCHED = 3
 
 #: Bytes below which no torch object fits, even with its smallest block.
-LEAST_BYTES = 104
+MIN_BYTES = 104
 
 #: Bytes per run by which a replaced object must grow: a few numbers more.
-LEAST_SWELLING = 32
+MIN_SWELLING = 32
 
 BLIND = "the collector was frozen or thawed while the test ran: new objects cannot be distinguished from old ones"
 
@@ -133,7 +133,7 @@ def is_suspect(runs: Sequence[Run], start: Boundary, counted: Sequence[Boundary]
         all(kept)
         or (kept[-1] and may_grow_in_place(start, counted))
         or all(run.waiting for run in runs)
-        or all(run.bytes > LEAST_BYTES for run in runs)
+        or all(run.bytes > MIN_BYTES for run in runs)
         or all(after.plain > before.plain for before, after in itertools.pairwise([start, *counted]))
     )
 
@@ -145,7 +145,7 @@ def may_grow_in_place(start: Boundary, counted: Sequence[Boundary]) -> bool:
     last = counted[-1]
     if start.malloc is None or last.malloc is None or has_accelerator():
         return True
-    return last.malloc - start.malloc >= LEAST_SWELLING * len(counted)
+    return last.malloc - start.malloc >= MIN_SWELLING * len(counted)
 
 
 def has_accelerator() -> bool:

@@ -15,7 +15,7 @@ from gradlife.pytest_plugin.settings.marks import Terms
 from gradlife.pytest_plugin.settings.options import ALLOW, WARN
 
 #: Leading digits of a fingerprint that identify it.
-LEAST_DIGITS = 6
+MIN_DIGITS = 6
 
 #: Short form of links to PyTorch's tracker.
 SHORT_LINKS = {"pt#": "pytorch/pytorch#"}
@@ -57,7 +57,7 @@ def names(allowed: str, finding: Finding) -> bool:
     """Whether a name means this finding: its fingerprint, its code, or a library version with a link."""
     if allowed == finding.code:
         return True
-    if len(allowed) >= LEAST_DIGITS and re.fullmatch("[0-9a-f]+", allowed):
+    if len(allowed) >= MIN_DIGITS and re.fullmatch("[0-9a-f]+", allowed):
         return finding.fingerprint.startswith(allowed)
     requirement, mark, link = allowed.partition(":")
     try:

@@ -19,7 +19,7 @@ from gradlife.reports.values import counted, size
 #: Default number of lines of a message, and their width.
 LINES, WIDTH = 12, 80
 #: Leaks shown; the headline counts all.
-MOST_LEAKS = 3
+MAX_LEAKS = 3
 #: The verbosity at which everything is shown.
 IN_FULL = 2
 
@@ -62,7 +62,7 @@ def failure(checked: Checked, verbosity: int = 0) -> str:
 
 def short_lines(checked: Checked) -> Iterator[str]:
     """Yield the headline, then for each leak its cause, the line that stores it, the change, the path."""
-    guilty = checked.guilty[:MOST_LEAKS]
+    guilty = checked.guilty[:MAX_LEAKS]
     reasons = (part for one in guilty for part in (one.why, one.finding.diagnosis.library) if part)
     foot = [*(f"Note: {reason}" for reason in dict.fromkeys(reasons)), "Details: pytest -vv"]
     yield headline(checked)

@@ -15,18 +15,18 @@ from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, make_console
 from gradlife.reports.values import counted, size
 
 #: Most owners on the first screen.
-MOST_OWNERS = 10
+MAX_OWNERS = 10
 
 #: Least share of reserved memory that is free to be worth a line.
-LEAST_FREE = 0.05
+MIN_FREE = 0.05
 
 #: Memory outside of the allocator below this part of the device is not worth a line.
-LEAST_OUTSIDE = 0.02
+MIN_OUTSIDE = 0.02
 
 PINS = 3
 
 #: Most pieces of advice on the first screen.
-MOST_ADVICE = 3
+MAX_ADVICE = 3
 
 
 def print_devices(console: Console, report: DeviceReport, in_full: bool = False) -> None:
@@ -81,7 +81,7 @@ def failure_lines(memory: DeviceMemory, failed: FailedRequest) -> Iterator[Text]
 
 def owner_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
     """Yield the largest owners, each with its share and its line."""
-    shown = memory.owners if in_full else memory.owners[:MOST_OWNERS]
+    shown = memory.owners if in_full else memory.owners[:MAX_OWNERS]
     for number, owner in enumerate(shown, 1):
         yield owner_line(number, owner, memory)
     rest = memory.owners[len(shown) :]
@@ -127,7 +127,7 @@ def source_line(place: Frame) -> str:
 
 def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
     """Yield how much reserved memory is unused, and which owners keep it."""
-    if not in_full and memory.free_bytes < LEAST_FREE * memory.reserved_bytes:
+    if not in_full and memory.free_bytes < MIN_FREE * memory.reserved_bytes:
         return
     idle = f"; torch.cuda.empty_cache() returns {size(memory.idle_bytes)} of it" if memory.idle_bytes else ""
     yield Text(f"   {size(memory.free_bytes)} is reserved and free{idle}")
@@ -140,7 +140,7 @@ def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
 
 def outside_lines(memory: DeviceMemory) -> Iterator[Text]:
     """What PyTorch's allocator does not have."""
-    if memory.outside_bytes > LEAST_OUTSIDE * memory.capacity_bytes:
+    if memory.outside_bytes > MIN_OUTSIDE * memory.capacity_bytes:
         users = "the context, communicators (NCCL), other processes"
         yield Text(f"   {size(memory.outside_bytes)} is used outside of PyTorch's allocator: {users}", QUIET)
 
@@ -154,7 +154,7 @@ def pinned_lines(report: DeviceReport) -> Iterator[Text]:
 
 def advice_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
     """Yield the advice, the largest saving first."""
-    for one in memory.advice if in_full else memory.advice[:MOST_ADVICE]:
+    for one in memory.advice if in_full else memory.advice[:MAX_ADVICE]:
         yield advice_line(one)
     if memory.failed is not None:
         yield Text("   To see what is held longer than it is used: gradlife peak SCRIPT", QUIET)

@@ -13,7 +13,7 @@ from gradlife.reports.drawing.svg import Svg, element, picture
 TEXT_SIZE = 12.0
 TOP, BOTTOM, RIGHT = 30.0, 40.0, 18.0
 #: Least distance between two labels on the axis of steps.
-LEAST_APART = 34.0
+MIN_APART = 34.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ def grid(series: Series, axes: Axes, sums: Sequence[float]) -> Iterator[Svg]:
         yield element("path", d=f"M{axes.left:.2f} {y:.2f}H{axes.width - RIGHT:.2f}", class_="grid")
         if is_labelled(mark, sums):
             yield element("text", series.format_sum(mark), x=axes.left - 6, y=y + 4, text_anchor="end", class_="tick")
-    last = -LEAST_APART
+    last = -MIN_APART
     for steps, _ in series.points:
         x = axes.x(steps)
-        if x - last >= LEAST_APART:
+        if x - last >= MIN_APART:
             last = x
             yield element(
                 "text", f"{steps:,.0f}", x=x, y=axes.height - BOTTOM + 17, text_anchor="middle", class_="tick"

@@ -9,7 +9,7 @@ from gradlife.reports.drawing.svg import Svg, element, joined, picture
 
 ROW, GAP = 16.0, 5.0
 #: Least width of a bar.
-LEAST_WIDTH = 0.75
+MIN_WIDTH = 0.75
 #: Room for the size of a segment, to the left of its row.
 LABEL = 64.0
 
@@ -47,7 +47,7 @@ def memory_rows(rows: Sequence[MemoryRow], width: float, title: str, description
 def row_drawing(row: MemoryRow, top: float, scale: float) -> Svg:
     """Draw one segment: its size, its outline, its bars."""
     label = element("text", row.label, x=LABEL - 8, y=top + 0.75 * ROW, text_anchor="end", class_="tick")
-    width = max(LEAST_WIDTH, row.length * scale)
+    width = max(MIN_WIDTH, row.length * scale)
     outline = element("rect", x=LABEL, y=top, width=width, height=ROW, class_="outline")
     return element("g", element("title", row.description), label, joined([outline, *bars(row, top, scale)]))
 
@@ -60,7 +60,7 @@ def bars(row: MemoryRow, top: float, scale: float) -> Iterator[Svg]:
             element("title", bar.description),
             x=LABEL + bar.start * scale,
             y=top,
-            width=max(LEAST_WIDTH, bar.length * scale),
+            width=max(MIN_WIDTH, bar.length * scale),
             height=ROW,
             class_=f"run tone-{bar.tone}",
             data_owner=str(bar.owner),

@@ -12,10 +12,10 @@ from gradlife.reports.drawing.svg import Svg, element, joined, picture
 TEXT_SIZE, LINE = 12.0, 16.0
 MARGIN = 5.0
 #: Least size of a rectangle with words in it, and of one with parts drawn in it.
-LEAST_WORDS = (34.0, 19.0)
-LEAST_PARTS = (70.0, 56.0)
+MIN_WORDS = (34.0, 19.0)
+MIN_PARTS = (70.0, 56.0)
 #: Least thickness of a part.
-LEAST_SIDE = 1.5
+MIN_SIDE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def drawing(cell: Cell, rect: Rect) -> Svg:
 
 def words(cell: Cell, rect: Rect) -> Iterator[Svg]:
     """Draw the name at the top and the amount below it, as far as there is room. An amount is never cut."""
-    if rect.width < LEAST_WORDS[0] or rect.height < LEAST_WORDS[1]:
+    if rect.width < MIN_WORDS[0] or rect.height < MIN_WORDS[1]:
         return
     room = rect.width - 2 * MARGIN
     is_one_line = bool(cell.parts) and has_room(rect)
@@ -79,7 +79,7 @@ def line(text: str, rect: Rect, number: int, kind: str) -> Iterator[Svg]:
 
 def has_room(rect: Rect) -> bool:
     """Whether the rectangle has room for parts."""
-    return rect.width >= LEAST_PARTS[0] and rect.height >= LEAST_PARTS[1]
+    return rect.width >= MIN_PARTS[0] and rect.height >= MIN_PARTS[1]
 
 
 def part_drawings(cell: Cell, rect: Rect) -> Iterator[Svg]:
@@ -90,5 +90,5 @@ def part_drawings(cell: Cell, rect: Rect) -> Iterator[Svg]:
     weights = [part.weight for part in cell.parts]
     places = squarified([*weights, max(0.0, cell.weight - sum(weights))], place)
     for part, one in zip(cell.parts, places, strict=False):
-        if min(one.width, one.height) >= LEAST_SIDE:
+        if min(one.width, one.height) >= MIN_SIDE:
             yield drawing(part, one)

@@ -25,7 +25,7 @@ from gradlife.reports.html.words import short
 from gradlife.reports.values import counted, size
 
 #: Most segments on the map, the largest first, and most runs of blocks in all of them.
-MOST_SEGMENTS, MOST_RUNS = 200, 20_000
+MAX_SEGMENTS, MAX_RUNS = 200, 20_000
 
 #: Most owners with a colour of their own; the others share one.
 TONES = ("1", "2", "3", "4", "5", "6")
@@ -115,9 +115,9 @@ def drawn_segments(memory: DeviceMemory) -> list[MappedSegment]:
     """Choose the segments that the map has: the largest, as many as a page can show."""
     chosen: list[MappedSegment] = []
     runs = 0
-    for segment in sorted(memory.map, key=lambda one: (-one.bytes, one.address))[:MOST_SEGMENTS]:
+    for segment in sorted(memory.map, key=lambda one: (-one.bytes, one.address))[:MAX_SEGMENTS]:
         runs += len(segment.runs)
-        if runs > MOST_RUNS:
+        if runs > MAX_RUNS:
             break
         chosen.append(segment)
     return chosen

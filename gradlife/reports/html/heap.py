@@ -22,7 +22,7 @@ from gradlife.reports.values import counted, size
 #: Most types on a page, those with the most bytes.
 TYPES = 2000
 #: Most letters of a name in the page's data.
-MOST_LETTERS = 120
+MAX_LETTERS = 120
 STYLES = {Lifetime.HELD: "held", Lifetime.GC: "gc", Lifetime.NEVER: "never", Lifetime.UNKNOWN: "inconclusive"}
 
 
@@ -121,8 +121,8 @@ def object_table(objects: Sequence[MappedObject]) -> Table:
     ]
     rows: list[list[Cell | str | int | float]] = [
         [
-            Cell(short(what(one), MOST_LETTERS), link=f"object-{one.node}"),
-            short(one.via, MOST_LETTERS),
+            Cell(short(what(one), MAX_LETTERS), link=f"object-{one.node}"),
+            short(one.via, MAX_LETTERS),
             Cell(size(one.retained), one.retained),
             Cell(size(one.bytes), one.bytes),
             one.kept_count,
@@ -138,7 +138,7 @@ def type_table(types: Sequence[TypeCount]) -> Table:
     columns = [Column("type"), Column("objects", True), Column("bytes", True), Column("each", True), Column("kind")]
     rows: list[list[Cell | str | int | float]] = [
         [
-            short(row.type, MOST_LETTERS),
+            short(row.type, MAX_LETTERS),
             row.count,
             Cell(size(row.bytes), row.bytes),
             Cell(size(row.bytes // max(1, row.count)), row.bytes // max(1, row.count)),
@@ -193,11 +193,11 @@ def object_row(one: MappedObject, types: dict[str, int]) -> list[object]:
         one.above,
         one.kind,
         number_of(one.type, types),
-        short(one.detail, MOST_LETTERS),
+        short(one.detail, MAX_LETTERS),
         f"{one.address:#x}",
         one.bytes,
         one.retained,
-        short(one.via, MOST_LETTERS),
+        short(one.via, MAX_LETTERS),
         [list(pair) for pair in one.storages],
         [neighbour_row(other, types) for other in one.kept],
         one.kept_count,
@@ -210,10 +210,10 @@ def object_row(one: MappedObject, types: dict[str, int]) -> list[object]:
 
 def neighbour_row(one: OtherEnd, types: dict[str, int]) -> list[object]:
     """Return the object at the other end of a reference."""
-    detail, via = short(one.detail, MOST_LETTERS), short(one.via, MOST_LETTERS)
+    detail, via = short(one.detail, MAX_LETTERS), short(one.via, MAX_LETTERS)
     return [one.node, number_of(one.type, types), detail, f"{one.address:#x}", one.retained, via]
 
 
 def number_of(name: str, types: dict[str, int]) -> int:
     """Return the number of a type; a new one if it has none yet."""
-    return types.setdefault(short(name, MOST_LETTERS), len(types))
+    return types.setdefault(short(name, MAX_LETTERS), len(types))

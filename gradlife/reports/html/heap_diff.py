@@ -20,7 +20,7 @@ from gradlife.reports.values import size
 
 #: Most types with a row, most types with an area, and the height of the map.
 TYPES, AREAS, HEIGHT = 2000, 40, 300.0
-MOST_LETTERS = 160
+MAX_LETTERS = 160
 #: Most types for which the paths to new objects are shown.
 EXAMPLES = 40
 
@@ -100,7 +100,7 @@ def type_table(difference: HeapDiff, rows: int) -> Table:
     words = ("new", "gone", "grown") if difference.by_identity else ("more", "fewer", "grown")
     columns = [Column("type"), *(Column(word, True) for word in words), Column("bytes", True), Column("kind")]
     lines: list[list[Cell | str | int | float]] = [
-        [short(row.type, MOST_LETTERS), row.new, row.gone, row.grown, Cell(signed(row.bytes), row.bytes), row.kind]
+        [short(row.type, MAX_LETTERS), row.new, row.gone, row.grown, Cell(signed(row.bytes), row.bytes), row.kind]
         for row in difference.types[:rows]
     ]
     return Table(BY_IDENTITY if difference.by_identity else BY_COUNT, columns, lines, shown=50)
@@ -112,7 +112,7 @@ def path_table(paths: Sequence[PathChange]) -> Table:
     lines: list[list[Cell | str | int | float]] = [
         [
             short(row.path),
-            short(row.type, MOST_LETTERS),
+            short(row.type, MAX_LETTERS),
             row.count_before,
             row.count_after,
             Cell(signed(row.bytes), row.bytes),
@@ -126,4 +126,4 @@ def examples(types: Sequence[TypeChange]) -> Iterator[tuple[str, Sequence[str]]]
     """Return paths to some new objects of the types that changed most."""
     lines = [row for row in types if any(one.steps for one in row.examples)]
     for row in lines[:EXAMPLES]:
-        yield short(row.type, MOST_LETTERS), [short(path_text(one.steps)) for one in row.examples if one.steps]
+        yield short(row.type, MAX_LETTERS), [short(path_text(one.steps)) for one in row.examples if one.steps]

@@ -11,7 +11,7 @@ from gradlife.reports.html.words import short
 from gradlife.reports.values import size
 
 #: Most letters of a description in an area, which has little room.
-MOST_LETTERS = 60
+MAX_LETTERS = 60
 #: Least share of an area that its parts must have together to be drawn in it.
 WORTHWHILE = 0.3
 OTHERS = "all other holders"
@@ -116,7 +116,7 @@ class AreaCells:
 
 def named(one: OtherEnd | MappedObject) -> str:
     """Describe an object: its reference, and its type."""
-    return short(f"{one.via} {what(one)}".strip(), MOST_LETTERS)
+    return short(f"{one.via} {what(one)}".strip(), MAX_LETTERS)
 
 
 def what(one: OtherEnd | MappedObject) -> str:

@@ -15,7 +15,7 @@ from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.traces import Drawn
 from gradlife.reports.html.words import short
-from gradlife.reports.hunt.first_screen import MOST_FINDINGS, growth
+from gradlife.reports.hunt.first_screen import MAX_FINDINGS, growth
 from gradlife.reports.hunt.ranks import HEADS, NUMBERS, cells, cost_words, rounds_title, shown_ranks, skew_words
 from gradlife.reports.hunt.rounds import MEASURES, conclusion_text, figure, row, value_of
 from gradlife.reports.hunt.sentences import KINDS, amounts, by_whose_bug, headline, method, next_commands, verdict_word
@@ -83,7 +83,7 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
         style=STYLES[report.verdict],
         headline=short(headline(report)),
         growth=short(f"{report.target} {growth(report)}") if is_leak(report) else "",
-        answers=answers(report, min(cards, MOST_FINDINGS)) if is_leak(report) else [],
+        answers=answers(report, min(cards, MAX_FINDINGS)) if is_leak(report) else [],
         proof=proof_of(report) if is_leak(report) else ("", ""),
         facts=list(facts(report)),
         trouble=troubles(report),

@@ -33,7 +33,7 @@ from gradlife.reports.values import counted, size
 STYLES = {"DRAG": "bad", "drag": "gc", "clean": "good"}
 
 #: Most bands with a row of their own below the picture.
-MOST_BANDS = 24
+MAX_BANDS = 24
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def band_views(report: PeakReport) -> Iterator[BandView]:
     if picture is None:
         return
     numbered = sorted(enumerate(picture.bands), key=lambda one: -one[1].bytes[picture.peak])
-    for number, band in numbered[:MOST_BANDS]:
+    for number, band in numbered[:MAX_BANDS]:
         at_peak = band.bytes[picture.peak]
         share = (
             f"{size(at_peak)} of the peak in {counted(band.storages, 'storage')}" if at_peak else "nothing at the peak"

@@ -18,7 +18,7 @@ from gradlife.reports.values import plain
 BATCH = 16
 
 #: Most lanes and events of one story on one system: first those of the subjects, then the oldest.
-MOST_LANES, MOST_EVENTS = 40, 400
+MAX_LANES, MAX_EVENTS = 40, 400
 
 #: Most characters of a reading's value.
 VALUE_LIMIT = 240
@@ -90,10 +90,10 @@ def event_data(events: Sequence[Event], order: dict[str, int]) -> dict[str, Any]
     lanes = make_lanes(events)
     names = {(event.object_kind, str(event.object)): event.subject for event in events}
     keys = list(dict.fromkeys((event.object_kind, str(event.object)) for event in events))
-    numbers = sorted(range(len(keys)), key=lambda number: (not names[keys[number]], number))[:MOST_LANES]
+    numbers = sorted(range(len(keys)), key=lambda number: (not names[keys[number]], number))[:MAX_LANES]
     place = {keys[number]: lane for lane, number in enumerate(sorted(numbers))}
     drawn = [event for event in events if (event.object_kind, str(event.object)) in place]
-    rows = [event_row(event, place, order) for event in drawn[:MOST_EVENTS]]
+    rows = [event_row(event, place, order) for event in drawn[:MAX_EVENTS]]
     return {
         "lanes": [[lanes[number].label, bool(names[keys[number]])] for number in sorted(numbers)],
         "rows": rows,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gradlife.model.trace import CONFIDENCE, MOST_KEEPERS, Ledger, Step, StepStatus, Trace
+from gradlife.model.trace import CONFIDENCE, MAX_KEEPERS, Ledger, Step, StepStatus, Trace
 from gradlife.reports.drawing import RingNode, Svg, ring
 from gradlife.reports.html.words import short
 from gradlife.reports.hunt.trace import gathered
@@ -27,7 +27,7 @@ ASKED = {
 Verdicts = Mapping[StepStatus, tuple[str, str]]
 
 #: Most rows of a path; a longer one is cut in the middle.
-MOST_ROWS = 48
+MAX_ROWS = 48
 #: Widths of drawings for a wide page and for a narrow one, in pixels.
 WIDE, NARROW = 640.0, 330.0
 
@@ -86,9 +86,9 @@ def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
 def path_rows(steps: Sequence[Step], verdicts: Verdicts = LEAKING, *, is_ring: bool = False) -> list[Row]:
     """Return a row per object. Repeated objects are counted, and a long path is cut in the middle."""
     rows = [row_of(step, more, verdicts, is_ring) for step, more in gathered(steps)]
-    if len(rows) <= MOST_ROWS:
+    if len(rows) <= MAX_ROWS:
         return rows
-    half = MOST_ROWS // 2
+    half = MAX_ROWS // 2
     left_out = rows[half:-half]
     gap = Row("", "", "", "", more=len(left_out) + sum(row.more for row in left_out), is_gap=True)
     return [*rows[:half], gap, *rows[-half:]]
@@ -143,7 +143,7 @@ def tensor_facts(trace: Trace) -> list[str]:
 
 def keeper_lines(trace: Trace) -> list[str]:
     """Yield the native memory that holds the first object of the path."""
-    return [short(f"It is held by {one.description}{CONFIDENCE[one.sureness]}") for one in trace.keepers[:MOST_KEEPERS]]
+    return [short(f"It is held by {one.description}{CONFIDENCE[one.sureness]}") for one in trace.keepers[:MAX_KEEPERS]]
 
 
 def native_lines(ledger: Ledger, has_path: bool) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 #: Most characters of one name or description on a page.
-MOST_LETTERS = 300
+MAX_LETTERS = 300
 
 
-def short(text: str, most: int = MOST_LETTERS) -> str:
+def short(text: str, most: int = MAX_LETTERS) -> str:
     """Return the text, or its beginning; lone surrogates, which no file can contain, are replaced."""
     whole = text if len(text) <= most else text[:most] + "…"
     return whole.encode("utf-8", "replace").decode("utf-8")

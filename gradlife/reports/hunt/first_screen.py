@@ -37,17 +37,17 @@ from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
 
 LINES = 15
-MOST_FINDINGS = 5
+MAX_FINDINGS = 5
 #: Most lines of a piece of advice, and of its code.
-MOST_ADVICE, MOST_CODE = 3, 5
+MAX_ADVICE, MAX_CODE = 3, 5
 #: Most rows of a line of code.
-MOST_ROWS = 2
+MAX_ROWS = 2
 DO = "do: "
 #: Most lines of a note on worker processes, and of skew below findings.
-MOST_NOTE, MOST_SKEW = 4, 2
+MAX_NOTE, MAX_SKEW = 4, 2
 INDENT = "   "
 #: Columns of the command of a proof, and those that leave room for what it does.
-MOST_COMMAND, SHORT_COMMAND = 60, 31
+MAX_COMMAND, SHORT_COMMAND = 60, 31
 #: The sign between a limit and the command that lifts it.
 ARROW = " → "
 #: Stands for what is left out.
@@ -58,9 +58,9 @@ VARIABLES = (GLOBAL_VARIABLE, "local variable '", "argument '")
 #: The line in `main (train.py:23)`.
 MOMENT = re.compile(r":\d+\)$")
 #: Most lines of a path.
-MOST_PATH = 2
+MAX_PATH = 2
 #: Most objects of a path; a longer one is cut in the middle.
-MOST_OBJECTS = 8
+MAX_OBJECTS = 8
 
 
 def print_first_screen(console: Console, report: HuntReport) -> None:
@@ -85,10 +85,10 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     head = folded_lines(head_text(report), width, 2)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
         texts = [*first_screen_lines(report), *(Text(sentence(note)) for note in worker_notes(report))]
-        notes = [line for text in texts for line in folded_lines(text, width, MOST_NOTE)]
+        notes = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
         return [*head, *notes, clipped(lead_on(report), width)]
     foot = list(foot_lines(report, width))
-    shown = report.findings[:MOST_FINDINGS]
+    shown = report.findings[:MAX_FINDINGS]
     middle = blocks(report, shown, width, LINES - len(head) - len(foot) - 1)
     return [*head, Text(""), *middle, *foot]
 
@@ -208,13 +208,13 @@ def block(finding: Finding, number: int, report: HuntReport, width: int) -> list
 
 
 def path_lines(text: str, width: int) -> list[str]:
-    """Return a path in at most `MOST_PATH` lines. A longer one loses its middle, for root and survivor say most."""
+    """Return a path in at most `MAX_PATH` lines. A longer one loses its middle, for root and survivor say most."""
     words = text.split(ARROW)
-    while len(lines := broken(ARROW.join(words), width)) > MOST_PATH and len(words) > 3:
+    while len(lines := broken(ARROW.join(words), width)) > MAX_PATH and len(words) > 3:
         at = len(words) // 2
         words = [*words[: at - (words[at] == GAP)], GAP, *words[at + 1 :]]
         words = [word for number, word in enumerate(words) if word != GAP or words[number - 1] != GAP]
-    return [middle_out(line, width) for line in lines[:MOST_PATH]]
+    return [middle_out(line, width) for line in lines[:MAX_PATH]]
 
 
 def broken(text: str, width: int) -> list[str]:
@@ -265,17 +265,17 @@ def change_lines(finding: Finding, width: int) -> Iterator[Text]:
     patch, advice = finding.patch, finding.diagnosis.advice
     if patch is not None:
         for sign, line in changed_rows(finding):
-            rows = folded_lines(Text(line), width - len(INDENT) - 2, MOST_ROWS)
+            rows = folded_lines(Text(line), width - len(INDENT) - 2, MAX_ROWS)
             style = STYLES[sign]
             yield from (Text(f"{INDENT}{' ' if number else sign} {row}", style) for number, row in enumerate(rows))
         if patch.remains:
             yield Text(f"{INDENT}({patch.remains})", QUIET)
         return
     if advice.text:
-        rows = folded_lines(Text(advice.text), width - len(INDENT) - len(DO), MOST_ADVICE)
+        rows = folded_lines(Text(advice.text), width - len(INDENT) - len(DO), MAX_ADVICE)
         yield from (Text.assemble(INDENT, " " * len(DO) if number else DO, row) for number, row in enumerate(rows))
-    for line in pasted_code(finding)[:MOST_CODE]:
-        rows = folded_lines(Text(line), width - len(INDENT) - len(DO), MOST_ROWS)
+    for line in pasted_code(finding)[:MAX_CODE]:
+        rows = folded_lines(Text(line), width - len(INDENT) - len(DO), MAX_ROWS)
         yield from (Text.assemble(INDENT, " " * len(DO), (row.plain, GOOD)) for row in rows)
 
 
@@ -352,19 +352,19 @@ def end_words(trace: Trace) -> list[str]:
 
 def shortened(words: list[str]) -> list[str]:
     """Replace the middle of many words by dots."""
-    if len(words) <= MOST_OBJECTS:
+    if len(words) <= MAX_OBJECTS:
         return words
-    return [*words[: MOST_OBJECTS // 2], GAP, *words[-(MOST_OBJECTS // 2 - 1) :]]
+    return [*words[: MAX_OBJECTS // 2], GAP, *words[-(MAX_OBJECTS // 2 - 1) :]]
 
 
 def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
     """Yield the other findings, doubts about the verdict, the proof, and where to read on."""
-    rest = report.findings[MOST_FINDINGS:]
+    rest = report.findings[MAX_FINDINGS:]
     if rest:
         severities = listed(dict.fromkeys(one.severity.value for one in rest))
         yield clipped(Text(f"{len(rest):,} more, {severities}", QUIET), width)
     yield Text("")
-    yield from (part for line in first_screen_lines(report) for part in folded_lines(line, width, MOST_SKEW))
+    yield from (part for line in first_screen_lines(report) for part in folded_lines(line, width, MAX_SKEW))
     yield from (clipped(Text(sentence(note)), width) for note in worker_notes(report))
     if report.trouble:
         yield clipped(Text(f"Note: {report.trouble}", NOTE), width)
@@ -405,7 +405,7 @@ def proof_line(report: HuntReport) -> Text:
         command = f"gradlife hunt --prove {report.target}"
         how = "changes a copy and measures" if is_patched else "cuts the reference"
         what = f"{command} {how}" if len(command) <= SHORT_COMMAND else command
-        return Text(f"Proof: not run yet; {what if len(command) <= MOST_COMMAND else 'add --prove to the command'}")
+        return Text(f"Proof: not run yet; {what if len(command) <= MAX_COMMAND else 'add --prove to the command'}")
     what = "with the line changed" if is_patched else "with the reference cut"
     after = "0 B" if proof.after == PerStep() else amounts(proof.after)
     if proof.is_sufficient:

@@ -26,7 +26,7 @@ ALONE = "not on the other ranks"
 OF_A_TENSOR = " → storage: torch::StorageImpl"
 
 #: Most characters of a list of ranks.
-MOST_RANKS = 40
+MAX_RANKS = 40
 
 
 def who_has(finding: Finding) -> str:
@@ -64,9 +64,9 @@ def leaking_ranks(report: HuntReport) -> str:
 
 def shown_ranks(ranks: str) -> str:
     """Return a list of ranks; of a long one its beginning."""
-    if len(ranks) <= MOST_RANKS:
+    if len(ranks) <= MAX_RANKS:
         return ranks
-    return f"{ranks[:MOST_RANKS].rpartition(',')[0]}, ..."
+    return f"{ranks[:MAX_RANKS].rpartition(',')[0]}, ..."
 
 
 def sizes(values: Spread) -> str:

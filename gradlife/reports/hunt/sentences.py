@@ -37,7 +37,7 @@ SPREAD = {"GL527"}
 #: Least share of the storages' bytes for other retained memory to be mentioned.
 MATERIAL = 0.25
 #: Least bytes that are more than the small objects around a storage.
-LEAST_GRAPH_BYTES = 1_000
+MIN_GRAPH_BYTES = 1_000
 #: Most that is not mentioned per step: a stray object in many steps.
 STRAY = 0.05
 #: Types too common to search for.
@@ -113,7 +113,7 @@ def amounts(per_step: PerStep) -> str:
         first = first[:1]
     nbytes = round(per_step.bytes)
     more = per_step.retained_bytes - per_step.bytes
-    if first and more >= max(LEAST_GRAPH_BYTES, MATERIAL * per_step.bytes):  # the graph behind the storages
+    if first and more >= max(MIN_GRAPH_BYTES, MATERIAL * per_step.bytes):  # the graph behind the storages
         nbytes = round(per_step.retained_bytes)
     return listed(first + ([size(nbytes)] if nbytes else [])) or "nothing"
 

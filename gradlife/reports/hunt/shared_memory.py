@@ -18,7 +18,7 @@ HEADS = ("made by", "shared as", "segments", "bytes", "mapped by", "not taken ye
 NUMBERS = frozenset({"segments", "bytes", "not taken yet"})
 
 #: Most processes of a row that are named.
-MOST_NAMES = 4
+MAX_NAMES = 4
 
 
 def shared_title(report: HuntReport) -> str:
@@ -29,13 +29,13 @@ def shared_title(report: HuntReport) -> str:
 
 def cells(row: SharedStorages) -> list[str]:
     """Return a row of the table, under `HEADS`."""
-    more = f" and {len(row.mapped_by) - MOST_NAMES:,} more" if len(row.mapped_by) > MOST_NAMES else ""
+    more = f" and {len(row.mapped_by) - MAX_NAMES:,} more" if len(row.mapped_by) > MAX_NAMES else ""
     return [
         row.made_by,
         row.kind,
         f"{row.count:,}",
         size(row.bytes),
-        (", ".join(row.mapped_by[:MOST_NAMES]) or "no process") + more,
+        (", ".join(row.mapped_by[:MAX_NAMES]) or "no process") + more,
         f"{row.waiting:,}" if row.waiting else "-",
     ]
 

@@ -25,7 +25,7 @@ ARROW = " → "
 #: The next commands, each with its purpose.
 Commands = Sequence[tuple[str, str]]
 #: Least columns of a terminal.
-LEAST_WIDTH = 80
+MIN_WIDTH = 80
 
 
 def print_hunt(
@@ -133,7 +133,7 @@ def limit_line(limit: str) -> RenderableType:
 def next_lines(commands: Commands) -> Iterator[RenderableType]:
     """Yield the next commands."""
     for command, what_for in commands:
-        if len(command) + len(what_for) > LEAST_WIDTH - 8:
+        if len(command) + len(what_for) > MIN_WIDTH - 8:
             yield Hanging(Text("  # ", QUIET), Text(what_for, QUIET))
             yield Hanging(Text("  "), Text(command, TITLE))
         else:

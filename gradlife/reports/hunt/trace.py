@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from gradlife.model.trace import CONFIDENCE, MOST_KEEPERS, Ledger, NativeHolder, Step, StepStatus, TensorFacts, Trace
+from gradlife.model.trace import CONFIDENCE, MAX_KEEPERS, Ledger, NativeHolder, Step, StepStatus, TensorFacts, Trace
 from gradlife.reports.hunt.sentences import named
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
@@ -101,7 +101,7 @@ def held_unseen(trace: Trace) -> Iterator[RenderableType]:
     if trace.lead:
         yield Hanging(Text("  "), Text("native code holds the first of these:", NOTE))
         yield from path_down(trace.lead)
-    yield from (holder_line("  it is held by ", holder) for holder in trace.keepers[:MOST_KEEPERS])
+    yield from (holder_line("  it is held by ", holder) for holder in trace.keepers[:MAX_KEEPERS])
 
 
 def holder_line(lead: str, holder: NativeHolder) -> RenderableType:

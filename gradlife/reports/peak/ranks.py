@@ -13,15 +13,15 @@ HEADS = ("rank", "peak", "never read again", "largest owner", "end", "host")
 NUMBERS = frozenset({"peak", "never read again"})
 
 #: Rows that fit on one line of the first screen.
-MOST_ROWS = 4
+MAX_ROWS = 4
 
 
 def rank_lines(report: PeakReport) -> Iterator[str]:
     """The peak of each rank in a line, then what the worst rank has that the others have not."""
     if not report.ranks:
         return
-    shown = report.ranks[:MOST_ROWS]
-    more = f" · {len(report.ranks) - MOST_ROWS:,} more: --full" if len(report.ranks) > MOST_ROWS else ""
+    shown = report.ranks[:MAX_ROWS]
+    more = f" · {len(report.ranks) - MAX_ROWS:,} more: --full" if len(report.ranks) > MAX_ROWS else ""
     yield "peaks: " + " · ".join(f"{name_of(row)} {peak_of(row)}" for row in shown) + more
     yield from map(skew_words, report.skew)
 

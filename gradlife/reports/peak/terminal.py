@@ -32,10 +32,10 @@ LINES = 15
 STYLES = {"DRAG": BAD, "drag": NOTE, "clean": GOOD}
 
 #: Most savings on the first screen, three lines each.
-MOST_SAVINGS = 3
+MAX_SAVINGS = 3
 
 #: Most owners on the first screen, in one line.
-MOST_OWNERS = 4
+MAX_OWNERS = 4
 
 
 def print_peak(console: Console, report: PeakReport, in_full: bool = False) -> None:
@@ -56,7 +56,7 @@ def first_screen(report: PeakReport) -> Iterator[Text]:
         return
     yield Text("   " + owner_words(report), QUIET)
     yield from (Text(f"   {line}", NOTE) for line in rank_lines(report))
-    for number, saving in enumerate(report.savings[:MOST_SAVINGS], 1):
+    for number, saving in enumerate(report.savings[:MAX_SAVINGS], 1):
         yield from saving_lines(saving, number, report)
     if report.proof is not None:
         yield proof_line(report.proof)
@@ -78,7 +78,7 @@ def head_lines(report: PeakReport) -> Iterator[Text]:
 
 def owner_words(report: PeakReport) -> str:
     """Return the largest owners in one line."""
-    shown = report.owners[:MOST_OWNERS]
+    shown = report.owners[:MAX_OWNERS]
     return " · ".join(f"{share.owner.value} {size(share.bytes)}" for share in shown)
 
 
@@ -104,7 +104,7 @@ def proof_line(proof: Proof) -> Text:
 
 def foot(report: PeakReport) -> str:
     """Return the last line: the lower bound of the peak, and how to see more."""
-    more = len(report.savings) - MOST_SAVINGS
+    more = len(report.savings) - MAX_SAVINGS
     rest = f"{more} more: --full" if more > 0 else "more: --full"
     return f"{bound(report)} · {rest}"
 

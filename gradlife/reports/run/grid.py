@@ -14,8 +14,8 @@ from gradlife.reports.run.names import Heading, heading_width, numbered
 from gradlife.reports.theme import QUIET, TITLE
 
 #: A column narrower than this is too narrow for a verdict.
-LEAST_COLUMN = 5
-LEAST_LABEL = 26
+MIN_COLUMN = 5
+MIN_LABEL = 26
 GAP = 1
 
 
@@ -93,8 +93,8 @@ class Grid:
     def least_label(self) -> int:
         """The least width of labels; no more than they need if headings are kept."""
         if not self.keeps_headings:
-            return LEAST_LABEL
-        return min(LEAST_LABEL, max((row.width for row in self.rows if row.cells), default=LEAST_LABEL))
+            return MIN_LABEL
+        return min(MIN_LABEL, max((row.width for row in self.rows if row.cells), default=MIN_LABEL))
 
     def fitting_headings(self, room: int) -> list[Heading]:
         """Return the headings, or numbers if names would push columns into another block."""
@@ -105,7 +105,7 @@ class Grid:
     def column_width(self, headings: Sequence[Heading], column: int) -> int:
         """Return the width that a column needs."""
         cells = max((row.cells[column].width for row in self.rows if row.cells), default=0)
-        return max(LEAST_COLUMN, heading_width(headings[column]), cells)
+        return max(MIN_COLUMN, heading_width(headings[column]), cells)
 
     def draw(
         self, headings: Sequence[Heading], widths: Sequence[int], block: range, options: ConsoleOptions

@@ -14,7 +14,7 @@ from gradlife.reports.values import counted
 
 #: A name that ends beyond this column has its title on the next line; so have all if titles get no room.
 WIDEST_NAME = 46
-LEAST_TITLE = 30
+MIN_TITLE = 30
 GAP = 2
 
 
@@ -63,7 +63,7 @@ def story_lines(story: ScenarioInfo, width: int, room: int) -> Iterator[Renderab
     title = Text(story.title)
     if story.pattern and not is_twin:
         title.append(f"  {story.pattern}", QUIET)
-    if name.cell_len + GAP > width or room < width + LEAST_TITLE:
+    if name.cell_len + GAP > width or room < width + MIN_TITLE:
         yield Hanging(Text(""), name)
         name = Text("")
         width = min(width, room // 4)

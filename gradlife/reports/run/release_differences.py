@@ -20,7 +20,7 @@ VERDICT_WORDS = {"del": "is freed at once", "held": "is held", "gc": "waits for 
 ANSWER_PRICES = {"exit": 2, "identity": 1, "value": 0}
 
 #: The least cost of a difference in a verdict; all other differences cost less.
-LEAST_OF_VERDICTS = 4
+MIN_OF_VERDICTS = 4
 RAISES = re.compile(r"([A-Z]\w*(?:Error|Exception|Warning)): ")
 
 #: Most characters of a value within a sentence.
@@ -142,7 +142,7 @@ def price_of(probe: str, values: Collection[Json]) -> int:
     if probe == LIVENESS:
         prices = {PRICES.get(str(value), 0) for value in values}
         is_leak = PRICES["never"] in prices
-        return LEAST_OF_VERDICTS + (PRICES["never"] if is_leak else max(prices) - min(prices))
+        return MIN_OF_VERDICTS + (PRICES["never"] if is_leak else max(prices) - min(prices))
     raising = {bool(RAISES.match(plain(value))) for value in values}
     return ANSWER_PRICES.get(probe, 0) + (len(raising) > 1)
 

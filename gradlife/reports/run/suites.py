@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gradlife.model import ScenarioInfo
 from gradlife.model.reading import ReadingKey
-from gradlife.reports.run.grid import GAP, LEAST_LABEL, Cell, Grid
+from gradlife.reports.run.grid import GAP, MIN_LABEL, Cell, Grid
 from gradlife.reports.run.view import LIVENESS, Family, RunView
 from gradlife.reports.theme import QUIET, VERDICT_STYLES
 from gradlife.reports.values import Notes, counted
@@ -36,7 +36,7 @@ class Detail:
 
 def detail_for(width: int, columns: int, in_full: bool) -> Detail:
     """Return the detail that fits a terminal of this width."""
-    room = (width - LEAST_LABEL) // max(columns, 1) - GAP - 1
+    room = (width - MIN_LABEL) // max(columns, 1) - GAP - 1
     return Detail(in_full, max(NARROWEST_CELL, min(WIDEST_CELL, room)))
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from gradlife.model import RunReport, Status, SystemInfo
 from gradlife.reports.layout import Hanging
 from gradlife.reports.run import problems, release_differences
-from gradlife.reports.run.grid import GAP, LEAST_COLUMN, Cell, Grid
+from gradlife.reports.run.grid import GAP, MIN_COLUMN, Cell, Grid
 from gradlife.reports.run.run import closing_part, parts, problem_lines
 from gradlife.reports.run.suites import ANSWERS, detail_for
 from gradlife.reports.run.totals import sums
@@ -33,7 +33,7 @@ SYSTEM_LINES = 3
 NAMES_SHOWN = 8
 
 #: Least columns of a story's title beside a long statement.
-LEAST_TITLE = 30
+MIN_TITLE = 30
 
 #: Most lines for problems.
 TROUBLE_LINES = 10
@@ -140,7 +140,7 @@ def fitting(view: RunView, systems: Sequence[SystemInfo], total: Counts, width: 
     chosen = []
     for system in systems:
         heading = view.headings[view.systems.index(system)]
-        room -= GAP + max(LEAST_COLUMN, share(*total[1][system.name]).width, *map(cell_len, heading))
+        room -= GAP + max(MIN_COLUMN, share(*total[1][system.name]).width, *map(cell_len, heading))
         if room < 0:
             break
         chosen.append(system)
@@ -230,7 +230,7 @@ def one_line(one: release_differences.Difference, width: int) -> Text:
     count = f" ({counted(one.alike, 'story', 'stories')})" if one.alike > 1 else ""
     room = width - len(": ") - len(count)
     statement, *rest = one.statements
-    statement = clipped(statement, max(room - len(one.story.title), room - LEAST_TITLE))
+    statement = clipped(statement, max(room - len(one.story.title), room - MIN_TITLE))
     for more in rest:
         if len(statement) + len(f", {more}") + len(one.story.title) <= room:
             statement += f", {more}"

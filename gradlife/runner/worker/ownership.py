@@ -20,7 +20,7 @@ from gradlife.probes.graph import OLDEST_PYTHON
 from gradlife.runner.worker.visibility import mark_visibility
 
 #: Most objects in a drawing: those nearest to subjects and names.
-MOST_NODES = 48
+MAX_NODES = 48
 
 #: Most depth and number of containers and plain objects searched for drawn objects.
 DEPTH, WIDTH = 6, 400
@@ -205,7 +205,7 @@ class Drawing:
         first += [number for number, node in self.nodes.items() if node["kind"] == "name"]
         chosen: dict[int, None] = {}
         waiting = deque([*first, *self.nodes])
-        while waiting and len(chosen) < MOST_NODES:
+        while waiting and len(chosen) < MAX_NODES:
             number = waiting.popleft()
             if number not in chosen:
                 chosen[number] = None

@@ -11,7 +11,7 @@ import pytest
 
 from gradlife.errors import UnknownNameError
 from gradlife.heap import snapshot
-from gradlife.heap.views.browsing import ALL, MOST_STEPS, PROCESS, UNREACHED, Browser
+from gradlife.heap.views.browsing import ALL, MAX_STEPS, PROCESS, UNREACHED, Browser
 from gradlife.model.trace import Lifetime
 
 
@@ -164,7 +164,7 @@ def test_of_a_long_path_the_middle_is_counted() -> None:
     while at.following is not None:
         at = at.following
     trace = taken.trace(node_of(at))
-    assert len(trace.steps) <= MOST_STEPS + 1
+    assert len(trace.steps) <= MAX_STEPS + 1
     (gap,) = [step for step in trace.steps if step.kind == "gap"]
     assert (gap.object, gap.via) == ("", "...")
     assert gap.detail.endswith(" more objects")

@@ -6,7 +6,7 @@ import pytest
 
 from gradlife.errors import UnknownNameError
 from gradlife.heap import Snapshot, open_snapshot
-from gradlife.heap.neighbourhood import FIRST_STEPS, LAST_STEPS, MOST_REFERENTS, MOST_REFERRERS
+from gradlife.heap.neighbourhood import FIRST_STEPS, LAST_STEPS, MAX_REFERENTS, MAX_REFERRERS
 from gradlife.model.neighbourhood import Neighbourhood, Role
 from gradlife.model.trace import Lifetime
 from leftovers import run_script
@@ -95,8 +95,8 @@ def test_what_an_object_refers_to_is_shown_as_far_as_there_is_room(
 ) -> None:
     around = saved.neighbourhood("Wide")
     kept = roles(around, Role.KEPT)
-    assert len(kept) == MOST_REFERENTS
-    assert around.more_referents == 21 - MOST_REFERENTS
+    assert len(kept) == MAX_REFERENTS
+    assert around.more_referents == 21 - MAX_REFERENTS
     assert ("Wide", ".parts", "list") in ties(around)
     assert "type" not in kept
 
@@ -108,8 +108,8 @@ def test_of_many_that_refer_to_an_object_some_are_shown_and_the_rest_is_counted(
     shown = {source for source, via, target in ties(around) if (via, target) == (".value", "Shared")}
     assert shown <= {"Holder"}
     into = [tie for tie in around.ties if tie.target == next(n.id for n in around.neighbours if n.role is Role.TARGET)]
-    assert len(into) <= MOST_REFERRERS + 1
-    assert around.more_referrers == 31 - MOST_REFERRERS
+    assert len(into) <= MAX_REFERRERS + 1
+    assert around.more_referrers == 31 - MAX_REFERRERS
 
 
 def test_an_unknown_type_is_refused(saved: Snapshot) -> None:

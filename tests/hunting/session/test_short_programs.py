@@ -12,7 +12,7 @@ import torch
 
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.step_counter import Counter
-from gradlife.hunting.steps.schedule import LEAST_ROUNDS, schedule_for
+from gradlife.hunting.steps.schedule import MIN_ROUNDS, schedule_for
 from gradlife.model.hunt import HuntVerdict
 from script_hunts import hunted, repeated
 
@@ -63,7 +63,7 @@ def test_twelve_steps_that_were_asked_for_tell_by_rounds_of_three() -> None:
 def test_the_spare_snapshot_is_given_up_once_there_are_rounds_enough() -> None:
     hunt = Hunt(schedule_for(None, is_endless=False, may_be_short=True))
     counter = Counter(hunt)
-    steps = 1 + sum((hunt.schedule.warmup, *hunt.schedule.rounds[:LEAST_ROUNDS])) - 1
+    steps = 1 + sum((hunt.schedule.warmup, *hunt.schedule.rounds[:MIN_ROUNDS])) - 1
     for _ in range(steps - 1):
         counter.step()
     assert hunt.spare is not None

@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from gradlife.heap import snapshot
-from gradlife.hunting.snapshots.retained_types import MOST_TYPES, added_up, types_of, types_retained
+from gradlife.hunting.snapshots.retained_types import MAX_TYPES, added_up, types_of, types_retained
 from gradlife.model.heap import TypeCount
 
 
@@ -18,7 +18,7 @@ class Crate:
 
 SHARED = [bytearray(5000)]
 CRATE = Crate(40)
-MIXED: Any = [type(f"Kind{number}", (bytearray,), {})(number * 100) for number in range(MOST_TYPES + 3)]
+MIXED: Any = [type(f"Kind{number}", (bytearray,), {})(number * 100) for number in range(MAX_TYPES + 3)]
 
 
 @functools.cache
@@ -60,9 +60,9 @@ def test_what_is_beyond_the_limit_is_not_distinguished() -> None:
 
 def test_of_many_types_those_that_take_least_are_one() -> None:
     rows = types_of(graph(), [node_of(one) for one in MIXED])
-    assert len(rows) == MOST_TYPES + 1
+    assert len(rows) == MAX_TYPES + 1
     assert (rows[-1].type, rows[-1].count) == ("other types", 3)
-    assert rows[0].type.endswith(f"Kind{MOST_TYPES + 2}")
+    assert rows[0].type.endswith(f"Kind{MAX_TYPES + 2}")
 
 
 def test_rows_of_one_type_are_added_up() -> None:

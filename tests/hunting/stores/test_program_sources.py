@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.hunting.stores.program_sources import MOST_FILES, Source, program_sources
+from gradlife.hunting.stores.program_sources import MAX_FILES, Source, program_sources
 
 
 def loaded(monkeypatch: pytest.MonkeyPatch, name: str, file: str) -> None:
@@ -30,13 +30,13 @@ def test_the_latest_import_is_read_however_many_modules_were_loaded_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a process with more modules than are read, those of the program were left out in favour of earlier ones."""
-    for number in range(MOST_FILES + 5):
+    for number in range(MAX_FILES + 5):
         (tmp_path / f"early_{number}.py").write_text("", encoding="utf-8")
         loaded(monkeypatch, f"early_{number}", str(tmp_path / f"early_{number}.py"))
     (tmp_path / "late.py").write_text("kept = []\n", encoding="utf-8")
     loaded(monkeypatch, "late", str(tmp_path / "late.py"))
     found = [source.module for source in program_sources()]
-    assert len(found) == MOST_FILES
+    assert len(found) == MAX_FILES
     assert "late" in found
     assert "early_0" not in found
 

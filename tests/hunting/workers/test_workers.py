@@ -14,7 +14,7 @@ from gradlife.hunting.process.private_pages import PrivateMemory
 from gradlife.hunting.workers.copies import containers, copies, copy_on_read
 from gradlife.hunting.workers.entries import StepQueue
 from gradlife.hunting.workers.merge import with_workers
-from gradlife.hunting.workers.worker import MOST_LIVES, MOST_WORKERS, REPORT, Worker, join
+from gradlife.hunting.workers.worker import MAX_LIVES, MAX_WORKERS, REPORT, Worker, join
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport, HuntVerdict
 from gradlife.model.ranks import Spread
@@ -51,12 +51,12 @@ def test_a_worker_that_is_started_anew_is_hunted_until_it_has_a_report(tmp_path:
     assert join(str(tmp_path), LOADER) is not None
     leave(tmp_path, LOADER, CLEAN)
     assert join(str(tmp_path), LOADER) is None
-    lives = [join(str(tmp_path), replace(LOADER, number=1)) for _ in range(MOST_LIVES + 1)]
-    assert [one is not None for one in lives] == [True] * MOST_LIVES + [False]
+    lives = [join(str(tmp_path), replace(LOADER, number=1)) for _ in range(MAX_LIVES + 1)]
+    assert [one is not None for one in lives] == [True] * MAX_LIVES + [False]
 
 
 def test_workers_of_a_pool_are_numbered_as_they_come_and_the_first_are_hunted(tmp_path: Path) -> None:
-    joined = [join(str(tmp_path), POOL) for _ in range(MOST_WORKERS + 1)]
+    joined = [join(str(tmp_path), POOL) for _ in range(MAX_WORKERS + 1)]
     assert [one[1].number if one is not None else None for one in joined] == [0, 1, 2, 3, None]
 
 

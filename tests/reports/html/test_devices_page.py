@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fabricated_devices import LINE, MB, USED, memory, report
 from gradlife.model.device.memory import BlockOwner, MappedSegment, OwnerKind, Run
-from gradlife.reports.html.devices import MOST_RUNS, MOST_SEGMENTS, device_page, device_view, legend, memory_row
+from gradlife.reports.html.devices import MAX_RUNS, MAX_SEGMENTS, device_page, device_view, legend, memory_row
 
 
 def test_a_row_has_a_bar_for_each_run_in_the_colour_of_its_owner() -> None:
@@ -40,9 +40,9 @@ def test_owners_beyond_the_colours_share_one() -> None:
 def test_small_segments_beyond_the_limit_are_counted_and_not_drawn() -> None:
     small = MappedSegment(0, 1, 0, False, (Run(0, 1, 1, USED, 0),))
     large = MappedSegment(1, 3, 0, False, (Run(0, 3, 1, USED, 0),))
-    view = device_view(replace(memory(), map=(*[small] * MOST_SEGMENTS, large)), 0)
+    view = device_view(replace(memory(), map=(*[small] * MAX_SEGMENTS, large)), 0)
     assert view.left_out == "1 smaller segment of 1 B in all are not drawn."
-    many = MappedSegment(0, MOST_RUNS, 0, False, tuple(Run(at, 1, 1, USED, 0) for at in range(MOST_RUNS + 1)))
+    many = MappedSegment(0, MAX_RUNS, 0, False, tuple(Run(at, 1, 1, USED, 0) for at in range(MAX_RUNS + 1)))
     assert device_view(replace(memory(), map=(many,)), 0).left_out.startswith("1 smaller segment")
 
 
