@@ -61,7 +61,9 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
         homes = (home[node] for node in above(graph, group) if home.get(node, number) != number)
         # A list of the running step may hold some of the members, too. That list is not the cause.
         found = next((one for one in homes if not (older and has_variables(graph, groups[one].anchor))), None)
-        if found is not None and is_kept_for_library(graph, held_by[found]) and not is_kept_for_library(graph, older):
+        # A dict of the last results holds some of what a library's buffer keeps, but is not the cause either.
+        has_all = found is not None and len(group.tops) >= len(groups[found].tops)
+        if found is not None and has_all and leads_library(graph, older, held_by[found]):
             join(target, found, number)
         elif found is not None:
             join(target, number, found)
@@ -79,6 +81,11 @@ def has_variables(graph: _heap.Graph, node: int | None) -> bool:
     kind, name = graph.kind_and_type(node)
     is_of_module = name == "dict" and any(graph.type(one) == "module" for one in graph.referrers(node))
     return (kind, name) == FRAME or is_of_module
+
+
+def leads_library(graph: _heap.Graph, older: Sequence[int], held_by: Sequence[int]) -> bool:
+    """Return whether the program has a container of its own, and the other containers are the standard library's."""
+    return is_kept_for_library(graph, held_by) and not is_kept_for_library(graph, older)
 
 
 def is_kept_for_library(graph: _heap.Graph, held_by: Sequence[int]) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import logging.handlers
 from typing import Any
 
 import pytest
@@ -33,3 +35,21 @@ def test_tasks_that_wait_for_an_event_are_found_in_the_set_of_the_program_and_no
         runner.run(finish())
     assert one.grows_at is not None
     assert "'tasks'" in one.trace.steps[one.grows_at - 1].via
+
+
+def test_log_records_are_found_in_the_buffer_of_their_handler_though_a_dict_holds_the_tensors_of_the_last() -> None:
+    latest: dict[int, Any] = {}
+    handler = logging.handlers.MemoryHandler(1_000_000, logging.CRITICAL)
+    log = logging.Logger("training")
+    log.addHandler(handler)
+
+    def step(number: int) -> None:
+        image = torch.ones(8)
+        log.info("step %d: %s", number, image)
+        latest[number % 8] = image
+
+    (one,) = findings(evidence(step, 3, 7, 8, 11))
+    assert one.code == "GL508"
+    assert one.grows_at is not None
+    assert ".buffer" in one.trace.steps[one.grows_at - 1].via
+    assert one.per_step.tensors == pytest.approx(1, abs=0.1)
