@@ -53,3 +53,4 @@ UNUSED = (
     "The differentiated Tensor at index {} appears to not have been used in the graph. Set allow_unused=True if this is the "
     "desired behavior."
 )
+UNDEFINED_TENSOR = "Expected a proper Tensor but got None (or an undefined Tensor in C++)"

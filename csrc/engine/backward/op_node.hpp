@@ -10,6 +10,7 @@
 #include "engine/backward/backward.hpp"
 #include "engine/backward/views.hpp"
 #include "engine/graph/saved_slot.hpp"
+#include "engine/policy/release_texts.hpp"
 #include "engine/tensor/scalar.hpp"
 
 namespace gradlife::ops {
@@ -18,7 +19,9 @@ namespace gradlife::ops {
 inline const NodeSpec& node_spec(const char* name, std::vector<SavedField> fields = {}) {
   return *new NodeSpec{name, std::move(fields)};
 }
-constexpr SavedField saved_tensor(const char* name) { return {name, SavedField::Type::tensor}; }
+constexpr SavedField saved_tensor(const char* name, const char* argument = first_argument) {
+  return {name, SavedField::Type::tensor, argument};
+}
 constexpr SavedField saved_number(const char* name) { return {name, SavedField::Type::value}; }
 
 inline SavedValue saved(const Scalar& value) {
@@ -48,6 +51,12 @@ inline SavedValue saved(const Dims& sizes) {
 template <class T>
 SavedValue saved(const std::optional<T>& value) {
   return value ? saved(*value) : SavedValue();
+}
+
+// Refuses what was never saved: an operation in place may raise after its node is in the graph.
+inline const Tensor& defined(const Tensor& saved, const char* argument = first_argument) {
+  require(static_cast<bool>(saved), text_for(*current_policy(), texts::undefined_tensor), " for argument ", argument);
+  return saved;
 }
 
 // A node of an operation with `count` saved tensors. Slots are numbered in the order of the tensor fields.

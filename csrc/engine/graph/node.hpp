@@ -127,11 +127,14 @@ struct InputMetadata {
   DType dtype = DType::float32;
 };
 
+inline constexpr const char* first_argument = "#0 'self'";
+
 // A saved field of a node class, for the attributes `_saved_NAME` of its wrapper.
 struct SavedField {
   enum class Type : uint8_t { tensor, tensor_list, value };
   const char* name;
   Type type;
+  const char* argument = first_argument;  // the one that PyTorch names if the tensor was never saved
 };
 
 struct NodeSpec {

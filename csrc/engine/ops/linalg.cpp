@@ -53,6 +53,13 @@ class MmNode final : public OpNode<2> {
   Layout a_, b_;
 };
 
+// Hooks may unpack a tensor of another shape.
+Tensor outer(const Tensor& a, const Tensor& b) {
+  require(a->dim() == 1, "outer: Expected 1-D argument self, but got ", a->dim(), "-D");
+  require(b->dim() == 1, "outer: Expected 1-D argument vec2, but got ", b->dim(), "-D");
+  return mul(reshape(a, {a->numel(), 1}), b);
+}
+
 class MvNode final : public OpNode<2> {
  public:
   MvNode() : OpNode<2>(mv_spec) {}
@@ -61,7 +68,7 @@ class MvNode final : public OpNode<2> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor self = unpack(0);
     const Tensor vec = unpack(1);
-    if (needs(0)) results[0] = mul(reshape(gradient, {gradient->numel(), 1}), vec);
+    if (needs(0)) results[0] = outer(gradient, vec);
     if (needs(1)) results[1] = mv(t(self), gradient);
   }
 };

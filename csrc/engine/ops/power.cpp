@@ -108,7 +108,7 @@ class TensorsNode final : public OpNode<3> {
       const Tensor base = is_complex(exponent->dtype()) && !is_complex(self->dtype())
                               ? to_dtype(self, complex_dtype(self->dtype()))
                               : self;
-      results[1] = by_exponent(gradient, is_flat, conj(mul(result, log(base))));
+      results[1] = by_exponent(gradient, is_flat, conj(mul(defined(result), log(base))));
     }
   }
 };

@@ -20,8 +20,8 @@ class SavingNode final : public OpNode<Rule::saves_result + Rule::saves_self> {
 
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {
-    const Tensor self = Rule::saves_self ? this->unpack(self_slot) : Tensor();
-    const Tensor result = Rule::saves_result ? this->unpack(0) : Tensor();
+    const Tensor self = Rule::saves_self ? defined(this->unpack(self_slot)) : Tensor();
+    const Tensor result = Rule::saves_result ? defined(this->unpack(0)) : Tensor();
     results[0] = rule_.gradient(gradient, self, result);
   }
   void unpack_all() override {

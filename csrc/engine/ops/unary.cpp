@@ -16,7 +16,7 @@ class UnaryNode final : public OpNode<1> {
 
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {
-    const Tensor saved = rule_.saves != Saves::nothing ? unpack(0) : Tensor();
+    const Tensor saved = rule_.saves != Saves::nothing ? defined(unpack(0), rule_.spec.fields[0].argument) : Tensor();
     results[0] = rule_.gradient(gradient, saved);
   }
 
@@ -211,11 +211,14 @@ void ThresholdBackward::differentiate(const Tensor& gradient, TensorList& result
 
 const std::vector<SavedField> self_field{saved_tensor("self")};
 const std::vector<SavedField> result_field{saved_tensor("result")};
+const std::vector<SavedField> exp_field{saved_tensor("result", "#1 'other'")};
+const std::vector<SavedField> relu_field{saved_tensor("result", "#1 'self'")};
+const std::vector<SavedField> output_field{saved_tensor("result", "#1 'output'")};
 
 using G = const Tensor&;
 const UnaryRule neg_rule{node_spec("NegBackward0"), Saves::nothing, number_kernel<Neg>,
                          [](G gradient, G) { return neg(gradient); }, true};
-const UnaryRule exp_rule{node_spec("ExpBackward0", result_field), Saves::result, float_kernel<Exp>,
+const UnaryRule exp_rule{node_spec("ExpBackward0", exp_field), Saves::result, float_kernel<Exp>,
                          [](G gradient, G result) { return mul(gradient, conj(result)); }};
 const UnaryRule log_rule{node_spec("LogBackward0", self_field), Saves::self, float_kernel<Log>,
                          [](G gradient, G self) { return div(gradient, conj(self)); }};
@@ -223,13 +226,13 @@ const UnaryRule sin_rule{node_spec("SinBackward0", self_field), Saves::self, flo
                          [](G gradient, G self) { return mul(gradient, conj(cos(self))); }};
 const UnaryRule cos_rule{node_spec("CosBackward0", self_field), Saves::self, float_kernel<Cos>,
                          [](G gradient, G self) { return mul(gradient, conj(neg(sin(self)))); }};
-const UnaryRule tanh_rule{node_spec("TanhBackward0", result_field), Saves::result, float_kernel<Tanh>,
+const UnaryRule tanh_rule{node_spec("TanhBackward0", output_field), Saves::result, float_kernel<Tanh>,
                           [](G gradient, G result) { return apply_backward(tanh_backward, gradient, result); }};
-const UnaryRule relu_rule{node_spec("ReluBackward0", result_field), Saves::result, number_kernel<Relu>,
+const UnaryRule relu_rule{node_spec("ReluBackward0", relu_field), Saves::result, number_kernel<Relu>,
                           [](G gradient, G result) { return threshold_backward(gradient, result); }, true};
 const UnaryRule sqrt_rule{node_spec("SqrtBackward0", result_field), Saves::result, float_kernel<Sqrt>,
                           [](G gradient, G result) { return div(gradient, mul_scalar(conj(result), 2)); }};
-const UnaryRule sigmoid_rule{node_spec("SigmoidBackward0", result_field), Saves::result, float_kernel<Sigmoid>,
+const UnaryRule sigmoid_rule{node_spec("SigmoidBackward0", output_field), Saves::result, float_kernel<Sigmoid>,
                              [](G gradient, G result) { return apply_backward(sigmoid_backward, gradient, result); }};
 const UnaryRule abs_rule{node_spec("AbsBackward0", self_field), Saves::self, number_kernel<Abs>,
                          [](G gradient, G self) { return mul(gradient, sgn(self)); }, true};

@@ -24,6 +24,7 @@ from lifetimes import (
     save_output,
     verdict,
 )
+from torch_texts import UNDEFINED_TENSOR
 
 every_profile = pytest.mark.parametrize("profile", EVERY_PROFILE)
 every_release = pytest.mark.parametrize("profile", RELEASES)
@@ -243,3 +244,29 @@ def test_function_whose_node_is_dead_leaves_nothing() -> None:
         del y
         gc.collect()
         assert torch.live_counts() == before
+
+
+@pytest.mark.parametrize("change", [torch.Tensor.sigmoid_, lambda y: y.__ipow__(leaf())])
+def test_segfault_after_in_place_change_of_a_second_output_that_was_an_input_of_backward(change: Any) -> None:
+    """The change raises when its node is in the graph and its result is not saved: backward looks for that result."""
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.set_materialize_grads(False)
+            return x * 3, x * 2
+
+        @staticmethod
+        def backward(ctx: Any, first: Any, second: Any) -> Any:
+            return second * 2
+
+    x = leaf()
+    y = Two.apply(x)[1]
+    x.sum().backward(inputs=[y])
+    with pytest.raises(RuntimeError, match="out != nullptr INTERNAL ASSERT FAILED"):
+        change(y)
+    assert y.grad_fn._saved_result is None
+    with pytest.raises(RuntimeError) as error:
+        y.sum().backward()
+    assert str(error.value).startswith(UNDEFINED_TENSOR)
+    assert x.grad is None

@@ -8,7 +8,7 @@ import pytest
 
 import gradlife.engine as torch
 from engine_tools import Counted, copy_of, identity, leaf, text_of
-from torch_texts import HOOKS_ALREADY_SET, HOOKS_ON_FREED, PACK_CHANGED_ITS_INPUT
+from torch_texts import HOOKS_ALREADY_SET, HOOKS_ON_FREED, PACK_CHANGED_ITS_INPUT, UNDEFINED_TENSOR
 
 pytestmark = pytest.mark.valgrind
 
@@ -229,3 +229,30 @@ def test_hooks_may_be_set_after_an_in_place_change_and_hide_it() -> None:
     y.grad_fn._raw_saved_other.register_hooks(copy_of, identity)
     y.sum().backward()
     assert x.grad.tolist() == [6.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        (torch.Tensor.sigmoid_, "#1 'output'"),
+        (torch.Tensor.tanh_, "#1 'output'"),
+        (torch.Tensor.exp_, "#1 'other'"),
+        (torch.Tensor.relu_, "#1 'self'"),
+    ],
+)
+def test_result_that_no_hook_could_pack_is_missing_in_backward(change: Any, argument: str) -> None:
+    """The operation is in the graph when its result is to be saved; backward ended the process."""
+
+    def pack(tensor: Any) -> Any:
+        raise ValueError("pack boom")
+
+    x = leaf()
+    y = x * 2
+    with pytest.raises(ValueError, match="pack boom"), saved_tensors_hooks(pack, identity):
+        change(y)
+    assert y.grad_fn._saved_result is None
+    for _ in range(2):
+        with pytest.raises(RuntimeError) as error:
+            y.sum().backward()
+        assert text_of(error) == f"{UNDEFINED_TENSOR} for argument {argument}"
+    assert x.grad is None
