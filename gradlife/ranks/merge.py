@@ -1,6 +1,7 @@
-"""Merges many reports into one: findings by fingerprint with their ranks, a row for ranks that agree, and the skew.
+"""Merge many reports into one: findings by fingerprint with their ranks, a row for ranks that agree, how ranks differ
+(the skew).
 
-It is a fold that keeps some numbers of each rank, and one rank's report of each finding.
+Reports are added one at a time to save memory: of each rank some numbers are kept, of each finding one rank's version.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from gradlife.ranks.rank_report import RankReport
 from gradlife.ranks.skew import RankFacts, skew_of
 from gradlife.ranks.snapshot_times import SnapshotTimes
 
-#: Most ranks that each have a row of their own.
+#: Up to this world size each rank has a row of its own; above it, ranks that agree share one.
 ROW_EACH = 16
 
 #: The status of a rank that its launcher ended.
 TERMINATED = 128 + signal.SIGTERM
 
-#: Most texts of one kind: every rank may word its limits differently.
+#: Most texts of one kind. A limit says what a report could not see, and each rank may word it differently.
 MAX_TEXTS = 12
 
-#: Most ranks with trouble that are described one by one.
+#: Most kinds of failure that are described.
 MAX_TROUBLES = 3
 
 #: Identifies a finding on all ranks: kind, code, and fingerprint or title.
@@ -192,13 +193,15 @@ class Fold:
             if words:
                 alike.setdefault(words, []).append(rank)
         ends = [f"rank{'s' if len(ranks) > 1 else ''} {packed(ranks)} {words}" for words, ranks in alike.items()]
-        more = [f"{len(ends) - MAX_TROUBLES:,} more ends"] if len(ends) > MAX_TROUBLES else []
+        more = [f"{len(ends) - MAX_TROUBLES:,} more kinds of failure"] if len(ends) > MAX_TROUBLES else []
         return "; ".join([*ends[:MAX_TROUBLES], *more])
 
     def _limits_of_ranks(self) -> list[str]:
         silent = [rank for rank, one in self.kept.items() if one.verdict == NO_VERDICT]
         return (
-            [f"what rank{'s' if len(silent) > 1 else ''} {packed(silent)} held: no report was left"] if silent else []
+            [f"rank{'s' if len(silent) > 1 else ''} {packed(silent)} left no report: what was held there is unknown"]
+            if silent
+            else []
         )
 
     def _rows(self, world: int) -> Iterable[RankRow]:
@@ -333,7 +336,7 @@ def of_all_ranks(ledgers: Mapping[int, SharedLedger]) -> SharedLedger:
 
 def capped(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the first texts, and how many more there are."""
-    more = [f"{len(texts) - MAX_TEXTS:,} more limits of single ranks"] if len(texts) > MAX_TEXTS else []
+    more = [f"{len(texts) - MAX_TEXTS:,} more limits, each of one rank"] if len(texts) > MAX_TEXTS else []
     return (*texts[:MAX_TEXTS], *more)
 
 

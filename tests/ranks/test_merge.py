@@ -81,7 +81,7 @@ def test_a_leak_stays_one_whatever_became_of_the_other_ranks() -> None:
         "rank 1 was killed by signal 9 at 7.9 of 8.0 GiB, its last report: clean; "
         "rank 2 died without a word, before its first report"
     )
-    assert report.limits[-1] == "what rank 2 held: no report was left"
+    assert report.limits[-1] == "rank 2 left no report: what was held there is unknown"
 
 
 def test_a_rank_whose_control_was_misjudged_takes_back_clean_and_says_so() -> None:
@@ -118,7 +118,7 @@ def test_four_thousand_ranks_that_agree_make_a_report_no_longer_than_eight() -> 
 def test_texts_that_every_rank_words_differently_are_cut() -> None:
     report = merge(left(rank, hunt(limits=(f"{rank} objects were not read",))) for rank in range(40))
     assert len(report.limits) == 13
-    assert report.limits[-1] == "28 more limits of single ranks"
+    assert report.limits[-1] == "28 more limits, each of one rank"
 
 
 def test_the_merged_report_comes_back_from_its_json_as_version_2() -> None:

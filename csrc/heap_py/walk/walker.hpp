@@ -15,17 +15,19 @@ namespace gradlife::heap {
 
 struct WalkOptions {
   bool with_leaves = true;     // objects without references: numbers, text, bytes
-  size_t least_atom = 0;       // smaller numbers, text, bytes and code with its constants are left out
+  size_t least_atom = 0;       // strings and bytes below this size are left out, and numbers, and code with only these
   std::string hidden_sources;  // frames of code below this folder belong to the tool
-  std::vector<PyObject*> hidden_objects;
-  bool with_natives = false;  // adds native objects without a known referrer, and their referents
-  size_t budget = 0;          // the number of objects to read, nearest to the roots first; 0: all
+  std::vector<PyObject*> hidden_objects;  // objects of the tool
+  bool with_natives = false;              // adds native objects without a known referrer, and their referents
+  size_t budget = 0;                      // the number of objects to read, nearest to the roots first; 0: all
 };
 
-// Counts the references to an object from the tool's own frames in this thread; with `is_argument`, also the call's.
+// Counts the references to an object from the tool's own frames in this thread; with `is_argument`, also the one on the
+// caller's evaluation stack that passes it to this call.
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument = true);
 
-// Whether the type can never hold a leak: text, numbers, and code, which holds only these.
+// Whether the object cannot hold a leak: a number, a string or bytes below `least_bytes`, code with only such
+// constants.
 bool is_small_atom(PyObject* object, size_t least_bytes = SIZE_MAX);
 
 // Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and creates no object.
@@ -48,7 +50,7 @@ class Walker {
   void expand_frame(void* address);
   void expand_fields(PyObject* object, const std::vector<Py_ssize_t>& fields);
   void expand_python(NodeId node, PyObject* object);
-  uint32_t name_type(NodeId node);  // the row of its exact type
+  uint32_t name_type(NodeId node);  // sets the node's type; returns the row of its exact type
   void expand_wrapper(PyObject* object, const TypeTable::Entry& entry);
   uint32_t modules_row(uint32_t row);
   void expand_static_type(PyTypeObject* type);

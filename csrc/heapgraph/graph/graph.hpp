@@ -24,8 +24,8 @@ struct TypeRow {
   std::string name;  // "module.Class", or a C++ class
   NodeKind kind;
   Address address;  // of the Python type object, 0 for others
-  // The cost of a step of a path onto such a node. Paths prefer what people can change, such as variables, to internal
-  // tables.
+  // What a path pays for a step to a node of this type. The cheapest path is shown, so internal tables cost more than
+  // variables, which people can change.
   uint8_t step_cost;
   std::string bases = {};  // of a Python type: the classes between itself and object in its MRO, one per line
 };
@@ -47,14 +47,14 @@ struct Edges {
   size_t bytes() const { return first.bytes() + targets.bytes(); }
 };
 
-// A reference that the collector does not see yet. The wrapper's traverse will show the target once only the wrapper,
-// and the native objects between the two, own those native objects.
+// A reference that the collector does not see yet. The wrapper's tp_traverse starts to visit the target when the native
+// objects between the two have no other owners than the wrapper and each other.
 struct LatentReference {
   NodeId wrapper, target;
   NodeId between[2];   // between[1] is `no_node` if there is only one
-  uint32_t owners[2];  // the current number of other owners of each
+  uint32_t owners[2];  // of each of these: its owners besides the wrapper and `between`
 };
-static_assert(sizeof(LatentReference) == 24, "as it stands in files");
+static_assert(sizeof(LatentReference) == 24, "snapshot files contain this struct");
 
 struct Graph {
   Buffer<Address> addresses;
@@ -66,13 +66,13 @@ struct Graph {
   std::unordered_map<NodeId, uint64_t> big_sizes;
   // For each Python object, where the hidden references begin in its row: its own traverse does not show them.
   NodeNumbers first_hidden;
-  // Native objects that own one reference to their wrapper, however many other owners they have.
+  // Native objects that own one reference to their wrapper whether they have one other owner or many (coupled counts).
   Buffer<NodeId> coupled;
-  // Wrappers that live as long as their native object has other owners; meanwhile their traverse shows nothing. The
-  // number says how many of their hidden references it would show.
+  // Wrappers that live as long as their native object has other owners; meanwhile their tp_traverse visits nothing. The
+  // number: how many of the wrapper's hidden references it would visit if there were no other owner.
   NodeNumbers kept_wrappers;
-  // The index in such a wrapper's row of the reference to its attributes, which the collector clears nevertheless
-  // (PyTorch 1).
+  // PyTorch 1 only: the collector clears the `__dict__` of such a wrapper although the wrapper survives. The index of
+  // this reference in the wrapper's row.
   NodeNumbers taken;
   Buffer<LatentReference> latent;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector

@@ -16,7 +16,7 @@ HORIZON = 100_000
 #: Plain Python data below this many bytes per step is minor.
 MIN_PLAIN_BYTES = 4096
 
-#: Retained memory that does not grow is a note below this share of the peak.
+#: Retained memory that does not grow has the severity `note` below this share of the peak, else `major`.
 MIN_SHARE = 0.05
 
 #: Types limited to a few thousand objects per process, whatever their size.

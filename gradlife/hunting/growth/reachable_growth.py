@@ -1,4 +1,8 @@
-"""Groups that grow in every round, without those that are full or were there only for a while."""
+"""Groups that grow in every round, without those in caches that have stopped growing, and temporary ones.
+
+A group is what one holder (`anchor`) keeps; `tops` are the new objects directly below it, `members` these and all
+objects that they keep.
+"""
 
 from __future__ import annotations
 
@@ -33,35 +37,35 @@ ROUNDS = 3
 #: The least growth of a round per step, as a share of the fastest round. Leaks that occur every few steps vary.
 MIN_SHARE = 0.25
 
-#: A cache whose keys repeat grows less in every round than in the one before, and in the last by at most this share of
-#: the first. If the rate falls by less, growth is in doubt.
+#: A cache that fills grows less in every round than in the one before. If the last round adds at most SLOWED_SHARE of
+#: what the first one added per step, the cache is filling; between that and DOUBTED_SHARE growth is in doubt.
 SLOWED_SHARE = 0.6
 DOUBTED_SHARE = 0.9
 
-#: Steps that the last round needs to show this.
+#: Steps that the last round needs for this judgement.
 MIN_TELLING = 29
 
-#: A container that keeps its new items grows by as many; a full container does not grow.
+#: A container grows if its length rises by at least this share of its new items; a full container does not grow.
 MIN_GROWTH = 0.5
 
 
-#: Objects per step of a chain: a link has several, and may come only every few steps. Objects that are replaced all the
-#: time also look like links now and then, because addresses are reused.
+#: New objects per step that a chain needs, in which each object holds the previous one. Fewer may be chance: replaced
+#: objects at reused addresses.
 MIN_LINKS = 0.1
 
-#: A round shorter than this share of the one before it, such as those for natives and lines, does not count by itself:
-#: growth that occurs every few steps may add nothing in it.
+#: A round shorter than this share of the one before it, such as those that look for native references and creation
+#: sites, does not count by itself: growth that occurs every few steps may add nothing in it.
 MIN_LENGTH = 0.5
 
 #: Snapshots that are kept even if their rounds are short.
 MIN_KEPT = 3
 
-#: Containers that look alike when rebuilt, and the items from which on a rebuilt container is too large to be
-#: carried-over state.
+#: Containers that a program may rebuild in each step, from the old one and new items; with fewer than this many new
+#: items one may be ordinary state.
 REMADE = frozenset({"list", "tuple", "dict", "set", "frozenset", "collections.OrderedDict", "collections.deque"})
 MIN_ITEMS = 10
 
-#: At least one of this many new items is known to be new.
+#: The new items of a container are at most this many times those that were seen: the rest stand at reused addresses.
 MAX_MISSING = 2.0
 
 #: Bytes by which retained memory must grow; smaller differences between rounds are noise.
@@ -84,10 +88,10 @@ class Evidence:
     """Several snapshots, and the objects born between them."""
 
     snapshots: Sequence[StepSnapshot]
-    born: Births
+    born: Births  # new objects, by the round in which they appeared
     rounds: int = ROUNDS  # rounds judged at most
-    lengths: Sequence[int] = ()  # steps of each round, if not the program's
-    planted: Births = field(default_factory=dict)  # objects that the hunt planted
+    lengths: Sequence[int] = ()  # steps of each round, if they differ from the snapshots' step counts
+    planted: Births = field(default_factory=dict)  # objects that the hunt planted, by the round in which they appeared
 
     @property
     def graph(self) -> _heap.Graph:
@@ -120,8 +124,8 @@ def evidence_of(snapshots: Sequence[StepSnapshot], rounds: int = ROUNDS) -> Evid
 
 
 def far_apart(snapshots: Sequence[StepSnapshot]) -> Sequence[StepSnapshot]:
-    """Drop snapshots that make a round much shorter than the one before. A dropped round counts with the next one,
-    the last with the one before.
+    """Drop snapshots that make a round much shorter than the one before. The steps of a dropped round
+    count with the next round, those of the last with the one before.
     """
     kept = list(snapshots[:2])
     for number, snapshot in enumerate(snapshots[2:], 2):
@@ -135,7 +139,7 @@ def far_apart(snapshots: Sequence[StepSnapshot]) -> Sequence[StepSnapshot]:
 
 
 def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
-    """Return the groups that grow in every judged round, and those that grow only in some."""
+    """Return the groups that grow in every judged round, and those in doubt: in some rounds only, or less and less."""
     sure: list[Group] = []
     unsure: list[Group] = []
     others: list[Group] = []
@@ -192,8 +196,9 @@ def have_gained(group: Group, evidence: Evidence) -> bool:
 
 
 def without_items(found: Sequence[Grown], graph: _heap.Graph) -> list[Grown]:
-    """Drop groups held by a tensor in a growing container: the tensor is new, at a reused address, and does not grow
-    itself.
+    """Drop a group whose holder is a tensor in a growing container.
+
+    Such a tensor is itself a new item; it looks old because its address was reused.
     """
     items = {item for one in found for container in one.containers for item in graph.referents(container)}
     tensors = tensor_type_names()
@@ -242,7 +247,7 @@ def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> f
 
 
 def remade(group: Group, evidence: Evidence) -> list[int]:
-    """Find containers rebuilt from the previous one with more items: the last of each."""
+    """Find containers that the program rebuilds, each from the one before and new items; return the newest ones."""
     if group.anchor is None or group.places:
         return []
     found = [node for node in group.members if evidence.graph.type(node) in REMADE]
@@ -346,7 +351,7 @@ def is_chain(group: Group, evidence: Evidence) -> bool:
 def chain_tops(group: Group, evidence: Evidence) -> set[int]:
     """Return the tops above objects of one type from every judged round: the links of a chain have the same type.
 
-    Several types together could stand at reused addresses from different rounds.
+    Each type is tested alone: objects of different types at reused addresses could look as if each round had added one.
     """
     rounds: dict[tuple[int, tuple[str, str]], set[int]] = {}
     leaking = leak_types()
@@ -363,7 +368,7 @@ def chain_alone(group: Group, evidence: Evidence) -> Group:
     kept = [top for top in group.tops if top in tops]
     if kept:
         return replace(group, tops=kept, members=members)
-    kept = sorted(tops)  # the chain is in a part with its own holder
+    kept = sorted(tops)  # the chain hangs below a member of the group, not below its holder
     return replace(group, anchor=evidence.graph.dominator(kept[0]), tops=kept, members=members)
 
 
@@ -371,8 +376,8 @@ def are_left(group: Group, evidence: Evidence) -> bool:
     """Whether the heap has more objects of the group's types after every judged round, about as many as the group
     gained.
 
-    Objects that come and go at the same addresses look like survivors, but their number stays. The chain's holder
-    does not show this: a tensor replaced in each step often reuses an address.
+    Objects that come and go at the same addresses look like survivors, but their number stays. What the chain's
+    holder retains does not show this, because the holder is often itself a new tensor at a reused address.
     """
     leaking = leak_types()
     born = counts_by_type(
@@ -441,8 +446,8 @@ def increments(container: int, evidence: Evidence) -> list[int]:
 def grows(container: int, group: Group, evidence: Evidence) -> bool:
     """Whether a container has more items after every judged round, about as many as were added.
 
-    A new item may reuse the address of an earlier round's item and count as that item. So sums over all later rounds
-    are compared.
+    A new item at the address of an earlier round's item counts as born in that round. So for each round the sums from
+    it to the last round are compared.
     """
     added = increments(container, evidence)
     inside = set(evidence.graph.referents(container)).intersection(group.tops)

@@ -98,8 +98,9 @@ def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntR
 
 
 def without_strays(findings: Sequence[Finding], rounds: Sequence[Round]) -> list[Finding]:
-    """Leave out unreachable plain Python objects if there are only two rounds: a few are at reused addresses by
-    chance.
+    """With only two rounds, leave out native findings without a torch object.
+
+    New objects at reused addresses look like survivors.
     """
     if len(rounds) >= MIN_ROUNDS:
         return list(findings)
@@ -119,7 +120,7 @@ def peak_of(snapshots: Sequence[StepSnapshot]) -> float:
 def late_growth(
     hunt: Hunt, snapshots: Sequence[StepSnapshot], report: HuntReport, memory_limit: int | None
 ) -> HuntReport:
-    """Add the growth that later snapshots show to the report of a hunt that had found nothing before them."""
+    """Return the report with the growth added that only later snapshots show."""
     whole = evidence_of(snapshots)
     planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_planted(whole, planted)
@@ -156,7 +157,7 @@ def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[li
 
 
 def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
-    """Return growth on a slower clock, without the tables of a compiler that now and then compiles a new version."""
+    """Return growth that is rarer than steps, without the tables of a compiler that compiles new versions now and then."""
     found = arrived(evidence, known)
     if evidence.snapshots[-1].compiled.versions <= evidence.snapshots[0].compiled.versions:
         return found
@@ -164,7 +165,7 @@ def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[
 
 
 def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
-    """Build the report if the snapshots show no leak but the special rounds may."""
+    """Build the report if the snapshots show no leak, but the rounds after them may (see `found_later`)."""
     last = hunt.snapshots[-1]
     room = room_now(peak_of([last]), about.memory_limit, last.free_on_devices)
     findings = graded(with_native_blocks(found_later(hunt, about), clear.rounds), room)
@@ -173,7 +174,7 @@ def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
 
 
 def found_later(hunt: Hunt, about: About, known: Collection[int] = ()) -> Iterator[Finding]:
-    """Yield the findings of the rounds that follow the snapshots."""
+    """Yield the findings of the rounds after the snapshots: unread activations, native references, garbage."""
     if hunt.left_behind is not None:
         for kept in unread(hunt.left_behind, known):
             yield from retained_finding(hunt.left_behind.snapshot.graph, kept, about.is_script, hunt.noted)
@@ -183,7 +184,7 @@ def found_later(hunt: Hunt, about: About, known: Collection[int] = ()) -> Iterat
 
 
 def limits_of_lines(hunt: Hunt, findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield a limit if the program ended before creation sites were recorded."""
+    """Yield what to say under limits if the program ended before creation sites were recorded."""
     if findings and not hunt.noted:
         yield "where the survivors are created: the program ended before that was recorded → gradlife hunt --lines …"
 

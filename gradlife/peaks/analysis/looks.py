@@ -1,4 +1,7 @@
-"""Holders at some moments of a recording, and which of them keep a storage in each part of its unused time."""
+"""Holders at some moments of a recording, and which of them keep a storage when it is no longer used.
+
+An operation has two ticks: before it and within it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from gradlife.peaks.recording.holders import Held, Holder
 from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
 from gradlife.peaks.recording.variables import Kind
 
-#: The ticks from the last use to the end.
+#: The ticks during which a storage is alive without need, for example from its last use to its end.
 Gap = tuple[int, int]
 
 #: What makes storages alike: the operation, the lines of its stack, and the module that made them.
@@ -34,7 +37,7 @@ def origin_of(recording: Recording, storage: Storage) -> Origin | None:
 
 
 class Looks:
-    """All looks of a recording. Those of later steps are moved to the judged step."""
+    """All looks of a recording. A look in a later step counts as one at the same operation of the judged step."""
 
     def __init__(self, recording: Recording, looks: Sequence[Look], step: int) -> None:
         self._recording = recording

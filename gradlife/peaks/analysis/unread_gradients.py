@@ -1,5 +1,5 @@
-"""Gradients that are only added to, such as those of frozen parameters that no optimizer has, and the work spent on
-them.
+"""Gradients that backward accumulates but nobody reads, such as those of parameters that require gradients although no
+optimizer updates them, and the work spent on them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ADDING = "aten.add_"
 
 
 class UnreadGradients:
-    """Gradients that outlive the recording and that only the backward pass which adds to them reads."""
+    """Gradients that outlive the recording, and that nothing reads but the backward pass, when it adds to them."""
 
     def __init__(self, recording: Recording, looks: Sequence[Look]) -> None:
         self._recording = recording
@@ -30,7 +30,10 @@ class UnreadGradients:
         self._dead = self._dead_operations() if self.numbers else set[int]()
 
     def looks(self) -> list[Look]:
-        """Return the looks with a place of their own for these gradients, because another edit releases them."""
+        """Return the looks with the holders of these gradients renamed.
+
+        So they form a group of their own: they need another edit than gradients that are read.
+        """
         addresses = {one.address for one in self._recording.storages if one.number in self.numbers}
         return [
             Look(
@@ -100,8 +103,9 @@ class UnreadGradients:
                 yield one.number, (before(live + 1), one.died)
 
     def _last_live(self, storage: Storage) -> int | None:
-        """Return the last use of a storage by a live operation; None if it is the last use, or if not only graphs
-        hold it.
+        """Return the last needed use of a storage that only graphs hold, if an unneeded operation reads it last.
+
+        None for any other storage.
         """
         found = [held.holders for look in self._looks if (held := held_in(look, storage)) is not None]
         is_saved = any(found) and all(one.kind is Kind.SAVED for holders in found for one in holders)
@@ -119,7 +123,7 @@ def renamed(held: Held) -> Held:
 
 
 def with_group(groups: Sequence[Group], unread: Group | None) -> list[Group]:
-    """Return the groups, with that of the unread gradients in place of any other group about the same places."""
+    """Return the groups and that of the unread gradients; another group with the same holders is dropped."""
     if unread is None:
         return list(groups)
     return [*(one for one in groups if one.places != unread.places), unread]

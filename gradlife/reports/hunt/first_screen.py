@@ -43,20 +43,20 @@ MAX_ADVICE, MAX_CODE = 3, 5
 #: Most rows of a line of code.
 MAX_ROWS = 2
 DO = "do: "
-#: Most lines of a note on worker processes, and of skew below findings.
+#: Most lines of a note on worker processes, and of how ranks differ, below findings.
 MAX_NOTE, MAX_SKEW = 4, 2
 INDENT = "   "
-#: Columns of the command of a proof, and those that leave room for what it does.
+#: The longest command of a proof that is printed, and the longest with room for what it does.
 MAX_COMMAND, SHORT_COMMAND = 60, 31
-#: The sign between a limit and the command that lifts it.
+#: Between the objects of a path, and before the command that helps.
 ARROW = " → "
 #: Stands for what is left out.
 GAP = "..."
-#: Prefixes of steps at which an object on a path gets its name.
+#: How a reference begins that is a variable, so that the object has a name.
 GLOBAL_VARIABLE = "global variable '"
 VARIABLES = (GLOBAL_VARIABLE, "local variable '", "argument '")
-#: The line in `main (train.py:23)`.
-MOMENT = re.compile(r":\d+\)$")
+#: The line number in `main (train.py:23)`.
+LINE_NUMBER = re.compile(r":\d+\)$")
 #: Most lines of a path.
 MAX_PATH = 2
 #: Most objects of a path; a longer one is cut in the middle.
@@ -86,7 +86,7 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
         texts = [*first_screen_lines(report), *(Text(sentence(note)) for note in worker_notes(report))]
         notes = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
-        return [*head, *notes, clipped(lead_on(report), width)]
+        return [*head, *notes, clipped(what_next(report), width)]
     foot = list(foot_lines(report, width))
     shown = report.findings[:MAX_FINDINGS]
     middle = blocks(report, shown, width, LINES - len(head) - len(foot) - 1)
@@ -334,7 +334,11 @@ def path_words(steps: Sequence[Step]) -> Iterator[str]:
 
 def without_line(root: Step) -> str:
     """Return a root's detail without the line at which its loop stood then; another thread waits at its line."""
-    return MOMENT.sub(")", root.detail) if root.object == "running frame" and root.detail.endswith(")") else root.detail
+    return (
+        LINE_NUMBER.sub(")", root.detail)
+        if root.object == "running frame" and root.detail.endswith(")")
+        else root.detail
+    )
 
 
 def object_words(step: Step) -> str:
@@ -371,7 +375,7 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
     if report.script_status:
         yield clipped(Text(f"Note: the script ended with status {report.script_status}", NOTE), width)
     if report.settings.get("steps") == "sampled" and report.findings[0].in_workers is None:
-        yield clipped(Text(f"Steps: {report.stepped_by} (others: --step-on MODULE:FUNCTION)", QUIET), width)
+        yield clipped(Text(f"Steps: {report.stepped_by} (to count others: --step-on MODULE:FUNCTION)", QUIET), width)
     if can_be_proven(report):
         yield clipped(proof_line(report), width)
     yield clipped(Text(f"Details: {details_command(report)}, or --html report.html"), width)
@@ -415,7 +419,7 @@ def proof_line(report: HuntReport) -> Text:
     return Text.assemble(("Not proven: ", NOTE), f"{what}, {still}{after} per step. {proof.note}".rstrip())
 
 
-def lead_on(report: HuntReport) -> Text:
+def what_next(report: HuntReport) -> Text:
     """Return the second line if there is no finding: a command to try, or what a clean verdict does not cover."""
     limit = report.limits[0] if report.limits else ""
     what, _, command = limit.rpartition(ARROW)

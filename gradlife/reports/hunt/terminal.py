@@ -81,7 +81,7 @@ def head_lines(report: HuntReport) -> Iterator[RenderableType]:
     yield Hanging(Text(f"{word}  ", style), Text.assemble((report.target, TITLE), f"  {headline(report)}"))
     if report.stepped_by:
         is_sampled = report.settings.get("steps") == "sampled"
-        found = ", found by sampling (others: --step-on MODULE:FUNCTION)" if is_sampled else ""
+        found = ", found by sampling (to count others: --step-on MODULE:FUNCTION)" if is_sampled else ""
         yield Hanging(Text("  a step is  ", QUIET), Text(report.stepped_by + found))
     yield Hanging(Text("  method     ", QUIET), Text(method(report)))
     if report.trouble:
