@@ -131,7 +131,7 @@ def of_unread(trace: Trace, held: int | None, site: Site, source: Source) -> Ite
                 yield Change(
                     source,
                     keep_newest(named, keys_to_graph(trace, held)),
-                    "the newest stay, as many as the program reads",
+                    "the entries that the program reads stay, older ones go",
                 )
             yield Change(source, keep_nothing(named, partial(is_foreign, place)), "nothing stays, for nothing reads it")
 

@@ -331,7 +331,7 @@ HOLDER_PATHS = (
         "GL523",
         "a thread that has not ended keeps its arguments",
         "A thread has not ended, or {holder} still refers to it, and it keeps its arguments.",
-        "{ending} join() alone waits with it, and daemon=True ends it only with the program.",
+        "{ending} join() alone would hang, and daemon=True ends it only with the program.",
         paths=("thread.* ...",),
         example="state .workers → list [4] → Thread ._args → tuple [0] → Tensor",
     ),
