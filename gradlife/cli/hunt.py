@@ -133,7 +133,7 @@ def add_fail_on(parser: argparse.ArgumentParser) -> None:
     """Declare the option that decides which findings fail."""
     parser.add_argument(
         "--fail-on",
-        choices=[*Severity, LEAK, NEEDS_GC],
+        choices=[*(one.value for one in Severity), LEAK, NEEDS_GC],
         default=Severity.MAJOR.value,
         help="the least severity that makes the exit status 1: critical, major, minor or note (%(default)s); leak: any leak; "
         "needs-gc: also cycles that wait for the collector",

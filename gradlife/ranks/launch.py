@@ -12,7 +12,9 @@ from typing import TypeVar
 
 from gradlife.errors import UsageError
 from gradlife.hunting.run.parent import Result, passing_on
+from gradlife.hunting.run.script import compiled
 from gradlife.hunting.run.shared_ledger import with_shared_memory
+from gradlife.hunting.steps.targets import ScriptTarget, parse
 from gradlife.ranks.activity import Activity
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import folders_of_ranks, has_ended, member_at, reports_in
@@ -25,6 +27,13 @@ Collect = Callable[[int, str], T]
 
 #: Seconds between two checks of the run's folder: at first, and once a rank has ended.
 INTERVAL, LATE_INTERVAL = 0.2, 1.0
+
+
+def refuse_unreadable(target: str) -> None:
+    """Raise UsageError if the target is a script that cannot be read: each rank would say so otherwise."""
+    found = parse(target)
+    if isinstance(found, ScriptTarget):
+        compiled(found.path)
 
 
 def launch(count: int, words: Sequence[str], folder: str | None, patience: float, collect: Collect[T]) -> T:

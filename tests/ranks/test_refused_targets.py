@@ -1,0 +1,27 @@
+"""Runs of several ranks that are refused before a rank starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradlife.cli import main
+
+
+@pytest.mark.parametrize("command", ["hunt", "peak"])
+def test_a_script_that_is_not_there_starts_no_rank(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "missing.py"
+    assert main([command, "--nproc-per-node", "2", str(missing)]) == 2
+    assert capsys.readouterr().err == (
+        f"gradlife: error: cannot read {missing}: no such file or directory (try: the name of a Python script)\n"
+    )
+
+
+def test_a_severity_that_is_unknown_is_answered_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["hunt", "--fail-on", "nothing", "train.py"])
+    assert refused.value.code == 2
+    assert "(choose from 'critical', 'major', 'minor', 'note', 'leak', 'needs-gc')" in capsys.readouterr().err
