@@ -62,7 +62,7 @@ def owner_of(segment: Segment, block: Block, holders: Holders | None) -> Owned:
     """Return the owner of a block in use. ``holders``: None if the storages are not known."""
     place = program_frame(block.frames)
     if block.state is BlockState.WAITING:
-        return Owned(OwnerKind.STREAM, f"freed, waits for other streams {made_on(segment.stream)}", place)
+        return Owned(OwnerKind.STREAM, f"freed, waits for streams {other_than(segment.stream)}", place)
     held = holders.get(block.address) if holders is not None else None
     if held is not None:
         return Owned(OwnerKind.HOLDER, held, place)
@@ -78,9 +78,9 @@ def owner_of(segment: Segment, block: Block, holders: Holders | None) -> Owned:
     return Owned(OwnerKind.UNSEEN, block.frames[0].function if block.frames else NO_STACK)
 
 
-def made_on(stream: int) -> str:
+def other_than(stream: int) -> str:
     """Return the words for the stream that a block was allocated on: it waits for others."""
-    return f"(allocated on stream {stream:#x})"
+    return f"beside {stream:#x}"
 
 
 def pool_name(segment: Segment) -> str:

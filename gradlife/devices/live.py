@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gradlife.devices.block_owners import Holders, made_on
+from gradlife.devices.block_owners import Holders, other_than
 from gradlife.devices.holders import ANY, HoldersOfDevices, StorageHolders, holders_of_devices
 from gradlife.devices.memory_report import report_of
 from gradlife.devices.torch import allocator_states
@@ -52,7 +52,7 @@ def path_of(owner: BlockOwner, traces: Mapping[str, str], streams: Mapping[int, 
     """Return the path to an owner's largest storage, or the paths to the streams that its blocks may wait for."""
     if owner.kind is not OwnerKind.STREAM:
         return traces.get(owner.text, "")
-    return "; ".join(path for number, path in streams.items() if made_on(number) not in owner.text)
+    return "; ".join(path for number, path in streams.items() if not owner.text.endswith(other_than(number)))
 
 
 def with_failure(state: AllocatorState, failed: FailedRequest | None) -> AllocatorState:

@@ -73,7 +73,7 @@ def failure_lines(memory: DeviceMemory, failed: FailedRequest) -> Iterator[Text]
     """Yield what a failed allocation asked for, and what was free."""
     place = next((frame for frame in failed.frames if frame.file.endswith(".py")), None)
     at = f" at {short_place(place)}" if place is not None else ""
-    left = f"largest free block {size(memory.largest_free_bytes)}; {size(failed.device_free_bytes)} free on the device"
+    left = f"free blocks up to {size(memory.largest_free_bytes)}, device {size(failed.device_free_bytes)} free"
     yield Text(f"   {size(failed.bytes)} requested{at}: {left}")
     if memory.free_bytes >= failed.bytes > memory.largest_free_bytes:
         yield Text(f"   fragmentation: {size(memory.free_bytes)} is free, in pieces", NOTE)
@@ -97,7 +97,7 @@ def owner_line(number: int, owner: BlockOwner, memory: DeviceMemory) -> Text:
     line = source_line(owner.place) if owner.place is not None else ""
     is_named = owner.place is not None and owner.kind is not OwnerKind.LINE
     where = f"  {short_place(owner.place)}" if is_named and owner.place else ""
-    code = f"  `{line}`" if line else ""
+    code = f"  `{line}`" if line and owner.kind is not OwnerKind.STREAM else ""
     waits = f"  for {owner.path}" if owner.kind is OwnerKind.STREAM and owner.path else ""
     return Text.assemble(
         f"{number:2}  {size(owner.bytes):>7}  {share}  ",
@@ -134,8 +134,7 @@ def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
     names = {owner.text: name_of(owner) for owner in memory.owners}
     for pin in memory.pins if in_full else memory.pins[:PINS]:
         blocks = f"{counted(pin.blocks, 'block')} ({size(pin.bytes)}) of {names.get(pin.owner, pin.owner)}"
-        lie = "lies in the same segment" if pin.blocks == 1 else "lie in the same segments"
-        yield Text(f"   {size(pin.free_bytes)} of it cannot be returned: {blocks} {lie}", QUIET)
+        yield Text(f"   {size(pin.free_bytes)} of it is held up by {blocks}", QUIET)
 
 
 def outside_lines(memory: DeviceMemory) -> Iterator[Text]:
