@@ -15,7 +15,7 @@ SENTENCE = re.compile(
     r"no referrer for (\d+)"
 )
 TABLE = re.compile(
-    r"\| of (\d+) subjects that nothing frees.*\n.*\n\| `gc` and objgraph find \| (\d+) \| (\d+) \| (\d+) \|"
+    r"\| of (\d+) leaked objects.*\n.*\n\| `gc` and objgraph find \| (\d+) \| (\d+) \| (\d+) \|"
 )
 
 
