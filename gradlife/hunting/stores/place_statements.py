@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from gradlife.hunting.stores.place import Place, PlaceKind
 from gradlife.hunting.stores.statements import Function, Scope, called, calls, is_assigned_in, parts, targets
@@ -33,7 +36,8 @@ def fills(node: ast.stmt, scope: Scope, place: Place, adders: frozenset[str] = A
 def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]) -> bool:
     """Whether this part of a statement adds to the container."""
     if isinstance(part, ast.Call):
-        if called(part) in added_by(scope, place, adders) and part.args:
+        names = method_names(scope.source.tree).get(called(part), ())
+        if part.args and any(is_adder(method, scope, place, adders) for method in names):
             return True
         if isinstance(part.func, ast.Attribute) and part.func.attr in adders and part.args + part.keywords:
             return not makes_container(part) and is_place(inner(part.func.value), scope, place)
@@ -45,17 +49,28 @@ def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]
     return False
 
 
-def added_by(scope: Scope, place: Place, adders: frozenset[str]) -> set[str]:
-    """Names that stand for a method of the container: `add = self.losses.append`, also as a default value."""
-    found = set()
-    for part in ast.walk(scope.source.tree):
-        if isinstance(part, ast.Assign) and is_adder(part.value, scope, place, adders):
-            found |= {name for target in part.targets if (name := last_name(target))}
-        if isinstance(part, Function | ast.Lambda):
+@functools.lru_cache(maxsize=256)
+def method_names(tree: ast.Module) -> Mapping[str, Sequence[ast.expr]]:
+    """Return the names that a file gives to methods, as in `add = self.losses.append`, also as default values.
+
+    Read once for each file: a search asks about every call in it.
+    """
+    found: defaultdict[str, list[ast.expr]] = defaultdict(list)
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Assign) and is_method(part.value):
+            for name in filter(None, map(last_name, part.targets)):
+                found[name].append(part.value)
+        elif isinstance(part, Function | ast.Lambda):
             given = [*part.args.posonlyargs, *part.args.args]
-            pairs = zip(given[len(given) - len(part.args.defaults) :], part.args.defaults, strict=True)
-            found |= {one.arg for one, default in pairs if is_adder(default, scope, place, adders)}
+            for one, default in zip(given[len(given) - len(part.args.defaults) :], part.args.defaults, strict=True):
+                if is_method(default):
+                    found[one.arg].append(default)
     return found
+
+
+def is_method(node: ast.expr) -> bool:
+    """Whether it is a method that puts something into an object, not called."""
+    return isinstance(node, ast.Attribute) and node.attr in PUTTERS
 
 
 def is_adder(node: ast.expr, scope: Scope, place: Place, adders: frozenset[str]) -> bool:
