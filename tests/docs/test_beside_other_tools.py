@@ -14,9 +14,7 @@ SENTENCE = re.compile(
     r"of (\d+) subjects that nothing frees gc and objgraph find a chain to a module for (\d+), a dead end for (\d+), "
     r"no referrer for (\d+)"
 )
-TABLE = re.compile(
-    r"\| of (\d+) leaked objects.*\n.*\n\| `gc` and objgraph find \| (\d+) \| (\d+) \| (\d+) \|"
-)
+TABLE = re.compile(r"\| of (\d+) leaked objects.*\n.*\n\| `gc` and objgraph find \| (\d+) \| (\d+) \| (\d+) \|")
 
 
 @pytest.mark.torch
