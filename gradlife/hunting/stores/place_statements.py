@@ -28,6 +28,14 @@ REGISTERS = frozenset({"register_buffer", "register_parameter", "register_module
 GETTERS = frozenset({"get", "setdefault", "__getitem__"})
 
 
+def may_mention(text: str, place: Place) -> bool:
+    """Whether the source of a file may have a statement about the place. Most files are ruled out without parsing."""
+    if place.name in text or not place.name.isidentifier():  # another key may be written in another way
+        return True
+    has_made_names = place.kind is PlaceKind.KEY or any(f"{name}(" in text for name in ("setattr", *REGISTERS))
+    return place.kind in {PlaceKind.ATTRIBUTE, PlaceKind.KEY} and has_made_names and ("f'" in text or 'f"' in text)
+
+
 def fills(node: ast.stmt, scope: Scope, place: Place, adders: frozenset[str] = ADDERS) -> bool:
     """Whether the statement adds to the container at the place, or to a container inside it."""
     return any(is_filling(part, scope, place, adders) for part in parts(node))
@@ -147,12 +155,12 @@ def is_place(node: ast.expr, scope: Scope, place: Place) -> bool:
     if isinstance(node, ast.Subscript):
         return place.kind is PlaceKind.KEY and is_text(node.slice, place.name)
     if isinstance(node, ast.Call):
-        return called(node) in accessors(scope, place)
+        return called(node) in accessors(scope.source.tree, place)
     if not isinstance(node, ast.Name):
         return False
     if node.id == place.name and is_variable(scope, place):
         return True
-    return place.kind is not PlaceKind.LOCAL and node.id in aliases(scope, place)
+    return place.kind is not PlaceKind.LOCAL and node.id in aliases(scope.function, place)
 
 
 def is_variable(scope: Scope, place: Place) -> bool:
@@ -188,10 +196,11 @@ def may_be_owner(node: ast.expr, scope: Scope, place: Place) -> bool:
     return True
 
 
-def aliases(scope: Scope, place: Place) -> set[str]:
-    """Return the local variables of the function that stand for the place."""
+@functools.lru_cache(maxsize=4096)
+def aliases(function: ast.AST | None, place: Place) -> set[str]:
+    """Return the local variables of the function that stand for the place. Cached: a search asks at every name."""
     found = set()
-    for part in ast.walk(scope.function) if scope.function is not None else ():
+    for part in ast.walk(function) if function is not None else ():
         if isinstance(part, ast.Assign) and stands_for(part.value, place):
             found |= {target.id for target in part.targets if isinstance(target, ast.Name)}
         if isinstance(part, ast.Assign) and any(stands_for(target, place) for target in part.targets):
@@ -199,10 +208,14 @@ def aliases(scope: Scope, place: Place) -> set[str]:
     return found
 
 
-def accessors(scope: Scope, place: Place) -> set[str]:
-    """Return the functions of the file that return the attribute or the key, or an item of it."""
+@functools.lru_cache(maxsize=1024)
+def accessors(tree: ast.Module, place: Place) -> set[str]:
+    """Return the functions of a file that return the attribute or the key, or an item of it.
+
+    Cached: a search asks at every call.
+    """
     found = set()
-    for function in ast.walk(scope.source.tree):
+    for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
             values = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
             found |= {function.name for one in values if stands_for(one, place) or stands_for(inner(one), place)}

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from gradlife.hunting.stores import mechanisms
 from gradlife.hunting.stores.place import DISPLAYS, Place, PlaceKind, container_in, is_tensor, place_at, places_outward
-from gradlife.hunting.stores.place_statements import ADDERS, PUTTERS, assigns, fills
+from gradlife.hunting.stores.place_statements import ADDERS, PUTTERS, assigns, fills, may_mention
 from gradlife.hunting.stores.statements import Fits
 from gradlife.model.trace import Step, Trace
 
@@ -35,6 +35,11 @@ class Search:
     fits: Fits
     has_first_values: bool = False  # whether a statement that fits may only set a first value
     may_be_first: bool = True  # whether such a statement is the answer if there is no other
+    place: Place | None = None  # the place that the statement must be about
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a file with this source may have such a statement."""
+        return self.place is None or may_mention(text, self.place)
 
 
 def searches(trace: Trace, anchor: int | None, is_program: IsProgram) -> Iterator[Search]:
@@ -80,7 +85,7 @@ def contained(steps: Sequence[Step], container: int, is_program: IsProgram) -> I
             between = steps[number + 1 : container]
             is_inside = any(one.type not in DISPLAYS for one in between)
             adders = PUTTERS if is_inside else ADDERS
-            yield Search(partial(fills, place=place, adders=adders), has_first_values=True)
+            yield Search(partial(fills, place=place, adders=adders), has_first_values=True, place=place)
             return
         yield from map(Search, mechanisms.kept_by_library(steps[container:]))
 
@@ -108,7 +113,7 @@ def repeated(steps: Sequence[Step]) -> Iterator[Search]:
             and one.type == other.type
             and place == place_at(other)
         ):
-            yield Search(partial(assigns, place=place), has_first_values=True)
+            yield Search(partial(assigns, place=place), has_first_values=True, place=place)
             return
 
 
@@ -124,8 +129,8 @@ def assigned(steps: Sequence[Step], at: int | None) -> Iterator[Search]:
     )
     first = next(tensors, len(steps) - 1)
     for _, place in places_outward(steps, first - 1 if at is None else min(first - 1, at)):
-        yield Search(partial(assigns, place=place), has_first_values=True)
-        yield Search(partial(fills, place=place), has_first_values=True)
+        yield Search(partial(assigns, place=place), has_first_values=True, place=place)
+        yield Search(partial(fills, place=place), has_first_values=True, place=place)
 
 
 def ring(cycle: Sequence[Step], tail: Sequence[Step], is_program: IsProgram) -> Iterator[Search]:
@@ -137,7 +142,7 @@ def ring(cycle: Sequence[Step], tail: Sequence[Step], is_program: IsProgram) -> 
     own = [place for step, place in places if is_program(step.type)]
     rest = [place for step, place in places if not is_program(step.type)]
     for place in [*own, *(one for one in rest if one.kind is not PlaceKind.LOCAL)]:
-        yield Search(partial(assigns, place=place))
+        yield Search(partial(assigns, place=place), place=place)
     if any(hop.label == "grad" for step in cycle for hop in step.hops):
         yield Search(mechanisms.is_backward_with_graph)
     for step in cycle:
@@ -151,8 +156,8 @@ def captured(places: Sequence[Place], cycle: Sequence[Step], tail: Sequence[Step
     """
     for place in places:
         if place.kind is PlaceKind.LOCAL and not any(step.type == "function" for step in cycle):
-            yield Search(partial(assigns, place=place), has_first_values=True)
+            yield Search(partial(assigns, place=place), has_first_values=True, place=place)
     for step in (*cycle, *tail):
         yield from map(Search, mechanisms.makes_function(step))
     for place in places:
-        yield Search(partial(assigns, place=place))
+        yield Search(partial(assigns, place=place), place=place)

@@ -63,7 +63,8 @@ def statement_that_stores(
     is_program = partial(is_of_program, modules={source.module for source in sources})
     initial: list[Statement] = []
     for one in searches(trace, growth.step, is_program):
-        found = [statement for source in sources for statement in search(source, one.fits)]
+        files = [source for source in sources if one.may_be_in(source.text)]
+        found = [statement for source in files for statement in search(source, one.fits)]
         if found and one.has_first_values and all(map(is_initial, found)):
             initial = initial or (found if one.may_be_first else [])
         elif found:
