@@ -14,7 +14,7 @@ from gradlife.hunting.stores.place_statements import may_mention
         (PlaceKind.ATTRIBUTE, "losses", "self.losses.append(x)", True),
         (PlaceKind.ATTRIBUTE, "losses", "self.values.append(x)", False),
         (PlaceKind.ATTRIBUTE, "batch_3", 'setattr(state, f"batch_{n}", x)', True),
-        (PlaceKind.ATTRIBUTE, "batch_3", 'setattr(state, name, x); print("f")', False),
+        (PlaceKind.ATTRIBUTE, "batch_3", "setattr(state, name, x)", False),
         (PlaceKind.KEY, "batch_3", "state[f'batch_{n}'] = x", True),
         (PlaceKind.KEY, "a\n", "state['a\\n'] = x", True),
         (PlaceKind.GLOBAL, "kept", "print(f'{other}')", False),
