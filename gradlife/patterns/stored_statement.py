@@ -25,7 +25,7 @@ INVERSE = {"addHandler": ("removeHandler", "handler"), "addFilter": ("removeFilt
 #: Between making something and removing it.
 MEANWHILE = "...  # the steps that need it"
 
-#: Values of which nobody knows here which part is meant.
+#: Values with several parts: it is not known which part is meant.
 DISPLAYS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -183,7 +183,7 @@ class StoredStatement:
 
     @property
     def many(self) -> ast.expr | None:
-        """The expression of which it stores each item."""
+        """The expression whose items it stores."""
         is_extending = self.call is not None and last_name(self.call.func) == "extend" and len(self.call.args) == 1
         return self.call.args[0] if self.call is not None and is_extending else None
 

@@ -5,7 +5,6 @@ import textwrap
 
 import pytest
 
-from gradlife.patterns.rewrites.identity_test import by_identity
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.weak_self import weak_argument, weak_method
 
@@ -42,10 +41,6 @@ class Warp:
 
 def step(warp, grad):
     return warp.smooth(grad)
-"""
-FLATTEN = """
-def leaves(batch):
-    return flatten(batch, is_leaf=lambda x: x is not batch)
 """
 
 
@@ -103,23 +98,3 @@ def test_a_function_that_uses_attributes_of_the_object_gets_a_proxy() -> None:
 )
 def test_a_function_that_may_notice_keeps_the_object(before: str, after: str) -> None:
     assert weak_argument(site(SMOOTHER.replace(before, after), "self.smooth =")) is None
-
-
-def test_a_test_of_identity_keeps_a_number() -> None:
-    changed = by_identity(site(FLATTEN, "lambda"))
-    assert changed is not None
-    assert "is_leaf=lambda x, *, batch_id=id(batch): id(x) != batch_id)" in changed
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("x is not batch", "x is not batch and len(batch)"),
-        ("x is not batch", "x != batch"),
-        ("    return", "    batch = dict(batch)\n    return"),
-        ("    return", "    batch_id = 1\n    return"),
-        ("x is not batch", "batch is not x.parent"),
-    ],
-)
-def test_a_lambda_that_reads_its_variable_keeps_it(before: str, after: str) -> None:
-    assert by_identity(site(FLATTEN.replace(before, after), "lambda")) is None

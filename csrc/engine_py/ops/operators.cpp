@@ -72,7 +72,7 @@ PyObject* answered(Body&& body) {
   });
 }
 
-// `a op b`, of which at least one is a tensor. NotImplemented leaves the answer to the other operand, or to Python's
+// `a op b`, where at least one is a tensor. NotImplemented leaves the answer to the other operand, or to Python's
 // TypeError.
 template <class Op>
 PyObject* binary(PyObject* a, PyObject* b) {

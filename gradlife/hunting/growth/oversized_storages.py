@@ -31,7 +31,7 @@ def finished_steps(evidence: Evidence, grown: Sequence[Grown]) -> list[Kept]:
 
 
 def kept_by_slices(graph: _heap.Graph, born: Births, skipped: Iterable[int]) -> list[Kept]:
-    """Find storages made in a round of which the program's tensors show only a small part."""
+    """Find storages made in a round, where the program's tensors show only a small part of them."""
     outside = set(skipped)
     found = []
     for storage in storages_of(graph):

@@ -23,7 +23,6 @@ from gradlife.patterns.rewrites.bounded_cache import SIZE, bounded_cache
 from gradlife.patterns.rewrites.grad_with_graph import without_gradient
 from gradlife.patterns.rewrites.handed_back import handed_back
 from gradlife.patterns.rewrites.hook_argument import with_own_argument
-from gradlife.patterns.rewrites.identity_test import by_identity
 from gradlife.patterns.rewrites.kept_graph import without_graph
 from gradlife.patterns.rewrites.kept_loss import keep_number
 from gradlife.patterns.rewrites.kept_traceback import without_traceback
@@ -58,7 +57,6 @@ ON_ITS_LINE = {
     handed_back: "the result is returned, and kept no longer",
     weak_method: "the method is called as before, the cycle goes",
     weak_argument: "the function computes the same, the cycle goes",
-    by_identity: "the test is the same, the reference goes",
 }
 
 #: What remains after the rewrites that take a graph away.

@@ -99,7 +99,7 @@ def functions_with(site: Site, name: str) -> Iterator[tuple[ast.FunctionDef | No
 
 
 def removing(site: Site, function: ast.FunctionDef, name: str, handle: str) -> Iterator[Edit]:
-    """Yield the edits that remove the hook after the last use of a variable of which only attributes are used."""
+    """Yield the edits that remove the hook after the last use of a variable, if only its attributes are used."""
     names = [part for part in ast.walk(function) if isinstance(part, ast.Name) and part.id == name]
     made = [one for one in names if isinstance(one.ctx, ast.Store)]
     is_own = len(made) == 1 and all(

@@ -72,7 +72,7 @@ def is_append(statement: ast.stmt) -> bool:
 
 
 def parts_of_tensor(statement: ast.stmt) -> ast.expr | None:
-    """Return the argument of `rows.extend(x.split(4))`, of which each item is a tensor."""
+    """Return the argument of `rows.extend(x.split(4))`, whose items are tensors."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or last_name(call.func) not in {"extend", "extendleft"}:
         return None

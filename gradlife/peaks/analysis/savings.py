@@ -138,7 +138,7 @@ class Replay:
 
 
 def simplest(best: Group, groups: Iterable[Group], gains: Mapping[int, int]) -> Group:
-    """Return the group that saves most of what the best saves with fewer edits, all of which that one needs; else it."""
+    """Return a group that saves most of what the best one saves, with a part of its edits; else the best one."""
     enough = ENOUGH_OF_BEST * gains[id(best)]
     fewer = [one for one in groups if one.places < best.places and gains[id(one)] > enough]
     return max(fewer, key=lambda one: gains[id(one)], default=best)
