@@ -129,7 +129,7 @@ def walk(
     sizes: bool = False,
     hidden_sources: str | None = None,
     hidden: tuple[object, ...] = (),
-    least_atom: int = 0,
+    min_atom_bytes: int = 0,
 ) -> Graph: ...
 
 # What leads to an object, who refers to it, and its fate; None where the object is in no graph.
@@ -152,7 +152,7 @@ def freeze(
     user_text: bool,
     hidden_sources: str | None,
     budget: int = 0,
-    least_atom: int = 0,
+    min_atom_bytes: int = 0,
     natives: bool = False,
     /,
 ) -> Graph: ...
@@ -160,12 +160,12 @@ def freeze(
 # Freezes in a forked copy of the process, which writes to the file: nothing of it stays in this process's memory. OSError:
 # no copy was to be had; MemoryError: it died.
 def record(
-    descriptor: int, labels: bool, hidden_sources: str | None, least_atom: int = 0, niceness: int = 0, /
+    descriptor: int, labels: bool, hidden_sources: str | None, min_atom_bytes: int = 0, niceness: int = 0, /
 ) -> None: ...
 
 # The same without waiting: the number of the process that writes, for which the caller waits.
 def start_record(
-    descriptor: int, labels: bool, hidden_sources: str | None, least_atom: int = 0, niceness: int = 0, /
+    descriptor: int, labels: bool, hidden_sources: str | None, min_atom_bytes: int = 0, niceness: int = 0, /
 ) -> int: ...
 
 # The collector's objects alone; with an earlier census, what changed, and what the examples of new objects are.

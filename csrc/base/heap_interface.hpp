@@ -15,8 +15,8 @@ struct HeapVisitor {
   void (*object)(void* state, const char* label, void* target, uint8_t ownership);
 };
 
-// Objects between a wrapper and what its traverse shows only while nobody else owns them: one object, or two of which
-// the first owns the second.
+// The chain of one or two C++ objects from a wrapper to an object that its traverse visits. The wrapper's traverse goes
+// through the chain only while nothing outside it owns the chain's objects.
 struct HeapLatent {
   const void* between[2];
   uint32_t owners[2];  // the owners of each, except the wrapper, the object before it, and its own wrapper

@@ -12,7 +12,7 @@ from gradlife.errors import GradlifeError
 from gradlife.pytest_plugin import refusals
 from gradlife.pytest_plugin.settings import peak_marks
 from gradlife.pytest_plugin.settings.marks import (
-    MIN_CYCLE,
+    MIN_CYCLE_BYTES,
     REPEATED,
     SWEPT,
     TERMS,
@@ -112,6 +112,6 @@ def general_terms(options: Options) -> Terms | None:
     """Return the terms of tests without a marker."""
     if not options.checks_all:
         return None
-    least = 0 if options.cycles else MIN_CYCLE
-    terms = Terms(mode=options.leaks or FAIL, how=SWEPT, cycles=options.cycles or FAIL, least_cycle=least)
+    least = 0 if options.cycles else MIN_CYCLE_BYTES
+    terms = Terms(mode=options.leaks or FAIL, how=SWEPT, cycles=options.cycles or FAIL, min_cycle_bytes=least)
     return terms if options.repeat is None else replace(terms, how=REPEATED, repeat=options.repeat)

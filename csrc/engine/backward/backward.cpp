@@ -17,7 +17,7 @@ namespace {
 thread_local GraphTask* running_task = nullptr;
 thread_local int running_depth = 0;
 // Beyond this depth a nested backward runs in its own thread, as in PyTorch.
-constexpr int most_in_one_thread = 60;
+constexpr int max_in_one_thread = 60;
 
 // Restores the default hooks after this backward, whatever its nodes push or pop.
 class KeepDefaultHooks {
@@ -274,7 +274,7 @@ TensorList run_backward(const EdgeList& roots, TensorList gradients, const Backw
   // Up to 1.3 PyTorch also ran CPU graphs in a worker thread.
   const Policy& policy = *current_policy();
   const bool has_worker = has(policy, traits::has_backward_worker) && running_depth == 0;
-  if (running_depth < most_in_one_thread && !has_worker) return task.run(std::move(gradients));
+  if (running_depth < max_in_one_thread && !has_worker) return task.run(std::move(gradients));
   TensorList captured;
   run_in_own_thread([&] { captured = task.run(std::move(gradients)); });
   return captured;

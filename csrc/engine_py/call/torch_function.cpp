@@ -15,7 +15,7 @@
 namespace gradlife {
 namespace {
 
-constexpr size_t most_rows = 640;
+constexpr size_t max_rows = 640;
 thread_local bool is_switched_off = false;
 
 struct Guarded {
@@ -27,7 +27,7 @@ struct Guarded {
     return fast(self, arguments, count, names);
   }
 };
-std::array<Guarded, most_rows> guarded_functions, guarded_methods, guarded_plain_methods;
+std::array<Guarded, max_rows> guarded_functions, guarded_methods, guarded_plain_methods;
 
 // Members of a tensor that Python code can override.
 constexpr const char* never_asked[] = {"as_subclass", "_use_count",       "_fix_weakref",   "__init_subclass__",
@@ -173,10 +173,10 @@ void let_classes_override(std::vector<PyMethodDef>& rows, bool are_methods) {
     if (row.ml_name == nullptr || is_never_asked(row.ml_name)) continue;
     if (row.ml_flags != fast_call && !(are_methods && is_plain)) continue;
     const size_t index = counts[is_plain ? 1 : 0]++;
-    require(index < most_rows, "more functions than may be overridden");
+    require(index < max_rows, "more functions than may be overridden");
     auto& kept = is_plain ? guarded_plain_methods : are_methods ? guarded_methods : guarded_functions;
     kept[index] = {row.ml_name, row.ml_meth};
-    row.ml_meth = guard_at(index, are_methods, is_plain, std::make_index_sequence<most_rows>());
+    row.ml_meth = guard_at(index, are_methods, is_plain, std::make_index_sequence<max_rows>());
   }
 }
 

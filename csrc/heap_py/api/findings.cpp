@@ -9,7 +9,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr size_t most_referrers = 1000;
+constexpr size_t max_referrers = 1000;
 
 // Whether the node may belong to one object: dicts of attributes and hooks, closures and their cells; a storage belongs
 // to its tensors.
@@ -34,7 +34,7 @@ int rank_of_owner(const Graph& graph, NodeId node, NodeId owned) {
 
 // Returns the only object that refers to the node; of several, the one that it belongs to, if one of them is native.
 NodeId owner_of(const Graph& graph, NodeId node) {
-  constexpr size_t most_references = 4096;  // the limit of references to search for a label
+  constexpr size_t max_references = 4096;  // the limit of references to search for a label
   const Row holders = graph.referrers.of(node);
   const auto is_native = [&](NodeId holder) { return rank_of_owner(graph, holder, node) % 2 == 1; };
   if (holders.size() == 0 || (holders.size() > 1 && std::none_of(holders.begin(), holders.end(), is_native)))
@@ -43,13 +43,13 @@ NodeId owner_of(const Graph& graph, NodeId node) {
     return rank_of_owner(graph, a, node) < rank_of_owner(graph, b, node);
   });
   if (owner == no_node || graph.type_of(owner).kind == NodeKind::root) return no_node;
-  return graph.references.of(owner).size() <= most_references ? owner : no_node;
+  return graph.references.of(owner).size() <= max_references ? owner : no_node;
 }
 
 std::vector<Step> describe_owners(const Graph& graph, const LabelSource& source, NodeId node) {
-  constexpr size_t most_levels = 4;
+  constexpr size_t max_levels = 4;
   std::vector<NodeId> above;
-  for (NodeId at = node; above.size() < most_levels && may_serve(graph, at); at = above.back()) {
+  for (NodeId at = node; above.size() < max_levels && may_serve(graph, at); at = above.back()) {
     const NodeId owner = owner_of(graph, at);
     if (owner == no_node) break;
     above.push_back(owner);
@@ -64,7 +64,7 @@ Referrers describe_referrers(const Graph& graph, const LabelSource& source, Node
   NodeId before = no_node;
   size_t nth = 0;  // references of one object are adjacent
   for (NodeId referrer : graph.referrers.of(node)) {
-    if (referrer == left_out || (++found.known, found.steps.size() == most_referrers)) continue;
+    if (referrer == left_out || (++found.known, found.steps.size() == max_referrers)) continue;
     nth = referrer == before ? nth + 1 : 0;
     before = referrer;
     found.steps.push_back({referrer, source.node(referrer), source.reference(referrer, node, nth)});

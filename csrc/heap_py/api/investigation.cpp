@@ -103,7 +103,7 @@ Attempt attempt_for(PyObject* target, const WalkOptions& options, bool with_size
 WalkOptions options_for(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan) {
   WalkOptions chosen = options;
   if (!with_sizes && !with_scan && options.budget == 0 && gl_is_immortal(target) == 0 && !is_small_atom(target))
-    chosen.least_atom = SIZE_MAX;
+    chosen.min_atom_bytes = SIZE_MAX;
   return chosen;
 }
 
@@ -155,7 +155,7 @@ Ref judge(const ValueTypes& types, PyObject* addresses, const WalkOptions& optio
     const CollectorPaused paused;
     const Providers providers;
     WalkOptions without_atoms = options;
-    without_atoms.least_atom = SIZE_MAX;  // they keep nothing alive
+    without_atoms.min_atom_bytes = SIZE_MAX;  // they keep nothing alive
     Walker(frozen.graph, without_atoms, providers.all()).run();
     if (!has_all(frozen.graph, wanted)) {
       WalkOptions with_more = options;

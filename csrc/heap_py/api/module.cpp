@@ -42,18 +42,18 @@ WalkOptions read_options(PyObject* hidden_sources, PyObject* hidden, bool with_l
   return options;
 }
 
-// walk(*, leaves=True, sizes=False, hidden_sources=None, hidden=(), least_atom=0) -> Graph
+// walk(*, leaves=True, sizes=False, hidden_sources=None, hidden=(), min_atom_bytes=0) -> Graph
 PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keywords) {
   return guarded([&] {
-    static const char* names[] = {"leaves", "sizes", "hidden_sources", "hidden", "least_atom", nullptr};
+    static const char* names[] = {"leaves", "sizes", "hidden_sources", "hidden", "min_atom_bytes", nullptr};
     int leaves = 1, sizes = 0;
-    Py_ssize_t least_atom = 0;
+    Py_ssize_t min_atom_bytes = 0;
     PyObject *hidden_sources = nullptr, *hidden = nullptr;
     if (PyArg_ParseTupleAndKeywords(arguments, keywords, "|$ppOO!n", const_cast<char**>(names), &leaves, &sizes,
-                                    &hidden_sources, &PyTuple_Type, &hidden, &least_atom) == 0)
+                                    &hidden_sources, &PyTuple_Type, &hidden, &min_atom_bytes) == 0)
       throw PythonErrorSet();
     WalkOptions options = read_options(hidden_sources, hidden, leaves != 0);
-    options.least_atom = positive(least_atom);
+    options.min_atom_bytes = positive(min_atom_bytes);
     if (keywords != nullptr) options.hidden_objects.push_back(keywords);
     if (hidden != nullptr && PyTuple_GET_SIZE(hidden) > 0)  // the empty tuple is shared by all
       options.hidden_objects.push_back(hidden);
@@ -141,20 +141,20 @@ std::unique_ptr<FrozenGraph> freeze_heap(const WalkOptions& options, bool with_l
   return frozen;
 }
 
-// freeze(labels, user_text, hidden_sources, budget=0, least_atom=0, natives=False) -> Graph with sizes, reference
+// freeze(labels, user_text, hidden_sources, budget=0, min_atom_bytes=0, natives=False) -> Graph with sizes, reference
 // counts, and labels
 PyObject* freeze_function(PyObject* module, PyObject* arguments) {
   return guarded([&] {
     int with_labels = 1, with_user_text = 0;
     PyObject* hidden_sources = nullptr;
-    Py_ssize_t budget = 0, least_atom = 0;
+    Py_ssize_t budget = 0, min_atom_bytes = 0;
     int with_natives = 0;
-    if (PyArg_ParseTuple(arguments, "ppO|nnp", &with_labels, &with_user_text, &hidden_sources, &budget, &least_atom,
+    if (PyArg_ParseTuple(arguments, "ppO|nnp", &with_labels, &with_user_text, &hidden_sources, &budget, &min_atom_bytes,
                          &with_natives) == 0)
       throw PythonErrorSet();
     WalkOptions options = read_options(hidden_sources, nullptr, true);
     options.budget = positive(budget);
-    options.least_atom = positive(least_atom);
+    options.min_atom_bytes = positive(min_atom_bytes);
     options.with_natives = with_natives != 0;
     options.hidden_objects.push_back(arguments);
     auto frozen = freeze_heap(options, with_labels != 0, with_user_text != 0, true);
@@ -166,11 +166,12 @@ PyObject* freeze_function(PyObject* module, PyObject* arguments) {
 pid_t start_recording_copy(PyObject* arguments) {
   int descriptor = -1, with_labels = 0, niceness = 0;
   PyObject* hidden_sources = nullptr;
-  Py_ssize_t least_atom = 0;
-  if (PyArg_ParseTuple(arguments, "ipO|ni", &descriptor, &with_labels, &hidden_sources, &least_atom, &niceness) == 0)
+  Py_ssize_t min_atom_bytes = 0;
+  if (PyArg_ParseTuple(arguments, "ipO|ni", &descriptor, &with_labels, &hidden_sources, &min_atom_bytes, &niceness) ==
+      0)
     throw PythonErrorSet();
   WalkOptions options = read_options(hidden_sources, nullptr, true);
-  options.least_atom = positive(least_atom);
+  options.min_atom_bytes = positive(min_atom_bytes);
   options.hidden_objects.push_back(arguments);
   const auto write = [&] {
     const auto frozen = freeze_heap(options, with_labels != 0, with_labels != 0, with_labels != 0);
@@ -181,7 +182,7 @@ pid_t start_recording_copy(PyObject* arguments) {
   return start_copy(write, niceness);
 }
 
-// record(descriptor, labels, hidden_sources, least_atom=0, niceness=0): returns when the file is written
+// record(descriptor, labels, hidden_sources, min_atom_bytes=0, niceness=0): returns when the file is written
 PyObject* record_function(PyObject*, PyObject* arguments) {
   return guarded([&] {
     wait_for_copy(start_recording_copy(arguments));
@@ -189,7 +190,8 @@ PyObject* record_function(PyObject*, PyObject* arguments) {
   });
 }
 
-// start_record(descriptor, labels, hidden_sources, least_atom=0, niceness=0) -> id of the process that writes the file
+// start_record(descriptor, labels, hidden_sources, min_atom_bytes=0, niceness=0) -> id of the process that writes the
+// file
 PyObject* start_record_function(PyObject*, PyObject* arguments) {
   return guarded([&] { return PyLong_FromLong(start_recording_copy(arguments)); });
 }

@@ -15,9 +15,9 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr size_t most_others = size_t{1} << 22;  // limit of labels for references that are on no path
-constexpr size_t most_in_cycle = 10'000;         // of a larger cyclic part only the native objects' are labelled
-constexpr size_t searched_one_by_one = 8;        // references of one container
+constexpr size_t max_others = size_t{1} << 22;  // limit of labels for references that are on no path
+constexpr size_t max_in_cycle = 10'000;         // of a larger cyclic part only the native objects' are labelled
+constexpr size_t searched_one_by_one = 8;       // references of one container
 
 class Namer {
  public:
@@ -100,13 +100,13 @@ class Namer {
     return shared_.has(target) && paths_.parent(target) != source;
   }
   void label_beside(NodeId source) {
-    constexpr size_t most_unsorted = 1024;  // limit of items of a container without an index
+    constexpr size_t max_unsorted = 1024;  // limit of items of a container without an index
     const Row row = graph_.references.of(source);
     const bool has_places = marks(source).has_places;
-    if (!has_places && row.size() > most_unsorted) return;
+    if (!has_places && row.size() > max_unsorted) return;
     std::unique_ptr<ManyLabels> labels;
     for (const NodeId* target = row.begin(); target != row.end(); ++target) {
-      if (!is_held_beside(source, *target) || words_.others.size() >= most_others) continue;
+      if (!is_held_beside(source, *target) || words_.others.size() >= max_others) continue;
       if (has_places && row.size() > searched_one_by_one && labels == nullptr)
         labels = std::make_unique<ManyLabels>(object(source));
       const auto edge = graph_.references.first[source] + static_cast<uint32_t>(target - row.begin());
@@ -114,10 +114,10 @@ class Namer {
     }
   }
   bool needs_whole_row(NodeId node) const {
-    if (words_.others.size() >= most_others) return false;
+    if (words_.others.size() >= max_others) return false;
     if (!paths_.is_reached(node) || marks(node).is_native) return true;
     const uint32_t part = components_.of_node[node];
-    return part != Components::none && has_native_[part] != 0 && components_.sizes[part] <= most_in_cycle;
+    return part != Components::none && has_native_[part] != 0 && components_.sizes[part] <= max_in_cycle;
   }
   bool has_arrival(NodeId source) const {
     return paths_.has_arrival(graph_.references.first[source], graph_.references.first[source + 1]);
@@ -174,8 +174,8 @@ class Namer {
   }
   // Counts the earlier references in the row to the same target; long rows are not searched again.
   static size_t earlier(const Row& row, const NodeId* at) {
-    constexpr size_t most_compared = 64;
-    if (row.size() > most_compared) return 0;
+    constexpr size_t max_compared = 64;
+    if (row.size() > max_compared) return 0;
     return static_cast<size_t>(std::count(row.begin(), at, *at));
   }
   // Labels all referents in one read, because reading memory that may be unmapped costs system calls.
@@ -189,7 +189,7 @@ class Namer {
       const uint32_t label = found != edges.end() ? packer_.pack(found->label) : 0;
       if (found != edges.end()) found->target = nullptr;  // the next reference to it has another name
       if (paths_.parent(target) == source && words_.arrivals[target] == 0) words_.arrivals[target] = label;
-      if (words_.others.size() < most_others) words_.others.push_back({edge, label});
+      if (words_.others.size() < max_others) words_.others.push_back({edge, label});
       ++edge;
     }
   }

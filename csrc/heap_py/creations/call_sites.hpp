@@ -26,9 +26,9 @@ struct Place {
 class CallSites {
  public:
   static constexpr uint32_t unknown = UINT32_MAX;
-  static constexpr size_t most_frames = 16;  // limit of program frames kept of a stack
+  static constexpr size_t max_frames = 16;  // limit of program frames kept of a stack
   static constexpr size_t usual_frames = 3;
-  using Stack = std::array<uint32_t, most_frames>;
+  using Stack = std::array<uint32_t, max_frames>;
 
   // Files with these prefixes are not part of the program: runners, where its stack ends; skipped files, which are
   // never shown; foreign files, which are shown if there is nothing else.

@@ -15,7 +15,7 @@ namespace {
 std::unique_ptr<CreationRecorder> recorder;
 
 // Blocks of types with items, such as generators' frames, vary in size; those larger by up to this are noted, too.
-constexpr size_t most_items_bytes = 1024;
+constexpr size_t max_items_bytes = 1024;
 
 PyTypeObject* as_type(PyObject* object) {
   if (PyType_Check(object)) return reinterpret_cast<PyTypeObject*>(object);
@@ -43,7 +43,7 @@ TensorWatch read_watch(PyObject* given) {
 
 void want(PyTypeObject* type) {
   const size_t bytes = gl_block_bytes(type);
-  const size_t most = bytes + (type->tp_itemsize != 0 ? most_items_bytes : 0);
+  const size_t most = bytes + (type->tp_itemsize != 0 ? max_items_bytes : 0);
   for (size_t size = bytes; size <= most; size += sizeof(void*)) recorder->want(size);
 }
 

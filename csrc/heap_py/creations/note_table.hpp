@@ -60,7 +60,7 @@ class NoteTable {
   }
 
  private:
-  static constexpr size_t least_slots = size_t{1} << 10;  // a power of two, like all sizes
+  static constexpr size_t min_slots = size_t{1} << 10;  // a power of two, like all sizes
 
   size_t home(uintptr_t address) const {
     return static_cast<size_t>(((address >> 4) * 0x9E3779B97F4A7C15ull) >> 20) & (addresses_.size() - 1);
@@ -77,7 +77,7 @@ class NoteTable {
 
   void grow() {
     NoteTable larger(most_);
-    const size_t slots = addresses_.empty() ? least_slots : 2 * addresses_.size();
+    const size_t slots = addresses_.empty() ? min_slots : 2 * addresses_.size();
     larger.addresses_.assign_zero(slots);
     larger.values_.resize(slots);
     visit([&](uintptr_t address, const Value& value) {

@@ -12,7 +12,7 @@ namespace gradlife::heap {
 namespace {
 
 constexpr uintptr_t count_in_block = 8;
-constexpr uint32_t most_owners = 1 << 24;
+constexpr uint32_t max_owners = 1 << 24;
 
 uintptr_t word_at(uintptr_t address) {
   uintptr_t word;
@@ -27,7 +27,7 @@ uintptr_t count_of(uintptr_t node, uintptr_t meta, const TorchLayout& layout) {
 }
 
 // Whether the low half of a word may be a count, which has a limit of owners.
-bool is_count(uint64_t word) { return static_cast<uint32_t>(word) - 1 < most_owners; }
+bool is_count(uint64_t word) { return static_cast<uint32_t>(word) - 1 < max_owners; }
 
 }  // namespace
 

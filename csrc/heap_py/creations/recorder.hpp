@@ -58,7 +58,7 @@ class CreationRecorder {
 
  private:
   // The limit of notes of blocks and of nodes each: 13 MB in all. Three quarters of a power of two.
-  static constexpr size_t most_notes = 3 * (size_t{1} << 16);
+  static constexpr size_t max_notes = 3 * (size_t{1} << 16);
   static constexpr size_t largest_class = 4096, granule = 16;
   struct Pending {
     void* block = nullptr;
@@ -82,8 +82,8 @@ class CreationRecorder {
   PyMemAllocatorEx inner_{};
   bool is_on_ = false, is_resting_ = false, is_busy_ = false;
   std::array<bool, largest_class / granule + 1> wanted_{};
-  NoteTable<uint32_t> blocks_{most_notes};
-  NoteTable<NodeNote> nodes_{most_notes};
+  NoteTable<uint32_t> blocks_{max_notes};
+  NoteTable<NodeNote> nodes_{max_notes};
   Pending pending_;
   uint64_t sequence_ = 0;
   PyThreadState* thread_ = nullptr;

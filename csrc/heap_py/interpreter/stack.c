@@ -14,7 +14,7 @@
 #endif
 #include <opcode.h>
 
-enum { unknown_height = -1, most_passes = 8 };
+enum { unknown_height = -1, max_passes = 8 };
 
 typedef struct {
   const uint8_t* code; /* pairs of an instruction and its argument */
@@ -198,7 +198,7 @@ int gl_stack_height(void* address) {
   all.heights[0] = (read.code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0; /* what is sent */
 #endif
   note_handlers(&all, read.code);
-  for (int pass = 0; pass < most_passes && follow(&all) > 0; ++pass);
+  for (int pass = 0; pass < max_passes && follow(&all) > 0; ++pass);
   const int height = all.heights[at];
   PyMem_RawFree(all.heights);
   return height > 0 && height <= read.code->co_stacksize ? height : 0;

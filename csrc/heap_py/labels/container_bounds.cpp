@@ -20,7 +20,7 @@ bool is_deque(PyTypeObject* type) {
 
 // The fields of a deque have had this order since 3.5; the position of the last, after the blocks that 3.11 began to
 // keep, confirms it.
-constexpr size_t most_free_blocks = 16;
+constexpr size_t max_free_blocks = 16;
 struct DequeFields {
   PyObject_VAR_HEAD void* left_block;
   void* right_block;
@@ -37,7 +37,7 @@ PyTypeObject* deque_type(PyObject* object) {
 
 std::string describe_deque(PyObject* object) {
   std::string text = "len " + std::to_string(Py_SIZE(object));
-  constexpr size_t end = sizeof(DequeFields), later_end = end + (1 + most_free_blocks) * sizeof(void*);
+  constexpr size_t end = sizeof(DequeFields), later_end = end + (1 + max_free_blocks) * sizeof(void*);
   const auto weak_references = static_cast<size_t>(deque_type(object)->tp_weaklistoffset);
   if (weak_references != end && weak_references != later_end) return text;
   const Py_ssize_t most = reinterpret_cast<DequeFields*>(object)->most;

@@ -49,7 +49,7 @@ PyObject* follow_storages(PyObject*, PyObject* arguments) {
     }
     const std::vector<uintptr_t> before = addresses_of(storages);
     recorder = std::make_unique<LifetimeRecorder>(
-        CallSites(texts(runners), texts(skipped), texts(foreign), CallSites::most_frames),
+        CallSites(texts(runners), texts(skipped), texts(foreign), CallSites::max_frames),
         LifetimeCallbacks{Ref::borrow(plain), checked(PyUnicode_FromString("__torch_dispatch__")),
                           Ref::borrow(describe), Ref::borrow(written), Ref::borrow(on_alarm)},
         reinterpret_cast<int (*)()>(static_cast<uintptr_t>(graph_task)));

@@ -6,11 +6,11 @@ namespace {
 constexpr uint64_t header_bytes =
     2 * sizeof(uint64_t);  // glibc: the previous chunk's size, and its own size with three flags
 constexpr uint64_t previous_in_use = 1, is_mapped = 2, flags = 7;
-constexpr uint64_t least_chunk = 32, largest_chunk = uint64_t{1} << 20, page = 4096;
+constexpr uint64_t min_chunk = 32, largest_chunk = uint64_t{1} << 20, page = 4096;
 // make_shared: a vtable and two counts of four bytes, then the object.
 constexpr uint64_t control_bytes = 2 * sizeof(uint64_t);
 
-bool is_chunk_size(uint64_t bytes) { return bytes >= least_chunk && bytes <= largest_chunk && bytes % 16 == 0; }
+bool is_chunk_size(uint64_t bytes) { return bytes >= min_chunk && bytes <= largest_chunk && bytes % 16 == 0; }
 
 // Returns the usable bytes of the block that begins here; 0: no block. The next chunk must mark it as in use.
 uint64_t block_bytes(const PageCache& reader, Address begin) {

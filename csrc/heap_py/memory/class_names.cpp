@@ -12,7 +12,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr uint32_t most_bases = 64;
+constexpr uint32_t max_bases = 64;
 
 }  // namespace
 
@@ -119,7 +119,7 @@ void ClassNames::add_bases(Address information, std::vector<Address>& into) {
   } else if (kind == "N10__cxxabiv121__vmi_class_type_infoE") {
     uint32_t flags_and_count[2];
     if (!reader_.read(information + 16, flags_and_count, sizeof flags_and_count)) return;
-    for (uint32_t i = 0; i < std::min(flags_and_count[1], most_bases); ++i)
+    for (uint32_t i = 0; i < std::min(flags_and_count[1], max_bases); ++i)
       if (reader_.read_word(information + 24 + 16 * uint64_t{i}, &base)) into.push_back(base);
   }
 }
@@ -128,7 +128,7 @@ std::vector<std::string> ClassNames::ancestors(uint64_t vtable) {
   std::vector<std::string> names;
   std::vector<Address> pending(1);
   if (!reader_.read_word(vtable - 8, pending.data())) return names;
-  while (!pending.empty() && names.size() < most_bases) {
+  while (!pending.empty() && names.size() < max_bases) {
     const Address information = pending.back();
     pending.pop_back();
     std::string name = read_name_of(information);

@@ -9,7 +9,7 @@
 namespace gradlife::heap {
 
 constexpr uint64_t chunk_header = 16;
-constexpr uint64_t least_chunk = 32;
+constexpr uint64_t min_chunk = 32;
 constexpr uint64_t chunk_size_mask = ~uint64_t{7};
 constexpr uint64_t is_previous_used = 1;
 constexpr uint64_t is_mapped_chunk = 2;
@@ -77,7 +77,7 @@ inline bool ChunkWalk::next(Chunk& chunk) {
   const uint64_t size = chunk.words[1];
   chunk.at = at_;
   chunk.bytes = size & chunk_size_mask;
-  if (chunk.bytes < least_chunk) {  // the fence at the end of a full heap
+  if (chunk.bytes < min_chunk) {  // the fence at the end of a full heap
     is_whole_ = has_chunks_ && heap_.last - at_ <= 64;
     return false;
   }

@@ -31,11 +31,11 @@ size_t MemoryReader::read_most(Address address, void* into, size_t bytes) const 
 }
 
 void MemoryReader::read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const {
-  constexpr size_t most_pieces = 512;  // IOV_MAX is 1024
+  constexpr size_t max_pieces = 512;  // IOV_MAX is 1024
   words.assign(addresses.size(), 0);
-  iovec into[most_pieces], from[most_pieces];
+  iovec into[max_pieces], from[max_pieces];
   for (size_t start = 0; start < addresses.size();) {
-    const size_t count = std::min(most_pieces, addresses.size() - start);
+    const size_t count = std::min(max_pieces, addresses.size() - start);
     for (size_t i = 0; i < count; ++i) {
       into[i] = piece(&words[start + i], sizeof(uint64_t));
       from[i] = piece(pointer(addresses[start + i]), sizeof(uint64_t));

@@ -10,15 +10,15 @@ namespace gradlife::heap {
 namespace {
 
 // Bytes of address space; pages are allocated on the first write. Less if address space is limited.
-constexpr size_t most_bytes = size_t{1} << 32;
-constexpr size_t least_bytes = size_t{1} << 28;
+constexpr size_t max_bytes = size_t{1} << 32;
+constexpr size_t min_bytes = size_t{1} << 28;
 
 }  // namespace
 
 #ifdef __linux__
 
 ScanArena::ScanArena() {
-  for (bytes_ = most_bytes; bytes_ >= least_bytes; bytes_ /= 2) {
+  for (bytes_ = max_bytes; bytes_ >= min_bytes; bytes_ /= 2) {
     start_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start_ != MAP_FAILED) break;
   }

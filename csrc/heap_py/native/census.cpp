@@ -13,7 +13,7 @@ constexpr uint64_t page = 4096;
 constexpr size_t words_at_once = size_t{1} << 15;  // 256 KiB: fits into the second-level cache
 constexpr size_t chunks_between_milestones = 256;
 constexpr size_t pages_at_once = 512;
-constexpr int most_tries = 12;
+constexpr int max_tries = 12;
 constexpr uint64_t largest_content = uint64_t{1} << 47;
 constexpr uint64_t engine_count_offset = 12;  // offset of `strong_` in csrc/engine/policy/managed.hpp
 constexpr uint64_t chunk_flags = 7;
@@ -83,7 +83,7 @@ bool NativeCensus::follow(MallocHeap heap, Address first) {
   milestones_.clear();
   milestones_.push_back({first, 0});
   Address furthest = first;
-  for (int tries = 0; tries < most_tries;) {
+  for (int tries = 0; tries < max_tries;) {
     const Address last = walk(heap, milestones_.back().at);
     if (last == heap.last) return true;
     if (milestones_.size() == 1 && !heap.is_main()) return false;  // its chunks begin elsewhere

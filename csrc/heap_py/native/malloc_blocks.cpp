@@ -95,7 +95,7 @@ std::optional<Block> MallocBlocks::find_in(const Heap& heap, Address address) co
   Address at = heap.first + uint64_t{*--sample} * 16;
   for (size_t steps = 0; steps < size_t{1} << 16; ++steps) {
     uint64_t size, next_size = 0;
-    if (!reader_.read_word(at + 8, &size) || (size & chunk_size_mask) < least_chunk) return std::nullopt;
+    if (!reader_.read_word(at + 8, &size) || (size & chunk_size_mask) < min_chunk) return std::nullopt;
     const uint64_t bytes = size & chunk_size_mask;
     if (address >= at + bytes + 8) {  // the word before the next chunk's size belongs to this one
       at += bytes;
@@ -128,11 +128,11 @@ bool MallocBlocks::is_cached(Address block, uint64_t chunk_bytes) const {
 
 // A large block has a mapping, or a part of one: its header is at the start of a page.
 std::optional<Block> MallocBlocks::find_mapped(Address address) const {
-  constexpr uint64_t page = 4096, most_pages = 1 << 14;
+  constexpr uint64_t page = 4096, max_pages = 1 << 14;
   const Mapping* mapping = map_.find(address);
   if (mapping == nullptr || mapping->what != Mapping::What::anonymous) return std::nullopt;
   Address at = address & ~(page - 1);
-  for (uint64_t i = 0; i < most_pages && at >= mapping->first; ++i, at -= page) {
+  for (uint64_t i = 0; i < max_pages && at >= mapping->first; ++i, at -= page) {
     uint64_t size;
     if (!reader_.read_word(at + 8, &size)) return std::nullopt;
     const uint64_t bytes = size & chunk_size_mask;

@@ -6,8 +6,8 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr uint32_t most_levels = 14;
-constexpr size_t most_words = 100000;  // limit of one search
+constexpr uint32_t max_levels = 14;
+constexpr size_t max_words = 100000;  // limit of one search
 
 int own_data;  // an address in this library's static data
 
@@ -69,7 +69,7 @@ std::vector<NativeHolder> NativeScan::run() {
     seekers_.push_back({targets_[i], i});
     target_nodes_.push_back(graph_.find(targets_[i]));
   }
-  for (uint32_t level = 0; level < most_levels && !seekers_.empty(); ++level) search(level);
+  for (uint32_t level = 0; level < max_levels && !seekers_.empty(); ++level) search(level);
   for (uint32_t i = 0; i < items_.size(); ++i)
     if (items_[i].name != nullptr && plain_blocks(i) <= 1) origins_[items_[i].origin].outermost = i;
   std::vector<NativeHolder> holders;
@@ -90,7 +90,7 @@ void NativeScan::search(uint32_t level) {
   const AddressSet wanted(addresses, arena_);
   ScanVector<WordHit> hits(arena_.memory());
   search_.search(wanted, hits);
-  if (hits.size() > most_words) hits.resize(most_words);
+  if (hits.size() > max_words) hits.resize(max_words);
   ScanVector<Seeker> seekers(arena_.memory());
   seekers.swap(seekers_);
   for (const WordHit& hit : hits) {

@@ -6,7 +6,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr size_t most_items = 200000;
+constexpr size_t max_items = 200000;
 constexpr uint64_t searched_starts = 64;  // pointers lead to a block's first bytes, as some blocks have a header
 
 }  // namespace
@@ -85,16 +85,16 @@ bool NativeScan::is_no_holder(const Arrival& arrival, const std::string& name) c
 // Whether the block is a pool that its own allocator has not used: it begins with one free entry of the full size. C++
 // runtimes keep such a pool for exceptions when memory is out; its stale contents are never overwritten.
 bool NativeScan::is_unused_pool(const Block& block) const {
-  constexpr uint64_t least_pool = 1024, rounding = 64;
+  constexpr uint64_t min_pool = 1024, rounding = 64;
   uint64_t entry[2];  // size, next
-  return block.bytes() >= least_pool && reader_.read(block.first, entry, sizeof entry) && entry[1] == 0 &&
+  return block.bytes() >= min_pool && reader_.read(block.first, entry, sizeof entry) && entry[1] == 0 &&
          entry[0] <= block.bytes() && entry[0] + rounding > block.bytes();
 }
 
 void NativeScan::add_block(const Arrival& arrival, uint32_t origin) {
   for (const Item* item = &items_[arrival.item]; item->shape != Shape::target; item = &items_[item->inner])
     if (item->first == arrival.block.first) return;
-  if (items_.size() >= most_items) return;
+  if (items_.size() >= max_items) return;
   Item item;
   static_cast<AddressRange&>(item) = arrival.block;
   item.name = names_.of_object(item.first);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t symbols_at_once = 4096;
 constexpr size_t longest_name = 1024;
-constexpr size_t most_sections = 10000;
+constexpr size_t max_sections = 10000;
 
 class File {
  public:
@@ -83,7 +83,7 @@ std::string find_variable(const std::string& path, Address offset, bool is_threa
   ElfW(Ehdr) head;
   ElfW(Shdr) section, names;
   if (!file.read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-      head.e_shentsize != sizeof(ElfW(Shdr)) || head.e_shnum > most_sections)
+      head.e_shentsize != sizeof(ElfW(Shdr)) || head.e_shnum > max_sections)
     return "";
   std::string name;
   for (size_t i = 0; i < head.e_shnum && name.empty(); ++i) {

@@ -96,20 +96,19 @@ bool is_plain_constant(PyObject* constant, int levels) {
          are_plain_constants(reinterpret_cast<PyCodeObject*>(constant)->co_consts, levels - 1);
 }
 
-bool is_small_atom_at(Address address, size_t least_bytes) {
-  return is_small_atom(static_cast<PyObject*>(pointer_to(address)), least_bytes);
+bool is_small_atom_at(Address address, size_t min_bytes) {
+  return is_small_atom(static_cast<PyObject*>(pointer_to(address)), min_bytes);
 }
 
 }  // namespace
 
-bool is_small_atom(PyObject* object, size_t least_bytes) {
-  constexpr int most_levels = 8;
+bool is_small_atom(PyObject* object, size_t min_bytes) {
+  constexpr int max_levels = 8;
   const PyTypeObject* type = Py_TYPE(object);
   if (type == &PyUnicode_Type)
-    return static_cast<size_t>(PyUnicode_GET_LENGTH(object)) * static_cast<size_t>(PyUnicode_KIND(object)) <
-           least_bytes;
-  if (type == &PyBytes_Type) return static_cast<size_t>(PyBytes_GET_SIZE(object)) < least_bytes;
-  if (type == &PyCode_Type) return are_plain_constants(reinterpret_cast<PyCodeObject*>(object)->co_consts, most_levels);
+    return static_cast<size_t>(PyUnicode_GET_LENGTH(object)) * static_cast<size_t>(PyUnicode_KIND(object)) < min_bytes;
+  if (type == &PyBytes_Type) return static_cast<size_t>(PyBytes_GET_SIZE(object)) < min_bytes;
+  if (type == &PyCode_Type) return are_plain_constants(reinterpret_cast<PyCodeObject*>(object)->co_consts, max_levels);
   return is_number(object);
 }
 
@@ -128,17 +127,17 @@ int64_t count_own_references(const PyObject* object, const WalkOptions& options,
 }
 
 // A budget may be any number: the heap need not be as large.
-constexpr size_t most_room_ahead = size_t{1} << 19;
+constexpr size_t max_room_ahead = size_t{1} << 19;
 
 Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers)
     : graph_(graph),
       options_(options),
       providers_(providers),
-      builder_(graph, 2 * std::min(options.budget, most_room_ahead), options.with_leaves),
+      builder_(graph, 2 * std::min(options.budget, max_room_ahead), options.with_leaves),
       types_(builder_, providers_),
       modules_(PyImport_GetModuleDict()) {
   for (const PyObject* object : options.hidden_objects) builder_.hide(address_of(object));
-  if (options.least_atom != 0) builder_.leave_out(is_small_atom_at, options.least_atom);
+  if (options.min_atom_bytes != 0) builder_.leave_out(is_small_atom_at, options.min_atom_bytes);
 }
 
 bool Walker::run() {

@@ -15,7 +15,7 @@ namespace gradlife::heap {
 
 struct WalkOptions {
   bool with_leaves = true;     // objects without references: numbers, text, bytes
-  size_t least_atom = 0;       // strings and bytes below this size are left out, and numbers, and code with only these
+  size_t min_atom_bytes = 0;   // strings and bytes below this size are left out, and numbers, and code with only these
   std::string hidden_sources;  // frames of code below this folder belong to the tool
   std::vector<PyObject*> hidden_objects;  // objects of the tool
   bool with_natives = false;              // adds native objects without a known referrer, and their referents
@@ -26,9 +26,9 @@ struct WalkOptions {
 // caller's evaluation stack that passes it to this call.
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument = true);
 
-// Whether the object cannot hold a leak: a number, a string or bytes below `least_bytes`, code with only such
+// Whether the object cannot hold a leak: a number, a string or bytes below `min_bytes`, code with only such
 // constants.
-bool is_small_atom(PyObject* object, size_t least_bytes = SIZE_MAX);
+bool is_small_atom(PyObject* object, size_t min_bytes = SIZE_MAX);
 
 // Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and creates no object.
 class Walker {

@@ -26,7 +26,7 @@ class Tarjan {
 
  private:
   static constexpr uint32_t unseen = UINT32_MAX;
-  static constexpr uint32_t most_ahead = 16;          // references of a node to prefetch when it is entered
+  static constexpr uint32_t max_ahead = 16;           // references of a node to prefetch when it is entered
   static constexpr uint32_t closed = UINT32_MAX - 1;  // larger than every number: not on the path
   struct Frame {
     NodeId node;
@@ -40,7 +40,7 @@ class Tarjan {
       order_[node] = closed;
       return;
     }
-    for (uint32_t i = first; i < std::min(end, first + most_ahead); ++i) {
+    for (uint32_t i = first; i < std::min(end, first + max_ahead); ++i) {
       __builtin_prefetch(&order_[references_.targets[i]]);
       __builtin_prefetch(&references_.first[references_.targets[i]]);
     }

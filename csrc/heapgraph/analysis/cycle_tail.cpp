@@ -118,11 +118,11 @@ NodeId wrapper_of_two_halves(const Graph& graph, const std::vector<NodeId>& cycl
 CycleTail cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) {
   if (paths.is_reached(node)) return {};
   const Above above(graph, paths, node, most);
-  constexpr size_t most_starts = 4096;  // pairs of halves that are in no other cycle
+  constexpr size_t max_starts = 4096;  // pairs of halves that are in no other cycle
   size_t starts = 0;
   for (NodeId at : above.order()) {
     if (!above.is_core(at)) continue;
-    if (++starts > most_starts) break;
+    if (++starts > max_starts) break;
     std::vector<NodeId> cycle = cycle_in(graph, above, at);
     const NodeId wrapper = wrapper_of_two_halves(graph, cycle);
     if (wrapper != no_node) cycle = shortest_cycle(graph, wrapper);

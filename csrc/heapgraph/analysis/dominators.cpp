@@ -24,7 +24,7 @@ class SemiNca {
   }
 
  private:
-  static constexpr uint32_t most_ahead = 16;  // references of a node to prefetch when it is entered
+  static constexpr uint32_t max_ahead = 16;  // references of a node to prefetch when it is entered
   struct Frame {
     uint32_t number;
     uint32_t next, end;  // the node's remaining references
@@ -38,7 +38,7 @@ class SemiNca {
   void enter(NodeId node, uint32_t parent) {
     const Edges& edges = graph_.references;
     const uint32_t first = edges.first[node], end = edges.first[node + 1];
-    for (uint32_t i = first; i < std::min(end, first + most_ahead); ++i) {
+    for (uint32_t i = first; i < std::min(end, first + max_ahead); ++i) {
       __builtin_prefetch(&number_[edges.targets[i]]);
       __builtin_prefetch(&edges.first[edges.targets[i]]);
     }

@@ -30,7 +30,7 @@ void check_label(uint32_t label, const Words& words) {
 
 void check_header(const FileHeader& header) {
   demand(header.nodes >= 1 && header.nodes < no_node - 1 && header.edges < UINT32_MAX, "it has too many objects");
-  demand(header.sections <= most_sections, "it has too many sections");
+  demand(header.sections <= max_sections, "it has too many sections");
   demand(header.tracked_begin <= header.tracked_end && header.tracked_end <= header.nodes,
          "the collector's objects lie outside of it");
 }

@@ -59,7 +59,7 @@ enum class Section : uint32_t {
   long_gaps,
   taken,
 };
-constexpr uint32_t most_sections = 25;
+constexpr uint32_t max_sections = 25;
 
 // Some arrays come in two widths, given by the size of their elements: types of 2 or 4 bytes; sizes of 2 or 4, where
 // the largest number refers to big_sizes; first_references of 4, or numbers of references of 1, where 255 refers to

@@ -52,13 +52,13 @@ class Reader {
       frozen->words = std::make_unique<Words>(read_words());
       check_words(*frozen->words, frozen->graph);
     }
-    const Buffer<char> notes = read<char>(Section::notes, most_notes);
+    const Buffer<char> notes = read<char>(Section::notes, max_notes);
     frozen->notes.assign(notes.data(), notes.size());
     return frozen;
   }
 
  private:
-  static constexpr uint64_t most_notes = 1 << 16;
+  static constexpr uint64_t max_notes = 1 << 16;
 
   void read_header() {
     if (file_bytes_ < sizeof(FileHeader::magic)) throw FileError("is no snapshot of gradlife");

@@ -31,9 +31,9 @@ class AddressIndex {
   // Adds an address, which must not be in the table. `addresses`: those of all nodes up to this one, for when the table
   // grows.
   void insert(Address address, NodeId node, const Buffer<Address>& addresses) {
-    if (used_ >= most_used_ || !place(address, node)) grow(addresses, size_t{node} + 1);
+    if (used_ >= max_used_ || !place(address, node)) grow(addresses, size_t{node} + 1);
   }
-  // Makes room for `expected` addresses, of which the first `indexed` are in the table.
+  // Makes room for `expected` addresses. The first `indexed` of `addresses` are already in the table.
   void reserve(size_t expected, const Buffer<Address>& addresses, size_t indexed) {
     if (slots_for(expected) > homes_ && !fill(slots_for(expected), addresses, indexed)) grow(addresses, indexed);
   }
@@ -45,10 +45,10 @@ class AddressIndex {
   static constexpr unsigned home_bits = 30;  // the highest bits of the hash, which determine the home
   static constexpr unsigned node_bits = 32;  // of a slot
   static constexpr unsigned small_node_bits = 20;
-  static constexpr size_t least_slots = size_t{1} << 12;
-  static constexpr size_t most_small_reach = size_t{1} << 10;
+  static constexpr size_t min_slots = size_t{1} << 12;
+  static constexpr size_t max_small_reach = size_t{1} << 10;
 
-  static size_t slots_for(size_t expected) { return std::max(least_slots, expected + expected / 4); }
+  static size_t slots_for(size_t expected) { return std::max(min_slots, expected + expected / 4); }
   static uint64_t mix(Address address) {
     constexpr uint64_t all = (uint64_t{1} << hash_bits) - 1;
     return ((address >> 3) * 0x9E3779B97F4A7C15ull) & all;  // odd, so a bijection
@@ -67,8 +67,8 @@ class AddressIndex {
     // Hashes with the same tag differ by at least the number of tag values, and so do their homes; slots lie no farther
     // from their home than that.
     const unsigned tag_bits = 64 - bits_of_node_;
-    reach_ = std::min(homes >> (hash_bits - tag_bits), is_small ? most_small_reach : homes) - 1;
-    most_used_ = homes - homes / 6;
+    reach_ = std::min(homes >> (hash_bits - tag_bits), is_small ? max_small_reach : homes) - 1;
+    max_used_ = homes - homes / 6;
     slots_.assign_zero(homes + reach_);
     used_ = 0;
   }
@@ -102,7 +102,7 @@ class AddressIndex {
   unsigned bits_of_node_ = node_bits;
   uint64_t tag_mask_ = 0;
   size_t reach_ = 0;
-  size_t most_used_ = 0;
+  size_t max_used_ = 0;
   size_t used_ = 0;
 };
 

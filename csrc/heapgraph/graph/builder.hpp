@@ -10,12 +10,12 @@ namespace gradlife::heap {
 class Builder {
  public:
   // Whether to leave out a Python object that was not added before, with the references to it.
-  using LeavesOut = bool (*)(Address object, size_t least_bytes);
+  using LeavesOut = bool (*)(Address object, size_t min_bytes);
   // `adds_unknown`: references to objects that were not added before add a node for them; else they are left out.
   Builder(Graph& graph, size_t expected_nodes, bool adds_unknown = true);
-  void leave_out(LeavesOut leaves_out, size_t least_bytes) {
+  void leave_out(LeavesOut leaves_out, size_t min_bytes) {
     leaves_out_ = leaves_out;
-    least_bytes_ = least_bytes;
+    min_bytes_ = min_bytes;
   }
 
   // Adds a node that nothing has referred to yet.
@@ -92,7 +92,7 @@ class Builder {
     const NodeId node = index_.find(address);
     if (node != no_node) return node;
     const bool is_left_out =
-        type == unknown_type && (!adds_unknown_ || (leaves_out_ != nullptr && leaves_out_(address, least_bytes_)));
+        type == unknown_type && (!adds_unknown_ || (leaves_out_ != nullptr && leaves_out_(address, min_bytes_)));
     return is_left_out || is_hidden(address) ? no_node : add(address, type);
   }
   void refer_to(Address address, uint32_t type) {
@@ -108,7 +108,7 @@ class Builder {
   Buffer<Address> hidden_;
   bool adds_unknown_;
   LeavesOut leaves_out_ = nullptr;
-  size_t least_bytes_ = 0;
+  size_t min_bytes_ = 0;
   bool ran_out_ = false;
 };
 

@@ -18,18 +18,18 @@ namespace gradlife::heap {
 
 #ifdef GRADLIFE_MAPS_ARRAYS
 
-constexpr size_t least_mapped_bytes = size_t{128} << 10;  // malloc maps such blocks, too, at least at first
+constexpr size_t min_mapped_bytes = size_t{128} << 10;  // malloc maps such blocks, too, at least at first
 constexpr size_t huge_page_bytes = size_t{2} << 20;
-constexpr size_t least_huge_bytes = huge_page_bytes;
+constexpr size_t min_huge_bytes = huge_page_bytes;
 constexpr size_t small_page_bytes = size_t{64} << 10;  // or less: Linux has pages of 4, 16 or 64 KiB
 
-inline bool is_mapped_array(size_t bytes) { return bytes >= least_mapped_bytes; }
+inline bool is_mapped_array(size_t bytes) { return bytes >= min_mapped_bytes; }
 inline size_t whole_pages(size_t bytes) { return (bytes + small_page_bytes - 1) / small_page_bytes * small_page_bytes; }
 
 // Returns zeroed memory; nullptr: no memory.
 inline void* map_array(size_t bytes) {
   const size_t length = whole_pages(bytes);
-  const size_t spare = bytes >= least_huge_bytes ? huge_page_bytes : 0;  // to begin at a huge page
+  const size_t spare = bytes >= min_huge_bytes ? huge_page_bytes : 0;  // to begin at a huge page
   void* found = mmap(nullptr, length + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (found == MAP_FAILED) return nullptr;
   if (spare == 0) return found;
@@ -45,7 +45,7 @@ inline void* map_array(size_t bytes) {
 // would stay in small ones.
 inline size_t grown_bytes(size_t bytes) {
   const size_t wanted = bytes + bytes / 2 + 256;
-  return wanted < least_huge_bytes ? wanted : (wanted + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+  return wanted < min_huge_bytes ? wanted : (wanted + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
 }
 
 inline void unmap_array(void* data, size_t bytes) { munmap(data, whole_pages(bytes)); }
@@ -53,13 +53,13 @@ inline void unmap_array(void* data, size_t bytes) { munmap(data, whole_pages(byt
 // nullptr: no memory. A large array begins at a huge page, and keeps whole ones when it is moved.
 inline void* remap_array(void* data, size_t old_bytes, size_t bytes) {
   const size_t old_length = whole_pages(old_bytes), length = whole_pages(bytes);
-  if (length <= old_length || bytes < least_huge_bytes) {
+  if (length <= old_length || bytes < min_huge_bytes) {
     void* moved = mremap(data, old_length, length, MREMAP_MAYMOVE);
     return moved != MAP_FAILED ? moved : nullptr;
   }
   void* place = map_array(bytes);
   if (place == nullptr) return nullptr;
-  if (old_bytes < least_huge_bytes) {
+  if (old_bytes < min_huge_bytes) {
     std::memcpy(place, data, old_bytes);
     munmap(data, old_length);
     return place;

@@ -6,7 +6,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr size_t most_cost = 15;
+constexpr size_t max_cost = 15;
 
 // The waiting nodes at each distance modulo the highest step cost (Dial's queue).
 class Frontier {
@@ -23,14 +23,14 @@ class Frontier {
   }
 
  private:
-  std::array<Buffer<NodeId>, most_cost + 1> buckets_;
+  std::array<Buffer<NodeId>, max_cost + 1> buckets_;
   size_t count_ = 0;
 };
 
 Buffer<uint8_t> step_costs(const Graph& graph) {
   Buffer<uint8_t> costs;
   for (const TypeRow& row : graph.type_rows)
-    costs.push_back(static_cast<uint8_t>(std::min<size_t>(row.step_cost, most_cost)));
+    costs.push_back(static_cast<uint8_t>(std::min<size_t>(row.step_cost, max_cost)));
   return costs;
 }
 

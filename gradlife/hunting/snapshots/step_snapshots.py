@@ -29,7 +29,7 @@ NATIVE_MODULES = ("torch._C", "gradlife._engine")
 NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 
 #: Text, numbers and code below this size are left out: they do not leak, and they are two thirds of a heap.
-MIN_ATOM = 4 * 1024
+MIN_ATOM_BYTES = 4 * 1024
 
 #: Texts and buffers, which have no references.
 TEXTS = ("str", "bytes", "bytearray", "_io.BytesIO")
@@ -144,7 +144,7 @@ def take_snapshot(
     file = recorded(with_labels, waits) if CAN_FORK else None
     if file is not None:
         return StepSnapshot(steps, with_labels, file, compiled=compiled_now())
-    graph = _heap.freeze(True, True, OWN_FOLDER, 0, MIN_ATOM) if with_labels else walked()
+    graph = _heap.freeze(True, True, OWN_FOLDER, 0, MIN_ATOM_BYTES) if with_labels else walked()
     return StepSnapshot(steps, with_labels, opened=graph, compiled=compiled_now())
 
 
@@ -153,9 +153,9 @@ def recorded(with_labels: bool, waits: bool) -> SnapshotFile | None:
     try:
         file = SnapshotFile()
         if waits:
-            _heap.record(file.descriptor, with_labels, OWN_FOLDER, MIN_ATOM)
+            _heap.record(file.descriptor, with_labels, OWN_FOLDER, MIN_ATOM_BYTES)
         else:
-            file.writer = _heap.start_record(file.descriptor, with_labels, OWN_FOLDER, MIN_ATOM, NICENESS)
+            file.writer = _heap.start_record(file.descriptor, with_labels, OWN_FOLDER, MIN_ATOM_BYTES, NICENESS)
     except (OSError, MemoryError):
         return None
     return file
@@ -163,7 +163,7 @@ def recorded(with_labels: bool, waits: bool) -> SnapshotFile | None:
 
 def walked() -> _heap.Graph:
     """Capture the graph without labels, in a fifth of the time."""
-    return _heap.walk(sizes=True, hidden_sources=OWN_FOLDER, least_atom=MIN_ATOM)
+    return _heap.walk(sizes=True, hidden_sources=OWN_FOLDER, min_atom_bytes=MIN_ATOM_BYTES)
 
 
 def totals_of(graph: _heap.Graph) -> PerStep:
@@ -187,7 +187,7 @@ def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
         yield node, graph.describe(node).bytes or 0
     for name in TEXTS:
         sizes = ((node, graph.describe(node).bytes or 0) for node in graph.nodes("python", name))
-        yield from ((node, nbytes) for node, nbytes in sizes if nbytes >= MIN_ATOM)
+        yield from ((node, nbytes) for node, nbytes in sizes if nbytes >= MIN_ATOM_BYTES)
 
 
 def tensor_type_names() -> frozenset[str]:

@@ -41,7 +41,7 @@ def sorted_one(finding: Finding, nodeid: str, terms: Terms, baseline: Baseline) 
         if not terms.has_expired:
             return Entry(finding, Section.KNOWN, words)
         why = f"was {words}"
-    if is_waiting(finding) and (terms.cycles == WARN or finding.per_step.bytes < terms.least_cycle):
+    if is_waiting(finding) and (terms.cycles == WARN or finding.per_step.bytes < terms.min_cycle_bytes):
         return Entry(finding, Section.CYCLE, why)
     return Entry(finding, Section.LIBRARY if finding.diagnosis.library else Section.NEW, why)
 

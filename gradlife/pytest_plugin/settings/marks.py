@@ -38,7 +38,7 @@ class Terms:
     reason: str = ""
     mode: str = FAIL  # or "warn"
     how: str = "marker"  # or "--leaks", "--leaks-repeat"
-    least_cycle: int = 0  # bytes per run: smaller cycles are only reported
+    min_cycle_bytes: int = 0  # bytes per run: smaller cycles are only reported
 
     @property
     def has_expired(self) -> bool:
@@ -50,7 +50,7 @@ class Terms:
 SWEPT, REPEATED = "--leaks", "--leaks-repeat"
 
 #: Least bytes in cycles that each run must leave to fail a test whose marker does not mention cycles.
-MIN_CYCLE = 4096
+MIN_CYCLE_BYTES = 4096
 
 #: The key of an item's terms.
 TERMS = pytest.StashKey[Terms]()
@@ -75,7 +75,7 @@ def terms_of(item: pytest.Item) -> Terms | None:
     if unknown:
         raise BadMarker(f"{MARKER} does not know {', '.join(unknown)}; it takes {', '.join(PARSERS)}")
     values = {name: PARSERS[name](name, value) for name, value in mark.kwargs.items()}
-    values["least_cycle"] = 0 if "cycles" in values else MIN_CYCLE
+    values["min_cycle_bytes"] = 0 if "cycles" in values else MIN_CYCLE_BYTES
     if ("tensors" in values) != ("bytes" in values):
         values = {"tensors": None, "bytes": None, **values}
     return Terms(**values)

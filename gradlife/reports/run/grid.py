@@ -86,11 +86,11 @@ class Grid:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         headings = self.fitting_headings(options.max_width)
         widths = [self.column_width(headings, column) for column in range(len(headings))]
-        for block in blocks(widths, options.max_width - self.least_label):
+        for block in blocks(widths, options.max_width - self.min_label_width):
             yield from self.draw(headings, widths, block, options)
 
     @property
-    def least_label(self) -> int:
+    def min_label_width(self) -> int:
         """The least width of labels; no more than they need if headings are kept."""
         if not self.keeps_headings:
             return MIN_LABEL
@@ -99,7 +99,7 @@ class Grid:
     def fitting_headings(self, room: int) -> list[Heading]:
         """Return the headings, or numbers if names would push columns into another block."""
         needed = sum(self.column_width(self.headings, column) + GAP for column in range(len(self.headings)))
-        fits = self.keeps_headings or needed <= room - self.least_label
+        fits = self.keeps_headings or needed <= room - self.min_label_width
         return list(self.headings) if fits else numbered(len(self.headings))
 
     def column_width(self, headings: Sequence[Heading], column: int) -> int:

@@ -193,7 +193,7 @@ def test_walk_without_leaves_has_tracked_objects_only() -> None:
 
 def test_walk_without_small_atoms_leaves_out_text_numbers_and_code_but_not_what_holds_them() -> None:
     entry = {"a name of its own": ["some text of its own", 10**20, 1.5e20, b"bytes of its own"]}
-    graph = _heap.walk(least_atom=1 << 16)
+    graph = _heap.walk(min_atom_bytes=1 << 16)
     node = graph.find(id(entry["a name of its own"]))
     assert node is not None
     assert graph.referents(node) == []
@@ -204,7 +204,7 @@ def test_walk_without_small_atoms_leaves_out_text_numbers_and_code_but_not_what_
 
 def test_walk_without_small_atoms_has_the_large_ones() -> None:
     entry = [bytes(1 << 16), "x" * (1 << 16), "x" * ((1 << 16) - 1), "\u20ac" * (1 << 15)]
-    graph = _heap.walk(least_atom=1 << 16)
+    graph = _heap.walk(min_atom_bytes=1 << 16)
     assert [graph.find(id(item)) is not None for item in entry] == [True, True, False, True]
 
 
@@ -215,7 +215,7 @@ def test_walk_without_small_atoms_has_code_with_constants_that_no_compiler_makes
         for constants in [(held,), ((1, held),), (frozenset([held]),), ("text", 1.5, frozenset(["text"]), (b"", None))]
     ]
     codes.append((lambda: None).__code__.replace(co_consts=(codes[0],)))
-    graph = _heap.walk(least_atom=1 << 16)
+    graph = _heap.walk(min_atom_bytes=1 << 16)
     nodes = [graph.find(id(code)) for code in codes]
     assert [node is not None for node in nodes] == [True, True, True, False, True]
     assert graph.find(id(codes[0].co_consts)) in graph.referents(nodes[0] or 0)
@@ -241,7 +241,7 @@ def test_walk_without_small_atoms_has_all_that_instances_of_their_subclasses_hol
 
     name = Name("text with attributes")
     name.kept = [name]  # type: ignore[attr-defined]
-    graph = _heap.walk(least_atom=1 << 16)
+    graph = _heap.walk(min_atom_bytes=1 << 16)
     assert graph.find(id(name)) is not None
     assert graph.find(id(name.kept)) is not None  # type: ignore[attr-defined]
 

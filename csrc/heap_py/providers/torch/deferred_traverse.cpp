@@ -20,11 +20,11 @@ uint32_t TorchProvider::count_of(Address object) const {
 // std::shared_ptr, which its second word points to.
 uint32_t TorchProvider::count_of_node(Address node, Address meta) const {
   if (layout_.are_nodes_coupled) return count_of(node);
-  constexpr uint32_t count_in_block = 8, most_owners = 1 << 24;
+  constexpr uint32_t count_in_block = 8, max_owners = 1 << 24;
   Address block, counts;
   if (!read(meta, layout_.node_in_meta + sizeof(uint64_t), &block) || !read(block, count_in_block, &counts)) return 0;
   const uint32_t count = static_cast<uint32_t>(counts);
-  return count < most_owners ? count : 0;
+  return count < max_owners ? count : 0;
 }
 
 bool TorchProvider::wrapper_of(Address object, uint32_t wrapper_offset, uint32_t object_in_wrapper,

@@ -7,14 +7,14 @@ bool TorchDescriptions::read(Address object, uint32_t offset, uint64_t* word) co
 }
 
 std::string TorchDescriptions::sizes(Address impl) const {
-  constexpr uint64_t most_inline = 5, most = 64;
+  constexpr uint64_t max_inline = 5, most = 64;
   uint64_t count, first;
   if (!read(impl, layout_.dimensions_in_impl, &count) || count > most) return "";
   Address at = impl + layout_.sizes_in_impl;
   if (layout_.sizes_in_impl == TorchLayout::absent || !reader_.read_word(at, &first)) return "";
   if (count == 1 && first == 0) return "";  // empty, or its sizes are symbols stored elsewhere
   std::vector<int64_t> sizes(static_cast<size_t>(count));
-  if (count > most_inline) at = first;
+  if (count > max_inline) at = first;
   if (count > 0 && !reader_.read(at, sizes.data(), sizes.size() * sizeof(int64_t))) return "";
   std::string text;
   for (int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);

@@ -241,8 +241,8 @@ void TorchProvider::expand_meta(Address meta, const KnownClass& known, Reference
 void TorchProvider::expand_tangents(Address meta, ReferenceSink& sink) {
   Address tangents, entry;
   if (!read(meta, layout_.tangents_in_meta, &tangents) || !read(tangents, layout_.list_in_tangents, &entry)) return;
-  constexpr int most_levels = 64;
-  for (int i = 0; i < most_levels && looks_like_pointer(entry); ++i) {
+  constexpr int max_levels = 64;
+  for (int i = 0; i < max_levels && looks_like_pointer(entry); ++i) {
     uint64_t words[3];  // next, level, tensor
     if (!reader_.read(entry, words, sizeof words)) return;
     refer(sink, words[2], "tangent");
