@@ -52,7 +52,7 @@ class Reference(tuple[int, str, str, int, str, str, str, int, str, str]):
     def call(self) -> str: ...  # of a reference to arguments, what they are for: "worker(batch,label)"
 
 @final
-class Leg(tuple[int, str, str, int, list[int]]):
+class UncollectableObject(tuple[int, str, str, int, list[int]]):
     """An object with references that the collector cannot see, so that it takes the object for externally held."""
 
     def __new__(cls, fields: tuple[int, str, str, int, list[int]], /) -> Self: ...

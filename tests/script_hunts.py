@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of
 from gradlife.hunting.session.step_counter import Counter
@@ -21,7 +21,7 @@ def hunted(schedule: Schedule, program: Callable[[Count], object]) -> HuntReport
     counter = Counter(hunt)
     try:
         program(counter.step)
-        return report_of(hunt, About("program.py", "SGD.step", is_script=True))
+        return report_of(hunt, TargetFacts("program.py", "SGD.step", is_script=True))
     finally:
         hunt.close()
 

@@ -91,7 +91,7 @@ def hunt_measured() -> None:
 
     began = time.process_time()
     from gradlife.hunting.session import judgement, method, report
-    from gradlife.hunting.session.clean_report import About
+    from gradlife.hunting.session.clean_report import TargetFacts
     from gradlife.hunting.session.step_counter import Counter
     from gradlife.hunting.steps.schedule import schedule_for
 
@@ -112,7 +112,7 @@ def hunt_measured() -> None:
     counter.on_done = lambda: None
     register_optimizer_step_post_hook(lambda *_: counter.is_done or counter.step())
     runpy.run_path(str(SCRIPT), run_name="__main__")
-    report.report_of(hunt, About(str(SCRIPT), "SGD.step", is_script=True))
+    report.report_of(hunt, TargetFacts(str(SCRIPT), "SGD.step", is_script=True))
     print(json.dumps({name: asdict(part) for name, part in meter.parts.items()}))
 
 

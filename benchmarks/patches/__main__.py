@@ -65,7 +65,7 @@ def row_of(job: Job, limit: float) -> Row:
 
 
 def judged(source: str, confidence: str, accepted: tuple[str, ...]) -> str:
-    """Is a stored line right? A wrong one that is said to be unsure misleads nobody."""
+    """Judge a stored line: right, wrong, or wrong but reported as unsure, which misleads nobody."""
     if confidence != "sure":
         return UNSURE
     return RIGHT if is_right(source, accepted) else WRONG

@@ -131,7 +131,7 @@ class Row:
 
     @property
     def is_met(self) -> bool | None:
-        """Is the cost below its target?"""
+        """Whether the cost is below its target."""
         return None if self.target is None else self.more <= self.target
 
 

@@ -105,7 +105,7 @@ def run_fault(fault: Fault) -> Outcome:
 
 
 def ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Does it end in so many seconds?"""
+    """Whether the process ends in so many seconds."""
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:

@@ -49,7 +49,7 @@ def absent_libraries(source: str) -> tuple[str, ...]:
 
 
 def is_installed(name: str) -> bool:
-    """Can it be imported?"""
+    """Whether the module can be imported."""
     return importlib.util.find_spec(name) is not None
 
 
@@ -159,7 +159,7 @@ def figures(rows: list[Row]) -> list[str]:
 
 
 def is_enough(rows: list[Row]) -> bool:
-    """Are all targets met?"""
+    """Whether all targets are met."""
     hunted = [row.unmodified for row in rows if row.unmodified]
     planted = [row.planted for row in rows if row.planted]
     ratios = [one.overhead for one in hunted if one.overhead]

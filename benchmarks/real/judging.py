@@ -95,7 +95,7 @@ def judge_unmodified(bare: Bare, hunted: Hunted, steps: Steps) -> Unmodified:
 
 
 def judge_planted(plant: Plant, hunted: Hunted) -> Planted:
-    """Is the first finding the planted leak?"""
+    """Whether the first finding is the planted leak."""
     findings = findings_of(hunted)
     first = findings[0]["trace"] if findings else {}
     return Planted(

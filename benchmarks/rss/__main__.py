@@ -51,7 +51,7 @@ class Row:
 
     @property
     def is_compared(self) -> bool:
-        """Does it grow by enough, by either measure?"""
+        """Whether memory grows enough, by either measure."""
         return max(self.reported, self.in_use) >= MIN_BYTES
 
     @property
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def is_right(self) -> bool:
-        """Do the two agree?"""
+        """Whether the two measures agree."""
         return abs(self.ratio - 1) <= TOLERANCE
 
 

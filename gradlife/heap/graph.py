@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from gradlife._heap import KINDS, RELATIONS, HeapObject, Leg, Reference
+from gradlife._heap import KINDS, RELATIONS, HeapObject, Reference, UncollectableObject
 from gradlife._heap import Graph as HeapGraph
 
 #: A C++ holder found by the scan: (where it is: object, static, thread_local, stack or block; description, library, symbol,
@@ -38,10 +38,10 @@ class Explanation(Referrers):
     path: list[Reference]  # from a root to the object
     cycle: list[Reference]  # keeps it alive, if no root does
     tail: list[Reference]  # from the cycle to the object
-    lead: list[Reference]  # from an object that only native code holds
-    legs: list[Leg]  # objects with hidden references, which make the cycle uncollectable
-    keepers: list[RawHolder]  # C++ holders of the first object of `lead`
-    behind: Referrers | None  # referrers of the C++ object behind the target, if that object holds the target
+    native_path: list[Reference]  # from an object that only native code holds
+    uncollectable: list[UncollectableObject]  # objects with hidden references, which make the cycle uncollectable
+    keepers: list[RawHolder]  # C++ holders of the first object of `native_path`
+    half_referrers: Referrers | None  # referrers of the C++ object behind the target, if that object holds the target
 
 
 def is_a(reference: Reference, types: frozenset[str]) -> bool:
@@ -72,7 +72,7 @@ __all__ = [
     "Explanation",
     "HeapGraph",
     "HeapObject",
-    "Leg",
+    "UncollectableObject",
     "RawHolder",
     "Reference",
     "References",

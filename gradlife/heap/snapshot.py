@@ -304,6 +304,6 @@ def by_device(storages: Iterable[tuple[str, int]]) -> dict[str, int]:
 def fate_of(found: Explanation) -> Lifetime:
     """Return an object's lifetime; an unexplained reference alone does not make it `never`."""
     lifetime = Lifetime(found["lifetime"])
-    known = [leg.referrers for leg in found["legs"]]
+    known = [one.referrers for one in found["uncollectable"]]
     is_unexplained = lifetime is Lifetime.NEVER and bool(known) and not any(known)
     return Lifetime.UNKNOWN if is_unexplained else lifetime

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gradlife import _heap
-from gradlife.heap.graph import Explanation, HeapGraph, Leg, References, Referrers, is_native
+from gradlife.heap.graph import Explanation, HeapGraph, References, Referrers, UncollectableObject, is_native
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.scan import OWN_FOLDER, holders_of, scan_unknown
 from gradlife.heap.step_statuses import with_statuses
@@ -48,12 +48,12 @@ def trace_of(
     """Make an object's trace from what the walk found out about it.
 
     `steps` lead to it from a root. Without a root, `cycle` has the objects that keep one another alive, `tail` the way
-    from these to the object, `legs` the objects of the cycle with references that the collector cannot see. If native
+    from these to the object, `legs` the uncollectable objects: those with references that the collector cannot see. If native
     code holds the object, directly or through others, `lead` is the path from the object that native code holds, and
     `keepers` are the C++ holders of that one.
     """
     steps = merged_steps(found["path"])
-    lead = with_statuses(merged_steps(found["lead"]))
+    lead = with_statuses(merged_steps(found["native_path"]))
     return Trace(
         object=name,
         detail=found["detail"],
@@ -61,8 +61,8 @@ def trace_of(
         steps=with_statuses(steps),
         cycle=merged_steps(found["cycle"], is_cycle=True),
         tail=tail_steps(found["tail"], found["cycle"]),
-        ledger=ledger_of(found, is_scanned, graph.is_partial, found["behind"]),
-        legs=tuple(leg_texts(found["legs"], graph)),
+        ledger=ledger_of(found, is_scanned, graph.is_partial, found["half_referrers"]),
+        legs=tuple(uncollectable_texts(found["uncollectable"], graph)),
         limits=limits,
         tensor=tensor_facts(graph, found["node"]),
         lead=lead if len(lead) > 1 else (),
@@ -81,7 +81,7 @@ def refs(obj: object, *, scan: bool = False) -> Ledger:
     ensure_calibrated()
     _, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan, 0)
     if found is not None:
-        return ledger_of(found, scan, behind=found["behind"])
+        return ledger_of(found, scan, behind=found["half_referrers"])
     return unknown_ledger(obj) if scan else Ledger(0, ())
 
 
@@ -131,21 +131,21 @@ def referrer_of(chain: References) -> Referrer:
     )
 
 
-def leg_texts(legs: Sequence[Leg], graph: HeapGraph) -> list[str]:
+def uncollectable_texts(objects: Sequence[UncollectableObject], graph: HeapGraph) -> list[str]:
     """Describe the objects with references that the collector cannot see; identical lines are merged."""
-    counts = Counter(leg_text(leg, graph) for leg in legs)
+    counts = Counter(uncollectable_text(one, graph) for one in objects)
     return [
         f"{text} (and {count - 1} more such object{'s' * (count > 2)})" if count > 1 else text
         for text, count in counts.items()
     ]
 
 
-def leg_text(leg: Leg, graph: HeapGraph) -> str:
-    """Describe one leg: an object, and the holders of it that the collector cannot see."""
-    holders = sorted({short_type(graph.type(node)) for node in leg.referrers})
+def uncollectable_text(one: UncollectableObject, graph: HeapGraph) -> str:
+    """Describe one uncollectable object, and its holders that the collector cannot see."""
+    holders = sorted({short_type(graph.type(node)) for node in one.referrers})
     sources = f" from {' and '.join(holders)}" if holders else ""
-    count = f"{leg.hidden} reference{'s' * (leg.hidden != 1)}"
-    return f"{short_type(leg.type)} {leg.detail}".strip() + f" has {count}{sources} that the collector cannot see"
+    count = f"{one.hidden} reference{'s' * (one.hidden != 1)}"
+    return f"{short_type(one.type)} {one.detail}".strip() + f" has {count}{sources} that the collector cannot see"
 
 
 __all__ = ["OWN_FOLDER", "refs", "trace_of", "why"]

@@ -24,7 +24,7 @@ def named_paths(text: str) -> set[str]:
 
 
 def is_path(name: str) -> bool:
-    """Is it a path in the repository, rather than a command, an option or an expression?"""
+    """Whether the text is a path in the repository, not a command, an option or an expression."""
     if not re.fullmatch(r"[\w./-]+", name) or name.startswith(("-", "/", *BUILT)):
         return False
     return "/" in name or IN_ROOT.fullmatch(name) is not None

@@ -79,7 +79,7 @@ class Visit:
 
 
 def leaves(url: str, address: str) -> bool:
-    """Is this a request for something that is not in the page's own file?"""
+    """Whether this requests something outside the page's own file."""
     return url.partition("#")[0] != address and not url.startswith(("data:", "about:"))
 
 

@@ -31,7 +31,7 @@ def shown(kind: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def in_order(lines: list[str], text: str) -> bool:
-    """Do these come in a text one after the other?"""
+    """Whether these words stand in a text in this order."""
     at = 0
     for line in lines:
         at = text.find(line, at)

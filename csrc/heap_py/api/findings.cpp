@@ -74,14 +74,14 @@ Referrers describe_referrers(const Graph& graph, const LabelSource& source, Node
 }
 
 // Describes the owners of the native object that holds the wrapper, without the wrapper's own reference.
-void describe_behind(const Graph& graph, const LabelSource& source, NodeId target, Findings& findings) {
+void describe_half(const Graph& graph, const LabelSource& source, NodeId target, Findings& findings) {
   const NodeId half = other_half(graph, target);
   if (half == no_node || graph.type_of(target).kind != NodeKind::python) return;
   const Row holders = graph.referrers.of(target);
   if (std::find(holders.begin(), holders.end(), half) == holders.end()) return;
   findings.half = half;
-  findings.behind = describe_referrers(graph, source, half, target);
-  findings.behind.count = source.count(half) - 1;
+  findings.half_referrers = describe_referrers(graph, source, half, target);
+  findings.half_referrers.count = source.count(half) - 1;
 }
 
 // Describes the cycle that contains the object, or the nearest cycle that leads to it.
@@ -117,12 +117,13 @@ Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source)
   findings.path = describe_steps(source, path, no_node);
   findings.referrers = describe_referrers(graph, source, target, no_node);
   findings.referrers.count = findings.references;
-  describe_behind(graph, source, target, findings);
+  describe_half(graph, source, target, findings);
   if (!path.empty()) return findings;  // held, not kept by native code
   findings.fate = frozen.need_fates(source.count).of(target);
-  for (const Leg& leg : findings.fate.legs) findings.leg_details.push_back(source.node(leg.node));
-  findings.lead = describe_steps(source, findings.fate.lead, no_node);
-  if (findings.lead.empty()) describe_cycle(graph, frozen.need_paths(), source, target, findings);
+  for (const UncollectableObject& one : findings.fate.uncollectable)
+    findings.uncollectable_details.push_back(source.node(one.node));
+  findings.native_path = describe_steps(source, findings.fate.native_path, no_node);
+  if (findings.native_path.empty()) describe_cycle(graph, frozen.need_paths(), source, target, findings);
   return findings;
 }
 
@@ -148,15 +149,15 @@ std::string words_in_native(const NativeHolder& keeper) {
 
 }  // namespace
 
-void lead_from_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings) {
+void extend_path_to_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings) {
   const NativeHolder* keeper = best_keeper(frozen.need_paths(), findings.keepers);
   if (keeper == nullptr) return;
   findings.path = describe_steps(source, frozen.need_paths().path_to(keeper->node), no_node);
   findings.path.back().to_next = {Relation::native, words_in_native(*keeper)};
-  findings.path.insert(findings.path.end(), findings.lead.begin(), findings.lead.end());
+  findings.path.insert(findings.path.end(), findings.native_path.begin(), findings.native_path.end());
   findings.fate = {};
-  findings.leg_details.clear();
-  findings.lead.clear();
+  findings.uncollectable_details.clear();
+  findings.native_path.clear();
   findings.keepers.clear();
 }
 
@@ -182,14 +183,15 @@ Ref step_list(const ValueTypes& types, const Graph& graph, const std::vector<Ste
 
 namespace {
 
-Ref leg_list(const ValueTypes& types, const Graph& graph, const Findings& findings) {
+Ref uncollectable_list(const ValueTypes& types, const Graph& graph, const Findings& findings) {
   Ref list = checked(PyList_New(0));
-  for (size_t i = 0; i < findings.fate.legs.size(); ++i) {
-    const Leg& found = findings.fate.legs[i];
+  for (size_t i = 0; i < findings.fate.uncollectable.size(); ++i) {
+    const UncollectableObject& found = findings.fate.uncollectable[i];
     Ref referrers = checked(PyList_New(0));
     for (NodeId referrer : found.referrers)
       checked_status(PyList_Append(referrers.get(), checked(PyLong_FromUnsignedLong(referrer)).get()));
-    const Ref item = leg(types, graph, found.node, findings.leg_details[i], found.hidden, std::move(referrers));
+    const Ref item = uncollectable_object(types, graph, found.node, findings.uncollectable_details[i], found.hidden,
+                                          std::move(referrers));
     checked_status(PyList_Append(list.get(), item.get()));
   }
   return list;
@@ -219,12 +221,12 @@ Ref as_dict(const ValueTypes& types, const Graph& graph, NodeId target, const Fi
   add("path", step_list(types, graph, findings.path));
   add("cycle", step_list(types, graph, findings.cycle));
   add("tail", step_list(types, graph, findings.tail));
-  add("legs", leg_list(types, graph, findings));
-  add("lead", step_list(types, graph, findings.lead));
+  add("uncollectable", uncollectable_list(types, graph, findings));
+  add("native_path", step_list(types, graph, findings.native_path));
   add("keepers", holder_list(findings.keepers, 0));
   const bool has_half = findings.half != no_node;
-  add("behind",
-      has_half ? referrers_dict(types, graph, findings.behind, findings.holders_behind) : Ref::borrow(Py_None));
+  add("half_referrers",
+      has_half ? referrers_dict(types, graph, findings.half_referrers, findings.half_holders) : Ref::borrow(Py_None));
   return dict;
 }
 

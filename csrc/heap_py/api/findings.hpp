@@ -41,20 +41,21 @@ struct Findings {
   std::string detail;      // of the target
   std::vector<Step> path;
   Referrers referrers;
-  NodeId half = no_node;  // the native object that holds the target, its wrapper, on behalf of other owners
-  Referrers behind;       // those other owners
+  NodeId half = no_node;     // the native object that holds the target, its wrapper, on behalf of other owners
+  Referrers half_referrers;  // references to it, except the wrapper's own
   std::vector<Step> cycle;
   std::vector<Step> tail;  // the path from the cycle to the target, if the target is outside it
-  std::vector<Step> lead;  // the path from the object that only native code holds to the target, if no cycle keeps it
+  std::vector<Step>
+      native_path;  // the path from the object that only native code holds to the target, if no cycle keeps it
   Fate fate;
-  std::vector<std::string> leg_details;
+  std::vector<std::string> uncollectable_details;
   std::vector<NativeHolder> holders;
-  std::vector<NativeHolder> keepers;         // of the first object of the lead
-  std::vector<NativeHolder> holders_behind;  // of the half
+  std::vector<NativeHolder> keepers;       // of the first object of native_path
+  std::vector<NativeHolder> half_holders;  // of the half
 };
 Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source);
 // If a reachable object is one of the keepers, the object is held by a path through it.
-void lead_from_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings);
+void extend_path_to_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings);
 
 // A list of References, see values.hpp.
 Ref step_list(const ValueTypes& types, const Graph& graph, const std::vector<Step>& steps);

@@ -68,15 +68,16 @@ void scan_for_holders(Attempt& attempt, const LabelSource& source) {
   Graph& graph = attempt.frozen->graph;
   Findings& findings = attempt.findings;
   if (findings.references > known_referrers(attempt)) findings.holders = search_for_holders(graph, attempt.node);
-  if (findings.half != no_node && findings.behind.count > static_cast<int64_t>(findings.behind.known))
-    findings.holders_behind = search_for_holders(graph, findings.half);
-  const std::vector<NodeId>& lead = findings.fate.lead;
-  if (lead.empty()) return;
-  const auto known = static_cast<int64_t>(graph.referrers.of(lead.front()).size());
-  const NodeId half = source.count(lead.front()) <= known ? other_half(graph, lead.front()) : no_node;
-  const bool is_scanned = half == no_node && lead.front() == attempt.node;
-  findings.keepers = is_scanned ? findings.holders : search_for_holders(graph, half != no_node ? half : lead.front());
-  lead_from_root(*attempt.frozen, source, findings);
+  if (findings.half != no_node && findings.half_referrers.count > static_cast<int64_t>(findings.half_referrers.known))
+    findings.half_holders = search_for_holders(graph, findings.half);
+  const std::vector<NodeId>& native_path = findings.fate.native_path;
+  if (native_path.empty()) return;
+  const auto known = static_cast<int64_t>(graph.referrers.of(native_path.front()).size());
+  const NodeId half = source.count(native_path.front()) <= known ? other_half(graph, native_path.front()) : no_node;
+  const bool is_scanned = half == no_node && native_path.front() == attempt.node;
+  findings.keepers =
+      is_scanned ? findings.holders : search_for_holders(graph, half != no_node ? half : native_path.front());
+  extend_path_to_root(*attempt.frozen, source, findings);
 }
 
 Attempt attempt_for(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan,
@@ -92,7 +93,7 @@ Attempt attempt_for(PyObject* target, const WalkOptions& options, bool with_size
   attempt.frozen->limits = providers.limits();
   if (!is_whole) attempt.frozen->limits.push_back(budget_limit(options.budget));
   const bool is_known = attempt.node != no_node && attempt.findings.references <= known_referrers(attempt);
-  attempt.is_explained = (is_known && attempt.findings.lead.empty()) || !is_whole || providers.all().empty();
+  attempt.is_explained = (is_known && attempt.findings.native_path.empty()) || !is_whole || providers.all().empty();
   if (with_scan && attempt.node != no_node && (attempt.is_explained || options.with_natives))
     scan_for_holders(attempt, source);
   return attempt;

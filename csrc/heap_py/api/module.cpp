@@ -323,14 +323,15 @@ int execute(PyObject* module) {
 
 int traverse(PyObject* module, visitproc visit, void* arg) {
   ModuleState& state = state_of(module);
-  for (PyTypeObject* type : {state.graph_type, state.values.object, state.values.reference, state.values.leg})
+  for (PyTypeObject* type : {state.graph_type, state.values.object, state.values.reference, state.values.uncollectable})
     Py_VISIT(type);
   return 0;
 }
 
 int clear(PyObject* module) {
   ModuleState& state = state_of(module);
-  for (PyTypeObject** type : {&state.graph_type, &state.values.object, &state.values.reference, &state.values.leg})
+  for (PyTypeObject** type :
+       {&state.graph_type, &state.values.object, &state.values.reference, &state.values.uncollectable})
     Py_CLEAR(*type);
   return 0;
 }

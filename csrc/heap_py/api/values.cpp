@@ -18,8 +18,8 @@ PyStructSequence_Field reference_fields[] = {{"node", nullptr},    {"kind", null
                                              {"address", nullptr}, {"detail", nullptr}, {"relation", nullptr},
                                              {"label", nullptr},   {"index", nullptr},  {"bases", nullptr},
                                              {"call", nullptr},    {nullptr, nullptr}};
-PyStructSequence_Field leg_fields[] = {{"node", nullptr},   {"type", nullptr},      {"detail", nullptr},
-                                       {"hidden", nullptr}, {"referrers", nullptr}, {nullptr, nullptr}};
+PyStructSequence_Field uncollectable_fields[] = {{"node", nullptr},   {"type", nullptr},      {"detail", nullptr},
+                                                 {"hidden", nullptr}, {"referrers", nullptr}, {nullptr, nullptr}};
 
 template <size_t N>
 constexpr int count(PyStructSequence_Field (&)[N]) {
@@ -29,7 +29,8 @@ constexpr int count(PyStructSequence_Field (&)[N]) {
 PyStructSequence_Desc object_description = {"gradlife._heap.HeapObject", nullptr, object_fields, count(object_fields)};
 PyStructSequence_Desc reference_description = {"gradlife._heap.Reference", nullptr, reference_fields,
                                                count(reference_fields)};
-PyStructSequence_Desc leg_description = {"gradlife._heap.Leg", nullptr, leg_fields, count(leg_fields)};
+PyStructSequence_Desc uncollectable_description = {"gradlife._heap.UncollectableObject", nullptr, uncollectable_fields,
+                                                   count(uncollectable_fields)};
 
 void add_type(PyObject* module, PyTypeObject*& type, PyStructSequence_Desc& description) {
   type = PyStructSequence_NewType(&description);
@@ -79,7 +80,7 @@ const char* relation_at(size_t i) { return relation_name(static_cast<Relation>(i
 void add_values(PyObject* module, ValueTypes& types) {
   add_type(module, types.object, object_description);
   add_type(module, types.reference, reference_description);
-  add_type(module, types.leg, leg_description);
+  add_type(module, types.uncollectable, uncollectable_description);
   const Ref kinds = names_of(kind_at, static_cast<size_t>(NodeKind::root) + 1);
   const Ref relations = names_of(relation_at, static_cast<size_t>(Relation::root) + 1);
   checked_status(PyModule_AddObjectRef(module, "KINDS", kinds.get()));
@@ -105,10 +106,10 @@ Ref reference(const ValueTypes& types, const Graph& graph, NodeId node, const st
                  PyLong_FromLongLong(to_next.index), text(row.bases).release(), words(call)});
 }
 
-Ref leg(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description, int64_t unseen,
-        Ref referrers) {
-  return filled(types.leg, {number(node), words(graph.type_of(node).name), words(description),
-                            PyLong_FromLongLong(unseen), referrers.release()});
+Ref uncollectable_object(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description,
+                         int64_t unseen, Ref referrers) {
+  return filled(types.uncollectable, {number(node), words(graph.type_of(node).name), words(description),
+                                      PyLong_FromLongLong(unseen), referrers.release()});
 }
 
 }  // namespace gradlife::heap

@@ -8,9 +8,9 @@
 namespace gradlife::heap {
 
 struct ValueTypes {
-  PyTypeObject *object, *reference, *leg;
+  PyTypeObject *object, *reference, *uncollectable;
 };
-// Adds HeapObject, Reference and Leg to the module, and KINDS and RELATIONS, the words that they use.
+// Adds HeapObject, Reference and UncollectableObject to the module, and KINDS and RELATIONS, the words that they use.
 void add_values(PyObject* module, ValueTypes& types);
 
 // An object of a graph: its kind, type, address and own bytes (None if sizes were not measured).
@@ -19,7 +19,7 @@ Ref heap_object(const ValueTypes& types, const Graph& graph, NodeId node);
 Ref reference(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description,
               const Label& to_next);
 // An object that the collector starts from because something that it does not see refers to it.
-Ref leg(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description, int64_t unseen,
-        Ref referrers);
+Ref uncollectable_object(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description,
+                         int64_t unseen, Ref referrers);
 
 }  // namespace gradlife::heap

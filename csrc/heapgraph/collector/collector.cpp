@@ -9,7 +9,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr size_t max_legs = 16;
+constexpr size_t max_uncollectable = 16;
 
 // Finds the unreachable objects that survive every run of the collector. An object survives
 // 1. if an edge in its cycle is hidden from the collector, and stays hidden when everything outside the cycle is freed;
@@ -124,22 +124,22 @@ Fates::Fates(const Graph& graph, const PathTree& paths, const RefCount& count) :
   for (uint32_t i : survivors.kept_by_cycles()) lifetimes_[garbage.nodes[i]] |= by_cycle;
 }
 
-// Walk back from the object to the nearest legs. What holds these does not matter: the collector takes them for
-// externally held.
+// Walk back from the object to the nearest uncollectable objects. What holds these does not matter: the collector takes
+// them for externally held.
 Fate Fates::of(NodeId node) const {
   Fate fate{lifetime(node), {}, {}};
   if (fate.lifetime != Lifetime::never) return fate;
-  if ((lifetimes_[node] & by_cycle) == 0) fate.lead = lead_to(node);
+  if ((lifetimes_[node] & by_cycle) == 0) fate.native_path = native_path_to(node);
   Buffer<uint8_t> is_found;
   is_found.assign_zero(graph_.size());
   Buffer<NodeId> found;
   found.push_back(node);
   is_found[node] = 1;
-  for (size_t next = 0; next < found.size() && fate.legs.size() < max_legs; ++next) {
+  for (size_t next = 0; next < found.size() && fate.uncollectable.size() < max_uncollectable; ++next) {
     const NodeId at = found[next];
     const auto hidden = hidden_.find(at);
     if (hidden != hidden_.end()) {
-      fate.legs.push_back({at, hidden->second, hidden_referrers(graph_, at)});
+      fate.uncollectable.push_back({at, hidden->second, hidden_referrers(graph_, at)});
       continue;
     }
     for (NodeId referrer : graph_.referrers.of(at)) {
@@ -152,14 +152,14 @@ Fate Fates::of(NodeId node) const {
 }
 
 // A shortest path to the node from one with unexplained references; the node alone if it has some itself.
-std::vector<NodeId> Fates::lead_to(NodeId node) const {
+std::vector<NodeId> Fates::native_path_to(NodeId node) const {
   std::unordered_map<NodeId, NodeId> next = {{node, no_node}};
   std::vector<NodeId> found = {node};
   for (size_t i = 0; i < found.size(); ++i) {
     if (unexplained_.count(found[i]) != 0) {
-      std::vector<NodeId> lead;
-      for (NodeId at = found[i]; at != no_node; at = next.at(at)) lead.push_back(at);
-      return lead;
+      std::vector<NodeId> native_path;
+      for (NodeId at = found[i]; at != no_node; at = next.at(at)) native_path.push_back(at);
+      return native_path;
     }
     for (NodeId referrer : graph_.referrers.of(found[i]))
       if (lifetime(referrer) == Lifetime::never && next.emplace(referrer, found[i]).second) found.push_back(referrer);

@@ -20,7 +20,7 @@ const char* lifetime_name(Lifetime lifetime);
 
 // An unreachable Python object with hidden references to it, usually from C++. The collector takes it for externally
 // held, so it survives with all that it refers to.
-struct Leg {
+struct UncollectableObject {
   NodeId node;
   int64_t hidden;                 // references that no tp_traverse reports
   std::vector<NodeId> referrers;  // the known sources of these references
@@ -28,10 +28,10 @@ struct Leg {
 
 struct Fate {
   Lifetime lifetime = Lifetime::held;
-  std::vector<Leg> legs;  // if `never`: the legs that keep it, nearest first, at most 16
+  std::vector<UncollectableObject> uncollectable;  // if `never`: the objects that keep it, nearest first, at most 16
   // If `never`, and no uncollectable cycle keeps it: the path to it from the nearest object with unexplained
   // references.
-  std::vector<NodeId> lead;
+  std::vector<NodeId> native_path;
 };
 
 using RefCount =
@@ -48,7 +48,7 @@ class Fates {
 
  private:
   static constexpr uint8_t by_cycle = 0x80;
-  std::vector<NodeId> lead_to(NodeId node) const;
+  std::vector<NodeId> native_path_to(NodeId node) const;
 
   const Graph& graph_;
   Buffer<uint8_t> lifetimes_;                   // with the flag `by_cycle` if an uncollectable cycle keeps the object

@@ -19,8 +19,8 @@ from gradlife.hunting.findings.leak_trace import (
 )
 from gradlife.hunting.growth.garbage import Garbage
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.reachable_growth import Grown
-from gradlife.hunting.snapshots.creation_sites import Noted
+from gradlife.hunting.growth.reachable_growth import GrownGroup
+from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS, Unreached, grows
 from gradlife.hunting.snapshots.node_weights import plus, weight
 from gradlife.hunting.snapshots.retained import Kept, dominators
@@ -45,7 +45,7 @@ from gradlife.model.trace import UNHELD, Ledger, Lifetime, Trace
 ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.RETAINED, FindingKind.NEEDS_GC]
 
 
-def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
+def growth_finding(graph: _heap.Graph, grown: GrownGroup, creation_sites: CreationSites) -> Finding:
     """Build the finding of a group that grows."""
     path = find_holder_path(graph, grown.group, grown.containers)
     if grown.group.anchor is not None:
@@ -64,8 +64,8 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
         survivors=len(grown.group.members),
         retained_bytes=retained(graph, grown.group),
         retained_types=retained_types(graph, grown.group),
-        created_at=noted.lines(graph, creation_candidates(graph, grown.group, path.node, path.holder)),
-        executed=noted.executed,
+        created_at=creation_sites.lines(graph, creation_candidates(graph, grown.group, path.node, path.holder)),
+        executed=creation_sites.executed,
         growth=growth_in_trace(graph, path, grown),
         also_held_by=other_holders(graph, grown.group, path),
         arrivals=grown.arrivals,
@@ -105,7 +105,7 @@ def creation_candidates(
     yield group.members
 
 
-def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Noted) -> list[Finding]:
+def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, creation_sites: CreationSites) -> list[Finding]:
     """Build the finding of a finished step that is still held; none if a variable of a script holds it."""
     shown = object_to_show(graph, kept)
     trace = with_siblings(graph, held_trace(graph, shown), raw_path(graph, shown), kept.storages)
@@ -120,13 +120,13 @@ def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Not
             survivors=len(kept.storages),
             retained_bytes=kept.bytes,
             retained_types=types_of(graph, kept.storages),
-            created_at=noted.lines(graph, [[shown], kept.storages]),
-            executed=noted.executed,
+            created_at=creation_sites.lines(graph, [[shown], kept.storages]),
+            executed=creation_sites.executed,
         )
     ]
 
 
-def native_findings(natives: Sequence[Unreached], noted: Noted) -> list[Finding]:
+def native_findings(natives: Sequence[Unreached], creation_sites: CreationSites) -> list[Finding]:
     """Build findings for storages and nodes that Python does not reach and that increase in every round."""
     if len(natives) < MIN_SNAPSHOTS or not all(map(grows, natives, natives[1:])):
         return []
@@ -142,7 +142,7 @@ def native_findings(natives: Sequence[Unreached], noted: Noted) -> list[Finding]
         rate,
         survivors=max(1, count),
         retained_bytes=nbytes,
-        executed=noted.executed,
+        executed=creation_sites.executed,
     )
     return [one]
 
@@ -197,7 +197,7 @@ def is_variable(trace: Trace) -> bool:
     return False
 
 
-def garbage_findings(garbage: Garbage, noted: Noted) -> Iterable[Finding]:
+def garbage_findings(garbage: Garbage, creation_sites: CreationSites) -> Iterable[Finding]:
     """Build a finding for each kind of garbage that waits for the cyclic collector.
 
     A new object at the address of a freed one counts as old and is missing from its island. Both islands have the
@@ -205,7 +205,7 @@ def garbage_findings(garbage: Garbage, noted: Noted) -> Iterable[Finding]:
     """
     found: dict[str, Finding] = {}
     for group in garbage.groups:
-        one = garbage_finding(garbage.graph, group, garbage.steps, noted)
+        one = garbage_finding(garbage.graph, group, garbage.steps, creation_sites)
         found[one.fingerprint] = together(found[one.fingerprint], one) if one.fingerprint in found else one
     return found.values()
 
@@ -221,7 +221,7 @@ def together(one: Finding, other: Finding) -> Finding:
     )
 
 
-def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) -> Finding:
+def garbage_finding(graph: _heap.Graph, group: Group, steps: int, creation_sites: CreationSites) -> Finding:
     """Build the finding of a group that waits for the cyclic collector."""
     node = in_cycle(graph, group)
     trace = with_siblings(graph, lost_trace(graph, node, Lifetime.GC), explain(graph, node)["tail"], group.members)
@@ -234,8 +234,8 @@ def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) 
         survivors=len(group.members),
         retained_bytes=round(rate.bytes * steps),
         retained_types=types_of(graph, group.members),
-        created_at=noted.lines(graph, creation_candidates(graph, group, node)),
-        executed=noted.executed,
+        created_at=creation_sites.lines(graph, creation_candidates(graph, group, node)),
+        executed=creation_sites.executed,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gradlife import _heap
 from gradlife.hunting.findings.severity import METRIC, RUN_EACH_STEP
 from gradlife.hunting.growth.groups import has_variables
-from gradlife.hunting.growth.reachable_growth import Grown
+from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.hunting.snapshots.node_weights import plus
 from gradlife.hunting.snapshots.retained_types import added_up
 from gradlife.model.hunt import Finding
@@ -27,7 +27,7 @@ MAX_ASKED = 8
 class GrowingGroup:
     """A group that grows, with its finding."""
 
-    grown: Grown
+    grown: GrownGroup
     finding: Finding
 
     @property

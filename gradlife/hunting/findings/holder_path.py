@@ -25,7 +25,7 @@ from gradlife.hunting.findings.leak_trace import (
 from gradlife.hunting.findings.metric_states import is_metric_state
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.per_object_growth import path_to_place
-from gradlife.hunting.growth.reachable_growth import Grown
+from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.model.growth import Growth, GrowthKind
 
 #: A container that holds at least this share of what the fullest one holds is as good a holder.
@@ -177,7 +177,7 @@ def other_holders(graph: _heap.Graph, group: Group, path: HolderPath) -> tuple[s
     return tuple(found)[:MAX_OTHERS]
 
 
-def growth_in_trace(graph: _heap.Graph, path: HolderPath, grown: Grown) -> Growth:
+def growth_in_trace(graph: _heap.Graph, path: HolderPath, grown: GrownGroup) -> Growth:
     """Find the container that grows among the steps of the group's trace."""
     if grown.kind is not GrowthKind.CONTAINER:
         return Growth(grown.kind)

@@ -59,7 +59,7 @@ def own_cycle_trace(graph: _heap.Graph, node: int, by: Reference) -> Trace:
     found = explain(graph, node)
     path = path_by(graph, node, by)[:-1]
     start = next(at for at, row in enumerate(path) if row.node == node)
-    found.update({"path": [], "cycle": path[start:], "tail": [], "legs": [], "lifetime": Lifetime.GC.value})
+    found.update({"path": [], "cycle": path[start:], "tail": [], "uncollectable": [], "lifetime": Lifetime.GC.value})
     return trace_of(name_of(graph, node), found, graph, ())
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from gradlife import _heap
 from gradlife.hunting.findings.leak_trace import name_of
 from gradlife.hunting.growth.groups import held_groups
-from gradlife.hunting.growth.reachable_growth import Evidence, Grown, grown, is_filled
+from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_in_growing_container, with_growth_rate
 from gradlife.hunting.snapshots.node_weights import FIELDS, LARGE_BYTES, NATIVE
 from gradlife.model.hunt import PerStep
 
@@ -30,7 +30,7 @@ HANDLES = frozenset({"Work"})
 TOLERANCE = 0.2
 
 
-def with_native_parts(evidence: Evidence, groups: Sequence[Grown]) -> list[Grown]:
+def with_native_parts(evidence: Evidence, groups: Sequence[GrownGroup]) -> list[GrownGroup]:
     """Merge each group that only native code holds into a group with as many opaque objects."""
     lost = [one for one in groups if one.group.anchor is None and not has_cycle(evidence.graph, one)]
     held = [one for one in groups if one.group.anchor is not None]
@@ -46,7 +46,7 @@ def with_native_parts(evidence: Evidence, groups: Sequence[Grown]) -> list[Grown
     ]
 
 
-def joined(evidence: Evidence, held: list[Grown], lost: Sequence[Grown]) -> list[Grown]:
+def joined(evidence: Evidence, held: list[GrownGroup], lost: Sequence[GrownGroup]) -> list[GrownGroup]:
     """Merge groups without a holder into their holders in `held`; return the groups that have none."""
     left = []
     for one in lost:
@@ -58,15 +58,15 @@ def joined(evidence: Evidence, held: list[Grown], lost: Sequence[Grown]) -> list
     return left
 
 
-def unlike(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
+def unlike(evidence: Evidence, known: Sequence[GrownGroup]) -> list[GrownGroup]:
     """Find growing groups of opaque objects. Such growth alone is not a leak."""
     seen = {one.group.anchor for one in known}
     rows = []
     for group in held_groups(evidence.graph, evidence.born):
         opaque = [evidence.born[node] for node in group.members if may_own(evidence, node)]
-        counts = [opaque.count(number) for number in evidence.judged]
-        if group.anchor not in seen and min(counts) > 0 and is_filled(group, counts, evidence):
-            rows.append(grown(group, evidence))
+        counts = [opaque.count(number) for number in evidence.judged_rounds]
+        if group.anchor not in seen and min(counts) > 0 and is_in_growing_container(group, counts, evidence):
+            rows.append(with_growth_rate(group, evidence))
     return rows
 
 
@@ -75,24 +75,24 @@ def may_own(evidence: Evidence, node: int) -> bool:
     return node in evidence.born and is_opaque(evidence.graph, node)
 
 
-def has_cycle(graph: _heap.Graph, one: Grown) -> bool:
+def has_cycle(graph: _heap.Graph, one: GrownGroup) -> bool:
     """Whether a cycle keeps the group."""
     return bool(graph.explain(one.group.tops[0])["cycle"])
 
 
-def united(holder: Grown, part: Grown) -> Grown:
+def united(holder: GrownGroup, part: GrownGroup) -> GrownGroup:
     """Merge a group into its holder's group, and add up their rates."""
     holder.group.absorb(part.group)
     rates = (getattr(holder.per_step, name) + getattr(part.per_step, name) for name in FIELDS)
     return replace(holder, per_step=PerStep(*rates))
 
 
-def is_part(evidence: Evidence, holder: Grown, part: Grown) -> bool:
+def is_part(evidence: Evidence, holder: GrownGroup, part: GrownGroup) -> bool:
     """Whether both groups are one leak."""
     return holds_as_many(evidence, holder, part) or belongs_to(evidence.graph, holder, part)
 
 
-def belongs_to(graph: _heap.Graph, holder: Grown, part: Grown) -> bool:
+def belongs_to(graph: _heap.Graph, holder: GrownGroup, part: GrownGroup) -> bool:
     """Return whether the part holds no memory of note and each of its islands refers to an object of the holder's."""
     if any(takes_memory(graph, node) for node in part.group.members):
         return False
@@ -107,7 +107,7 @@ def takes_memory(graph: _heap.Graph, node: int) -> bool:
     return found.kind in NATIVE or (found.bytes or 0) >= LARGE_BYTES
 
 
-def holds_as_many(evidence: Evidence, holder: Grown, part: Grown) -> bool:
+def holds_as_many(evidence: Evidence, holder: GrownGroup, part: GrownGroup) -> bool:
     """Return whether in each round the holder got as many opaque objects of one type as the part got tensors.
 
     The handle of a distributed operation has any number of tensors, as many as other handles of the program.
@@ -129,7 +129,7 @@ def holds_as_many(evidence: Evidence, holder: Grown, part: Grown) -> bool:
 def rates_of(evidence: Evidence, nodes: Iterable[int]) -> list[float]:
     """Return how many of these nodes each step of each judged round made."""
     rounds = [evidence.born[node] for node in nodes if node in evidence.born]
-    return [rounds.count(number) / evidence.steps(number) for number in evidence.judged]
+    return [rounds.count(number) / evidence.steps(number) for number in evidence.judged_rounds]
 
 
 def is_opaque(graph: _heap.Graph, node: int) -> bool:

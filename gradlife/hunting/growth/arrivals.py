@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group, containers, has_variables, held_groups
-from gradlife.hunting.growth.reachable_growth import Evidence, Grown, increments, kind_of, retained_amounts
+from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, increments, kind_of, retained_amounts
 from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
 from gradlife.model.hunt import Arrivals, PerStep
 
@@ -25,7 +25,7 @@ MAX_OFTEN = 0.5
 MIN_LATER_SHARE = 0.5
 
 
-def arrived(evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
+def arrived(evidence: Evidence, known: Sequence[Group]) -> list[GrownGroup]:
     """Return the groups that grow now and then, without those in `known`."""
     if len(evidence.snapshots) <= MIN_ARRIVALS:
         return []
@@ -35,7 +35,7 @@ def arrived(evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
     return [one for one in found if one is not None and taken.isdisjoint(one.group.members)]
 
 
-def grown_rarely(group: Group, evidence: Evidence) -> Grown | None:
+def grown_rarely(group: Group, evidence: Evidence) -> GrownGroup | None:
     """Return the group with its rate if its members arrived in enough rounds and its holders lost none."""
     leaking = leak_types()
     relevant = [node for node in group.members if matters(evidence.graph, node, leaking)]
@@ -44,14 +44,14 @@ def grown_rarely(group: Group, evidence: Evidence) -> Grown | None:
     held_by = [node for node in containers(evidence.graph, group, evidence.born) if only_gains(node, evidence)]
     if not held_by and not is_late_chain(group, evidence):
         return None
-    steps = sum(map(evidence.steps, evidence.judged))
+    steps = sum(map(evidence.steps, evidence.judged_rounds))
     rate = weight(evidence.graph, group.members, steps)
-    return Grown(group, rate, kind_of(group, held_by), tuple(held_by), arrivals_of(held_by, rate, evidence))
+    return GrownGroup(group, rate, kind_of(group, held_by), tuple(held_by), arrivals_of(held_by, rate, evidence))
 
 
 def arrivals_of(held_by: Sequence[int], rate: PerStep, evidence: Evidence) -> Arrivals | None:
     """Count how often an item was added to the containers; None for a chain, whose links all look the same."""
-    steps = sum(map(evidence.steps, evidence.judged))
+    steps = sum(map(evidence.steps, evidence.judged_rounds))
     times = min((sum(increments(node, evidence)) for node in held_by), default=0)
     if not times or times > MAX_OFTEN * steps:
         return None
@@ -71,7 +71,7 @@ def is_late_chain(group: Group, evidence: Evidence) -> bool:
         return False
     amounts = retained_amounts(group.anchor, evidence.snapshots)
     added = [after - before for before, after in itertools.pairwise(amounts)]
-    return len(added) == len(evidence.judged) and has_arrivals(added, evidence)
+    return len(added) == len(evidence.judged_rounds) and has_arrivals(added, evidence)
 
 
 def all_below_one(group: Group, graph: _heap.Graph, evidence: Evidence) -> bool:
@@ -86,14 +86,14 @@ def all_below_one(group: Group, graph: _heap.Graph, evidence: Evidence) -> bool:
 
 def has_arrivals(added: Sequence[int], evidence: Evidence) -> bool:
     """Return whether enough rounds added something, none removed anything, and the growth continues."""
-    if len(added) != len(evidence.judged) or min(added) < 0:
+    if len(added) != len(evidence.judged_rounds) or min(added) < 0:
         return False
     return sum(count > 0 for count in added) >= MIN_ARRIVALS and goes_on(added, evidence)
 
 
 def goes_on(added: Sequence[int], evidence: Evidence) -> bool:
-    """Return whether the second half of the steps brought about as much as the first."""
-    lengths = [evidence.steps(number) for number in evidence.judged]
+    """Whether the second half of the steps brought about as much as the first."""
+    lengths = [evidence.steps(number) for number in evidence.judged_rounds]
     half = sum(lengths) / 2
     sums, steps, at = [0.0, 0.0], [0, 0], 0
     for count, length in zip(added, lengths, strict=True):

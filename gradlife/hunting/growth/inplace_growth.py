@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.reachable_growth import Evidence, Grown, is_steady
+from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_steady
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.stale_activations import bytes_of
 from gradlife.hunting.snapshots.step_snapshots import sized, tensor_type_names
@@ -43,7 +43,7 @@ class Body:
     places: tuple[Place, ...]
 
 
-def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
+def swollen(evidence: Evidence, known: Sequence[GrownGroup]) -> list[GrownGroup]:
     """Return the places that took more memory in every round, without those in `known`."""
     snapshots = evidence.snapshots
     if len(snapshots) <= MIN_ROUNDS or not has_new_sizes(evidence):
@@ -97,12 +97,12 @@ def amounts_of(bodies: Iterable[Body], common: Set[Place]) -> Counter[Place | No
 
 
 def grows_in_place(amounts: Sequence[int], evidence: Evidence) -> bool:
-    """Return whether the amount grew in every round, by about as much per step."""
+    """Whether the amount grew in every round, by about as much per step."""
     added = [after - before for before, after in itertools.pairwise(amounts)]
-    return all(one > 0 for one in added) and is_steady(added[evidence.judged.start :], evidence)
+    return all(one > 0 for one in added) and is_steady(added[evidence.judged_rounds.start :], evidence)
 
 
-def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: Sequence[int]) -> Grown:
+def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: Sequence[int]) -> GrownGroup:
     """Group the new objects at a place, largest first, with the growth of the place."""
     graph = evidence.graph
     largest, *others = sorted(bodies, key=lambda one: -one.bytes)
@@ -112,9 +112,9 @@ def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: 
         path = path_below(graph, body, place)
         group.tops.append(path[-1])
         group.members.update(dict.fromkeys(path, path[-1]))
-    steps = sum(map(evidence.steps, evidence.judged))
-    more = (amounts[-1] - amounts[evidence.judged.start]) / steps
-    return Grown(group, PerStep(bytes=more, retained_bytes=more), GrowthKind.LARGER)
+    steps = sum(map(evidence.steps, evidence.judged_rounds))
+    more = (amounts[-1] - amounts[evidence.judged_rounds.start]) / steps
+    return GrownGroup(group, PerStep(bytes=more, retained_bytes=more), GrowthKind.LARGER)
 
 
 def path_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
@@ -127,12 +127,12 @@ def path_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
     return path
 
 
-def place_of(graph: _heap.Graph, one: Grown) -> Place:
+def place_of(graph: _heap.Graph, one: GrownGroup) -> Place:
     """Return the place of a group that grows in place."""
     return place_at(graph, one.group.anchor or 0)
 
 
-def is_replaced(graph: _heap.Graph, one: Grown, places: Set[Place]) -> bool:
+def is_replaced(graph: _heap.Graph, one: GrownGroup, places: Set[Place]) -> bool:
     """Whether the largest object is a tensor at one of these places, whose tensors were seen to be replaced.
 
     Nothing shows whether a text or an array is made of the last one.

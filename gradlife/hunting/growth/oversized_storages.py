@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gradlife import _heap
-from gradlife.hunting.growth.reachable_growth import Evidence, Grown
+from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup
 from gradlife.hunting.snapshots.retained import Kept, dominators, kept_by_steps, storages_of, together
 from gradlife.hunting.snapshots.step_snapshots import storage_content
 from gradlife.hunting.snapshots.survivors import Births
@@ -19,7 +19,7 @@ MUCH = 4
 MIN_UNSEEN_BYTES = 64 * 1024
 
 
-def finished_steps(evidence: Evidence, grown: Sequence[Grown]) -> list[Kept]:
+def finished_steps(evidence: Evidence, grown: Sequence[GrownGroup]) -> list[Kept]:
     """Find non-growing leftovers of finished steps: graphs, frames, and storages behind small views.
 
     Anything on the same container as a growing group belongs to that group and is from before the first snapshot.

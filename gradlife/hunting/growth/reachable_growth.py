@@ -43,7 +43,7 @@ SLOWED_SHARE = 0.6
 DOUBTED_SHARE = 0.9
 
 #: Steps that the last round needs for this judgement.
-MIN_TELLING = 29
+MIN_SLOWING_STEPS = 29
 
 #: A container grows if its length rises by at least this share of its new items; a full container does not grow.
 MIN_GROWTH = 0.5
@@ -62,18 +62,18 @@ MIN_KEPT = 3
 
 #: Containers that a program may rebuild in each step, from the old one and new items; with fewer than this many new
 #: items one may be ordinary state.
-REMADE = frozenset({"list", "tuple", "dict", "set", "frozenset", "collections.OrderedDict", "collections.deque"})
+REBUILT_TYPES = frozenset({"list", "tuple", "dict", "set", "frozenset", "collections.OrderedDict", "collections.deque"})
 MIN_ITEMS = 10
 
 #: The new items of a container are at most this many times those that were seen: the rest stand at reused addresses.
 MAX_MISSING = 2.0
 
 #: Bytes by which retained memory must grow; smaller differences between rounds are noise.
-MIN_GATHERED = 64
+MIN_RETAINED_GROWTH = 64
 
 
 @dataclass(frozen=True)
-class Grown:
+class GrownGroup:
     """A group that grew in each of the last rounds."""
 
     group: Group
@@ -99,7 +99,7 @@ class Evidence:
         return self.snapshots[-1].graph
 
     @property
-    def judged(self) -> range:
+    def judged_rounds(self) -> range:
         """Return the rounds by which growth is judged: the last ones."""
         count = len(self.snapshots) - 1
         return range(max(0, count - self.rounds), count)
@@ -107,7 +107,7 @@ class Evidence:
     @property
     def foreign(self) -> Counter[tuple[str, str]]:
         """Count the objects that the hunt left in the judged rounds, by type."""
-        found = (node for node, number in self.planted.items() if number in self.judged)
+        found = (node for node, number in self.planted.items() if number in self.judged_rounds)
         return Counter(map(self.graph.kind_and_type, found))
 
     def steps(self, number: int) -> int:
@@ -138,28 +138,28 @@ def far_apart(snapshots: Sequence[StepSnapshot]) -> Sequence[StepSnapshot]:
     return kept
 
 
-def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
+def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
     """Return the groups that grow in every judged round, and those in doubt: in some rounds only, or less and less."""
     sure: list[Group] = []
     unsure: list[Group] = []
     others: list[Group] = []
     chains: list[Group] = []
     for group in held_groups(evidence.graph, evidence.born):
-        counts = counted(group, evidence)
-        is_full = is_filled(group, counts, evidence)
-        if is_full:
+        counts = counts_by_round(group, evidence)
+        is_in_container = is_in_growing_container(group, counts, evidence)
+        if is_in_container:
             (unsure if is_slowing(group, evidence) else sure).append(group)
-        elif are_many(counts, evidence) and is_chain(group, evidence):
+        elif is_significant(counts, evidence) and is_chain(group, evidence):
             chains.append(group)
         else:
             others.append(group)
-            if sum(count > 0 for count in counts[:-1]) and gathers(group, evidence):
+            if sum(count > 0 for count in counts[:-1]) and has_growing_holder(group, evidence):
                 unsure.append(group)
-    late = [group for group in others if evidence.born[group.tops[0]] in evidence.judged]
-    for group in spread(late, evidence.graph, evidence.snapshots[evidence.judged.start].graph):
-        counts = counted(group, evidence)
-        if are_many(counts, evidence):
-            (unsure if slows(counts, evidence, SLOWED_SHARE) else sure).append(group)
+    late = [group for group in others if evidence.born[group.tops[0]] in evidence.judged_rounds]
+    for group in spread(late, evidence.graph, evidence.snapshots[evidence.judged_rounds.start].graph):
+        counts = counts_by_round(group, evidence)
+        if is_significant(counts, evidence):
+            (unsure if adds_less_each_round(counts, evidence, SLOWED_SHARE) else sure).append(group)
     spread_out = {node for group in sure for node in group.members}
     inside = nested_growth([one for one in (*others, *chains) if spread_out.isdisjoint(one.members)], evidence)
     taken = {node for group in inside for node in group.members}
@@ -167,10 +167,10 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
     for group in inside:
         (unsure if is_slowing(group, evidence) else sure).append(group)
     lost = alike(evidence.graph, islands(evidence.graph, evidence.born))
-    steady = [group for group in lost if is_steady(counted(group, evidence), evidence)]
-    graphs = [snapshot.graph for snapshot in evidence.snapshots[evidence.judged.start :]]
-    sure += unreachable_growth(steady, graphs, evidence.born, evidence.judged, evidence.foreign)
-    return without_items([grown(group, evidence) for group in sure], evidence.graph), unsure
+    steady = [group for group in lost if is_steady(counts_by_round(group, evidence), evidence)]
+    graphs = [snapshot.graph for snapshot in evidence.snapshots[evidence.judged_rounds.start :]]
+    sure += unreachable_growth(steady, graphs, evidence.born, evidence.judged_rounds, evidence.foreign)
+    return without_items([with_growth_rate(group, evidence) for group in sure], evidence.graph), unsure
 
 
 def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
@@ -180,22 +180,22 @@ def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
         if any(not group.members.keys().isdisjoint(one.members) for one in found):
             continue
         if (
-            are_many(counted(group, evidence), evidence)
-            and have_gained(group, evidence)
-            and are_left(group, evidence)
-            and has_gathered(group.anchor or 0, evidence)
+            is_significant(counts_by_round(group, evidence), evidence)
+            and holders_gained(group, evidence)
+            and raises_type_counts(group, evidence)
+            and retains_more_each_round(group.anchor or 0, evidence)
         ):
             found.append(group)
     return found
 
 
-def have_gained(group: Group, evidence: Evidence) -> bool:
+def holders_gained(group: Group, evidence: Evidence) -> bool:
     """Whether the holders together have about as many more items as were born. Items that are replaced add none."""
-    new = sum(evidence.born[top] in evidence.judged for top in group.tops)
+    new = sum(evidence.born[top] in evidence.judged_rounds for top in group.tops)
     return sum(max(0, sum(increments(node, evidence))) for node in group.holders) >= MIN_GROWTH * new
 
 
-def without_items(found: Sequence[Grown], graph: _heap.Graph) -> list[Grown]:
+def without_items(found: Sequence[GrownGroup], graph: _heap.Graph) -> list[GrownGroup]:
     """Drop a group whose holder is a tensor in a growing container.
 
     Such a tensor is itself a new item; it looks old because its address was reused.
@@ -205,20 +205,20 @@ def without_items(found: Sequence[Grown], graph: _heap.Graph) -> list[Grown]:
     return [one for one in found if one.group.anchor not in items or graph.type(one.group.anchor) not in tensors]
 
 
-def grown(group: Group, evidence: Evidence) -> Grown:
+def with_growth_rate(group: Group, evidence: Evidence) -> GrownGroup:
     """Return the group with its growth rate and growing containers."""
-    members = [node for node in group.members if evidence.born[node] in evidence.judged]
-    steps = sum(map(evidence.steps, evidence.judged))
+    members = [node for node in group.members if evidence.born[node] in evidence.judged_rounds]
+    steps = sum(map(evidence.steps, evidence.judged_rounds))
     rate = weight(evidence.graph, members, steps)
     if is_plain(group, evidence.graph):
         rate = replace(rate, bytes=plain_bytes(evidence.graph, members) / steps)
-    held_by = containers(evidence.graph, group, evidence.born) if group.anchor is not None else []
-    growing = [node for node in held_by if grows(node, group, evidence)]
+    containers_above = containers(evidence.graph, group, evidence.born) if group.anchor is not None else []
+    growing = [node for node in containers_above if is_growing_container(node, group, evidence)]
     if group.holders and group.anchor is not None:
         growing = [group.anchor]
     rate = replace(rate, retained_bytes=max(rate.retained_bytes, retained_rate(group, growing, evidence) / steps))
-    growing = growing or remade(group, evidence)
-    return Grown(group, rate, kind_of(group, growing), tuple(growing))
+    growing = growing or rebuilt_containers(group, evidence)
+    return GrownGroup(group, rate, kind_of(group, growing), tuple(growing))
 
 
 def kind_of(group: Group, growing: Sequence[int]) -> GrowthKind:
@@ -236,32 +236,32 @@ def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> f
     An item at the address of a freed object counts as old. The length of the container shows how many items are
     missed.
     """
-    tops = [top for top in group.tops if evidence.born[top] in evidence.judged]
+    tops = [top for top in group.tops if evidence.born[top] in evidence.judged_rounds]
     if not growing or not tops:
         return 0.0
     items = evidence.graph.referents(growing[0])
-    seen = sum(evidence.born.get(item, -1) in evidence.judged for item in items)
+    seen = sum(evidence.born.get(item, -1) in evidence.judged_rounds for item in items)
     more = sum(increments(growing[0], evidence))
     missing = min(MAX_MISSING, max(1.0, more / seen)) if seen else 1.0
     return missing * sum(evidence.graph.retained(top) for top in tops)
 
 
-def remade(group: Group, evidence: Evidence) -> list[int]:
+def rebuilt_containers(group: Group, evidence: Evidence) -> list[int]:
     """Find containers that the program rebuilds, each from the one before and new items; return the newest ones."""
     if group.anchor is None or group.places:
         return []
-    found = [node for node in group.members if evidence.graph.type(node) in REMADE]
+    found = [node for node in group.members if evidence.graph.type(node) in REBUILT_TYPES]
     return [node for node in found if has_many_of_each(node, evidence)]
 
 
 def has_many_of_each(node: int, evidence: Evidence) -> bool:
     """Whether many items were born in the judged rounds, about as many in each step."""
     rounds = [evidence.born.get(item) for item in evidence.graph.referents(node)]
-    counts = [rounds.count(number) for number in evidence.judged]
+    counts = [rounds.count(number) for number in evidence.judged_rounds]
     return sum(counts) >= MIN_ITEMS and is_steady(counts, evidence)
 
 
-def counted(group: Group, evidence: Evidence) -> list[int]:
+def counts_by_round(group: Group, evidence: Evidence) -> list[int]:
     """Count the relevant members born in each judged round; all members if none is relevant but they take much
     memory.
     """
@@ -269,7 +269,7 @@ def counted(group: Group, evidence: Evidence) -> list[int]:
     rounds = [evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)]
     if not rounds and is_much(group, evidence):
         rounds = [evidence.born[node] for node in group.members]
-    return [rounds.count(number) for number in evidence.judged]
+    return [rounds.count(number) for number in evidence.judged_rounds]
 
 
 def is_plain(group: Group, graph: _heap.Graph) -> bool:
@@ -284,60 +284,68 @@ def is_much(group: Group, evidence: Evidence) -> bool:
     for node in group.members:
         sums[evidence.born[node]] += evidence.graph.describe(node).bytes or 0
     is_of_data = all(map(is_data, {evidence.graph.type(node) for node in group.members}))
-    least = MIN_PLAIN_BYTES if is_of_data else MIN_OBJECT_BYTES
-    return all(sums[number] >= least * evidence.steps(number) for number in evidence.judged)
+    min_bytes = MIN_PLAIN_BYTES if is_of_data else MIN_OBJECT_BYTES
+    return all(sums[number] >= min_bytes * evidence.steps(number) for number in evidence.judged_rounds)
 
 
 def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
     """Whether every judged round added its share."""
-    rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged, strict=True)]
+    rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged_rounds, strict=True)]
     return len(rates) > 1 and min(rates) > MIN_SHARE * max(rates)
 
 
-def are_many(counts: Sequence[int], evidence: Evidence) -> bool:
+def is_significant(counts: Sequence[int], evidence: Evidence) -> bool:
     """Whether growth is steady and exceeds chance survivors."""
-    steps = sum(map(evidence.steps, evidence.judged))
+    steps = sum(map(evidence.steps, evidence.judged_rounds))
     return is_steady(counts, evidence) and sum(counts) >= MIN_LINKS * steps
 
 
-def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE, least: int = MIN_TELLING) -> bool:
+def is_slowing(
+    group: Group, evidence: Evidence, share: float = SLOWED_SHARE, min_steps: int = MIN_SLOWING_STEPS
+) -> bool:
     """Whether every growing container of the group grows less and less, or what containers inside one hold together."""
     if group.holders:
-        return slows(counted(group, evidence), evidence, share, least)
-    held_by = [node for node in containers(evidence.graph, group, evidence.born) if grows(node, group, evidence)]
-    return bool(held_by) and all(slows(increments(node, evidence), evidence, share, least) for node in held_by)
+        return adds_less_each_round(counts_by_round(group, evidence), evidence, share, min_steps)
+    containers_above = [
+        node for node in containers(evidence.graph, group, evidence.born) if is_growing_container(node, group, evidence)
+    ]
+    return bool(containers_above) and all(
+        adds_less_each_round(increments(node, evidence), evidence, share, min_steps) for node in containers_above
+    )
 
 
-def slows(added: Sequence[int], evidence: Evidence, share: float, least: int = MIN_TELLING) -> bool:
+def adds_less_each_round(
+    added: Sequence[int], evidence: Evidence, share: float, min_steps: int = MIN_SLOWING_STEPS
+) -> bool:
     """Whether no judged round added more per step than the one before, and the last clearly less than the first."""
-    rates = [count / evidence.steps(number) for count, number in zip(added, evidence.judged, strict=True)]
+    rates = [count / evidence.steps(number) for count, number in zip(added, evidence.judged_rounds, strict=True)]
     falls = all(after <= before for before, after in itertools.pairwise(rates))
-    is_told = len(rates) >= ROUNDS and evidence.steps(evidence.judged[-1]) >= least
-    return is_told and falls and rates[-1] <= share * rates[0]
+    is_conclusive = len(rates) >= ROUNDS and evidence.steps(evidence.judged_rounds[-1]) >= min_steps
+    return is_conclusive and falls and rates[-1] <= share * rates[0]
 
 
-def gathers(group: Group, evidence: Evidence) -> bool:
+def has_growing_holder(group: Group, evidence: Evidence) -> bool:
     """Whether a holder of the group grows: a container by its items, or a chain by its links.
 
     Objects that come and go at the same addresses look like survivors, but their holder does not grow.
     """
-    if group.anchor and has_gathered(group.anchor, evidence):
+    if group.anchor and retains_more_each_round(group.anchor, evidence):
         return True
     return is_chain(group, evidence) or any(
-        grows(node, group, evidence) for node in containers(evidence.graph, group, evidence.born)
+        is_growing_container(node, group, evidence) for node in containers(evidence.graph, group, evidence.born)
     )
 
 
-def is_filled(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
+def is_in_growing_container(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
     """Whether a container that holds the group grows by its share in every judged round.
 
     Its length shows this even if new objects reuse the addresses of old ones and look old.
     """
-    held_by = containers(evidence.graph, group, evidence.born)
+    containers_above = containers(evidence.graph, group, evidence.born)
     return any(
-        grows(node, group, evidence)
+        is_growing_container(node, group, evidence)
         and (is_steady(counts, evidence) or (sum(counts) > 0 and is_steady(increments(node, evidence), evidence)))
-        for node in held_by
+        for node in containers_above
     )
 
 
@@ -345,7 +353,7 @@ def is_chain(group: Group, evidence: Evidence) -> bool:
     """Whether objects of every judged round are below one top, and the heap has more of their types after each
     round.
     """
-    return bool(chain_tops(group, evidence)) and are_left(group, evidence)
+    return bool(chain_tops(group, evidence)) and raises_type_counts(group, evidence)
 
 
 def chain_tops(group: Group, evidence: Evidence) -> set[int]:
@@ -358,7 +366,7 @@ def chain_tops(group: Group, evidence: Evidence) -> set[int]:
     for node, top in group.members.items():
         if matters(evidence.graph, node, leaking):
             rounds.setdefault((top, evidence.graph.kind_and_type(node)), set()).add(evidence.born[node])
-    return {top for (top, _), found in rounds.items() if found.issuperset(evidence.judged)}
+    return {top for (top, _), found in rounds.items() if found.issuperset(evidence.judged_rounds)}
 
 
 def chain_alone(group: Group, evidence: Evidence) -> Group:
@@ -372,7 +380,7 @@ def chain_alone(group: Group, evidence: Evidence) -> Group:
     return replace(group, anchor=evidence.graph.dominator(kept[0]), tops=kept, members=members)
 
 
-def are_left(group: Group, evidence: Evidence) -> bool:
+def raises_type_counts(group: Group, evidence: Evidence) -> bool:
     """Whether the heap has more objects of the group's types after every judged round, about as many as the group
     gained.
 
@@ -384,8 +392,8 @@ def are_left(group: Group, evidence: Evidence) -> bool:
         evidence, {node: evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)}
     )
     foreign = counts_by_type(evidence, evidence.planted)
-    levels = [level_by_type(snapshot.graph) for snapshot in evidence.snapshots[evidence.judged.start :]]
-    for at in range(len(evidence.judged)):
+    levels = [level_by_type(snapshot.graph) for snapshot in evidence.snapshots[evidence.judged_rounds.start :]]
+    for at in range(len(evidence.judged_rounds)):
         planted = sum(foreign[at:], Counter())
         got = sum(born[at:], Counter())
         more = {type_: levels[-1][type_] - levels[at][type_] - planted[type_] for type_ in got}
@@ -396,10 +404,10 @@ def are_left(group: Group, evidence: Evidence) -> bool:
 
 def counts_by_type(evidence: Evidence, rounds: Births) -> list[Counter[tuple[str, str]]]:
     """Count the nodes of each judged round by kind and type."""
-    found: list[Counter[tuple[str, str]]] = [Counter() for _ in evidence.judged]
+    found: list[Counter[tuple[str, str]]] = [Counter() for _ in evidence.judged_rounds]
     for node in rounds:
-        if rounds[node] in evidence.judged:
-            found[rounds[node] - evidence.judged.start][evidence.graph.kind_and_type(node)] += 1
+        if rounds[node] in evidence.judged_rounds:
+            found[rounds[node] - evidence.judged_rounds.start][evidence.graph.kind_and_type(node)] += 1
     return found
 
 
@@ -411,15 +419,15 @@ def level_by_type(graph: _heap.Graph) -> Counter[tuple[str, str]]:
     return found
 
 
-def has_gathered(node: int, evidence: Evidence) -> bool:
+def retains_more_each_round(node: int, evidence: Evidence) -> bool:
     """Whether an object retains more after each round. The first and last snapshot alone rule out most objects."""
-    snapshots = evidence.snapshots[evidence.judged.start :]
+    snapshots = evidence.snapshots[evidence.judged_rounds.start :]
     ends = retained_amounts(node, [snapshots[0], snapshots[-1]])
-    is_worth_while = len(ends) < 2 or ends[1] - ends[0] >= MIN_GATHERED
-    return is_worth_while and has_grown(retained_amounts(node, snapshots))
+    is_worth_while = len(ends) < 2 or ends[1] - ends[0] >= MIN_RETAINED_GROWTH
+    return is_worth_while and is_growing(retained_amounts(node, snapshots))
 
 
-def has_grown(amounts: Sequence[int]) -> bool:
+def is_growing(amounts: Sequence[int]) -> bool:
     """Whether amounts never fall, and the last is larger than the first."""
     return amounts == sorted(amounts) and len(amounts) > 1 and amounts[-1] > amounts[0]
 
@@ -435,7 +443,7 @@ def increments(container: int, evidence: Evidence) -> list[int]:
     """Return how many references a container gained in each judged round; empty if it was not there before."""
     found = evidence.graph.describe(container)
     lengths = []
-    for snapshot in evidence.snapshots[evidence.judged.start :]:
+    for snapshot in evidence.snapshots[evidence.judged_rounds.start :]:
         node = snapshot.graph.find(found.address)
         if node is None or snapshot.graph.kind_and_type(node) != found[:2]:
             return []
@@ -443,7 +451,7 @@ def increments(container: int, evidence: Evidence) -> list[int]:
     return [after - before for before, after in itertools.pairwise(lengths)]
 
 
-def grows(container: int, group: Group, evidence: Evidence) -> bool:
+def is_growing_container(container: int, group: Group, evidence: Evidence) -> bool:
     """Whether a container has more items after every judged round, about as many as were added.
 
     A new item at the address of an earlier round's item counts as born in that round. So for each round the sums from
@@ -454,5 +462,5 @@ def grows(container: int, group: Group, evidence: Evidence) -> bool:
     rounds = [evidence.born[node] for node in inside]
     return min(added, default=0) > 0 and all(
         sum(added[at:]) >= MIN_GROWTH * sum(number >= first for number in rounds)
-        for at, first in enumerate(evidence.judged)
+        for at, first in enumerate(evidence.judged_rounds)
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gradlife import _heap
 from gradlife.hunting.growth.controls import RING_LENGTH, Controls, Planting
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.reachable_growth import Evidence, Grown, grown_groups
+from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, grown_groups
 from gradlife.hunting.snapshots.node_weights import minus, weight
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 from gradlife.hunting.snapshots.survivors import Births
@@ -115,7 +115,7 @@ def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) ->
     ]
 
 
-def planted_name(graph: _heap.Graph, grown: Grown, planted: Planted, controls: Controls) -> str:
+def planted_name(graph: _heap.Graph, grown: GrownGroup, planted: Planted, controls: Controls) -> str:
     """Return the control that planted a group."""
     if grown.group.anchor is None:
         return CYCLE if is_cycle(grown.group, planted) else ""

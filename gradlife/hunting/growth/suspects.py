@@ -18,7 +18,7 @@ from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.reachable_growth import (
     DOUBTED_SHARE,
     Evidence,
-    Grown,
+    GrownGroup,
     evidence_of,
     grown_groups,
     is_slowing,
@@ -30,7 +30,7 @@ from gradlife.model.hunt import COUNTED, Control, Round
 
 
 @dataclass(frozen=True)
-class Clear:
+class CleanResult:
     """The result of snapshots that show no leak."""
 
     snapshots: int
@@ -43,12 +43,12 @@ class Clear:
 class Suspects:
     """The likely leaks in the snapshots so far."""
 
-    grow: bool  # something not planted grows or seems to
+    has_growth: bool  # something not planted grows or seems to
     types: frozenset[str]  # Python types that grow
     fresh_attributes: bool  # modules hold tensors of the last round
-    clear: Clear | None  # None if something grows or a finished step is still held
+    clean: CleanResult | None  # None if something grows or a finished step is still held
     grown_in_place: tuple[Place, ...] = ()  # places whose one object is larger after each round
-    slows: bool = False  # something grows less in every round
+    has_slowing_growth: bool = False  # something grows less in every round
 
 
 def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
@@ -58,22 +58,22 @@ def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
     planted = planted_in(whole.snapshots, controls)
     evidence = without_planted(whole, planted)
     sure, unsure = grown_groups(evidence)
-    slows = is_any_slowing(evidence, sure, unsure)
+    has_slowing_growth = is_any_slowing(evidence, sure, unsure)
     grown_in_place = swollen(evidence, sure)
     sure += grown_in_place
     rare = arrived(evidence, [*unsure, *(one.group for one in sure)])
     groups = [one.group for one in (*sure, *rare)] + unsure
     groups = [group for group in groups if not is_own(graph, group)]
     types = type_names(graph, (node for group in groups for node in group.members))
-    clear = None
+    clean = None
     if not groups and not finished_steps(evidence, sure):
         rounds = tuple(rounds_of(evidence, planted))
-        clear = Clear(
+        clean = CleanResult(
             len(snapshots), rounds, tuple(judged_controls(evidence, planted, controls)), tuple(snapshots[-1].limits)
         )
     latest = [node for node, number in evidence.born.items() if number == len(evidence.snapshots) - 2]
     places = tuple(place_of(graph, one) for one in grown_in_place)
-    return Suspects(bool(groups), types, has_fresh_attributes(graph, latest), clear, places, slows)
+    return Suspects(bool(groups), types, has_fresh_attributes(graph, latest), clean, places, has_slowing_growth)
 
 
 def is_in_doubt(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
@@ -89,7 +89,7 @@ def is_in_doubt(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
     if any(not is_own(evidence.graph, group) for group in unsure):
         return True
     if sure:
-        return any(is_slowing(one.group, evidence, DOUBTED_SHARE, least=0) for one in sure)
+        return any(is_slowing(one.group, evidence, DOUBTED_SHARE, min_steps=0) for one in sure)
     amounts = [one.added for one in rounds_of(evidence, planted)]
     return any(min(getattr(one, name) for one in amounts) > 0 for name in (*COUNTED, "bytes"))
 
@@ -101,7 +101,7 @@ def has_slowing(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
     return is_any_slowing(evidence, *grown_groups(evidence))
 
 
-def is_any_slowing(evidence: Evidence, sure: Sequence[Grown], unsure: Sequence[Group]) -> bool:
+def is_any_slowing(evidence: Evidence, sure: Sequence[GrownGroup], unsure: Sequence[Group]) -> bool:
     """Whether any of these groups grows less in every round."""
     return any(is_slowing(group, evidence, DOUBTED_SHARE) for group in [*unsure, *(one.group for one in sure)])
 

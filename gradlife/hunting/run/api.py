@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of
 from gradlife.hunting.session.step_counter import Counter
@@ -32,7 +32,7 @@ def hunt_stepper(
     state = stepper.setup() if stepper.setup is not None else None
     try:
         loop_for(stepper)(state, stepper.step, itertools.count(), counter.step)
-        return report_of(under_way, About(target, f"call of {getattr(stepper.step, '__qualname__', 'it')}"))
+        return report_of(under_way, TargetFacts(target, f"call of {getattr(stepper.step, '__qualname__', 'it')}"))
     finally:
         under_way.close()
         if stepper.teardown is not None:

@@ -33,7 +33,7 @@ from gradlife.hunting.run.script import (
     run_script,
     tell,
 )
-from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.last_snapshot import Returns
 from gradlife.hunting.session.method import Hunt
@@ -369,7 +369,7 @@ class Child:
         if error is not None:
             self._reserve.release()
         trouble = trouble_of(error, self._hunt.steps_now)
-        about = About(
+        facts = TargetFacts(
             self._settings.target,
             self._stepped_by,
             status,
@@ -380,15 +380,15 @@ class Child:
         )
         with self._lock:
             if self._answered is None:
-                report = safely(self._hunt, about)
+                report = safely(self._hunt, facts)
                 report = compared_with_ranks(self._hunt, report) if self._settings.in_step else report
             else:  # the hunt has its answer
                 report = replace(self._answered, script_status=status, trouble=trouble)
                 is_open = report.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC) and not self._is_final
-                report = with_late_growth(self._hunt, report, about.memory_limit) if is_open else report
+                report = with_late_growth(self._hunt, report, facts.memory_limit) if is_open else report
             if self._is_sampled:
                 report = with_steps_named(report, self._earlier, self._step_seconds)
-            report = with_limit(report, about.memory_limit)
+            report = with_limit(report, facts.memory_limit)
             return report if error is None else with_failure(report, error)
 
 
@@ -468,14 +468,14 @@ def compared_with_ranks(hunt: Hunt, report: HuntReport) -> HuntReport:
         return report
 
 
-def safely(hunt: Hunt, about: About) -> HuntReport:
+def safely(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Return the report. An error of gradlife's own becomes its trouble, so that the program goes on."""
     try:
-        return report_of(hunt, about)
+        return report_of(hunt, facts)
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         words = f"the hunt itself failed: {type(error).__name__}: {error} ({os.path.basename(place.filename)}:{place.lineno})"
-        return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), trouble=words)
+        return HuntReport(facts.target, facts.stepped_by, hunt.warmup_steps, (), (), trouble=words)
 
 
 def guarded(run: Callable[[], None]) -> Ended:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt, late_length
 from gradlife.hunting.session.report import report_of, with_late_growth, with_late_rounds
 from gradlife.hunting.session.step_counter import Counter
@@ -188,12 +188,12 @@ class RunningHunt:
             return with_late_growth(self._hunt, self._first, self._terms.memory_limit)
 
     def _report(self) -> HuntReport:
-        about = About(
+        facts = TargetFacts(
             self._target, self._stepped_by, trouble=self._trouble, is_script=True, memory_limit=self._terms.memory_limit
         )
         with self._lock:
             self._hunt.settle()
-            report = report_of(self._hunt, about)
+            report = report_of(self._hunt, facts)
         limits = report.limits
         if not report.rounds:
             seen = f"{self._hunt.steps} {report.step}s were counted"

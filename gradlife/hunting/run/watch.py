@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import TracebackType
 
-from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of
 from gradlife.hunting.session.step_counter import Counter
@@ -43,6 +43,6 @@ class Watch:
             self._finish()
 
     def _finish(self) -> None:
-        self.report = report_of(self._hunt, About(TARGET, "one time through the watched block", is_script=True))
+        self.report = report_of(self._hunt, TargetFacts(TARGET, "one time through the watched block", is_script=True))
         self._hunt.close()
         self._on_report(self.report)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradlife.hunting.growth.suspects import Clear
+from gradlife.hunting.growth.suspects import CleanResult
 from gradlife.hunting.session.method import Hunt
 from gradlife.model.hunt import HuntReport
 
 
 @dataclass(frozen=True)
-class About:
+class TargetFacts:
     """The facts about the target for a report."""
 
     target: str
@@ -25,18 +25,18 @@ class About:
     rounds: int = 0  # rounds that must all show growth; 0: the usual number
 
 
-def cleared(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
+def clean_report_of(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntReport:
     """Build the report of a hunt that found no leak."""
     return HuntReport(
-        target=about.target,
-        stepped_by=about.stepped_by,
+        target=facts.target,
+        stepped_by=facts.stepped_by,
         warmup_steps=hunt.warmup_steps,
-        rounds=clear.rounds,
+        rounds=clean.rounds,
         findings=(),
-        controls=clear.controls,
-        limits=(*clear.limits, *limits_of_waiting(hunt)),
-        script_status=about.script_status,
-        trouble=about.trouble,
+        controls=clean.controls,
+        limits=(*clean.limits, *limits_of_waiting(hunt)),
+        script_status=facts.script_status,
+        trouble=facts.trouble,
     )
 
 

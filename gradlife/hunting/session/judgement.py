@@ -29,31 +29,31 @@ from gradlife.hunting.growth.periodic import release_of
 from gradlife.hunting.growth.reachable_growth import (
     ROUNDS,
     Evidence,
-    Grown,
+    GrownGroup,
     evidence_of,
-    grown,
     grown_groups,
     is_slowing,
+    with_growth_rate,
 )
 from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_of, without_planted
-from gradlife.hunting.growth.suspects import Clear, is_own
-from gradlife.hunting.session.clean_report import About, cleared, limits_of_waiting
+from gradlife.hunting.growth.suspects import CleanResult, is_own
+from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of, limits_of_waiting
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.compile_caches import is_bounded
-from gradlife.hunting.snapshots.creation_sites import Noted
+from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.steps.schedule import MIN_ROUNDS, MIN_SNAPSHOTS
 from gradlife.model.hunt import Finding, FindingKind, HuntReport, Round
 
 
-def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntReport:
+def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: TargetFacts) -> HuntReport:
     """Judge the snapshots and build the report."""
     if len(snapshots) < MIN_SNAPSHOTS:
-        few = about.trouble or f"only {hunt.steps_now} steps were seen: too few to tell growth from warming up"
-        limits = (advice(about.target, hunt.steps_now, about.stepped_by),) if about.is_script else ()
-        return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
-    whole = evidence_of(snapshots, about.rounds or ROUNDS)
+        few = facts.trouble or f"only {hunt.steps_now} steps were seen: too few to tell growth from warming up"
+        limits = (advice(facts.target, hunt.steps_now, facts.stepped_by),) if facts.is_script else ()
+        return HuntReport(facts.target, facts.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
+    whole = evidence_of(snapshots, facts.rounds or ROUNDS)
     planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_planted(whole, planted)
     sure, unsure = grown_groups(evidence)
@@ -62,38 +62,42 @@ def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntR
     sure = with_native_parts(evidence, [*sure, *(one for one in grown_in_place if one not in replaced)])
     rare = rare_growth(hunt, evidence, [*unsure, *(one.group for one in sure)])
     mine = [one for one in (*sure, *rare) if not is_own(evidence.graph, one.group)]
-    findings, meant = apart(evidence.graph, mine, hunt.noted)
+    findings, meant = split_by_intent(evidence.graph, mine, hunt.creation_sites)
     explained = [caches.explained(one) for one in meant]
-    explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.noted)) for one in replaced]
-    explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.noted)) for one in slowing(evidence, unsure)]
-    for kept in [] if about.has_failed else finished_steps(evidence, [*sure, *replaced]):
-        if about.is_test and evidence.born.keys().isdisjoint(kept.storages):
+    explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in replaced]
+    explained += [
+        caches.slowed(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in slowing(evidence, unsure)
+    ]
+    for kept in [] if facts.has_failed else finished_steps(evidence, [*sure, *replaced]):
+        if facts.is_test and evidence.born.keys().isdisjoint(kept.storages):
             continue
-        retained = retained_finding(evidence.graph, kept, about.is_script, hunt.noted)
+        retained = retained_finding(evidence.graph, kept, facts.is_script, hunt.creation_sites)
         release = release_of(evidence.snapshots, kept) if retained else None
         if release is None:
             findings += retained
         else:
             explained += [caches.let_go(one, release.period, release.bytes) for one in retained]
     known = {evidence.graph.describe(node).address for one in sure for node in one.containers}
-    findings += found_later(hunt, about, known)
-    if is_bounded([evidence.snapshots[number].compiled for number in (*evidence.judged, len(evidence.snapshots) - 1)]):
+    findings += found_later(hunt, facts, known)
+    if is_bounded(
+        [evidence.snapshots[number].compiled for number in (*evidence.judged_rounds, len(evidence.snapshots) - 1)]
+    ):
         explained += [caches.recompiled(one) for one in findings if caches.is_compilers(one)][:1]
         findings = [one for one in findings if not caches.is_compilers(one)]
     rounds = tuple(rounds_of(evidence, planted))
     findings = with_native_blocks(without_strays(findings, rounds), rounds)
-    room = room_now(peak_of(snapshots), about.memory_limit, snapshots[-1].free_on_devices)
+    room = room_now(peak_of(snapshots), facts.memory_limit, snapshots[-1].free_on_devices)
     return HuntReport(
-        target=about.target,
-        stepped_by=about.stepped_by,
+        target=facts.target,
+        stepped_by=facts.stepped_by,
         warmup_steps=hunt.warmup_steps,
         rounds=rounds,
         findings=worst_first(graded(findings, room)),
         explained=tuple(explained),
         controls=tuple(judged_controls(evidence, planted, hunt.controls)),
         limits=(*snapshots[-1].limits, *limits_of_lines(hunt, findings), *limits_of_waiting(hunt)),
-        script_status=about.script_status,
-        trouble=about.trouble,
+        script_status=facts.script_status,
+        trouble=facts.trouble,
     )
 
 
@@ -117,7 +121,7 @@ def peak_of(snapshots: Sequence[StepSnapshot]) -> float:
     return max(one.totals.bytes for one in snapshots)
 
 
-def late_growth(
+def with_growth_of(
     hunt: Hunt, snapshots: Sequence[StepSnapshot], report: HuntReport, memory_limit: int | None
 ) -> HuntReport:
     """Return the report with the growth added that only later snapshots show."""
@@ -125,7 +129,7 @@ def late_growth(
     planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_planted(whole, planted)
     mine = [one for one in rare_growth(hunt, evidence, []) if not is_own(evidence.graph, one.group)]
-    found, meant = apart(evidence.graph, mine, hunt.noted)
+    found, meant = split_by_intent(evidence.graph, mine, hunt.creation_sites)
     known = {one.fingerprint for one in report.findings}
     found = [one for one in found if one.fingerprint not in known]
     explained = report.explained or tuple(map(caches.explained, meant))
@@ -142,12 +146,14 @@ def late_growth(
     )
 
 
-def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[list[Finding], list[Finding]]:
+def split_by_intent(
+    graph: _heap.Graph, groups: Sequence[GrownGroup], creation_sites: CreationSites
+) -> tuple[list[Finding], list[Finding]]:
     """Split growth into leaks, one per cause, and intended growth."""
     leaks: list[GrowingGroup] = []
     meant: list[Finding] = []
     for one in groups:
-        result = growth_finding(graph, one, noted)
+        result = growth_finding(graph, one, creation_sites)
         growth = growth_in_trace(graph, find_holder_path(graph, one.group, one.containers), one)
         if caches.is_meant(result, growth):
             meant.append(result)
@@ -156,39 +162,43 @@ def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[li
     return one_per_cause(graph, leaks), meant
 
 
-def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
+def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[GrownGroup]:
     """Return growth that is rarer than steps, without the tables of a compiler that compiles new versions now and then."""
     found = arrived(evidence, known)
     if evidence.snapshots[-1].compiled.versions <= evidence.snapshots[0].compiled.versions:
         return found
-    return [one for one in found if not caches.is_compilers(growth_finding(evidence.graph, one, hunt.noted))]
+    return [one for one in found if not caches.is_compilers(growth_finding(evidence.graph, one, hunt.creation_sites))]
 
 
-def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
+def judge_later_rounds(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntReport:
     """Build the report if the snapshots show no leak, but the rounds after them may (see `found_later`)."""
     last = hunt.snapshots[-1]
-    room = room_now(peak_of([last]), about.memory_limit, last.free_on_devices)
-    findings = graded(with_native_blocks(found_later(hunt, about), clear.rounds), room)
-    report = cleared(hunt, clear, about)
+    room = room_now(peak_of([last]), facts.memory_limit, last.free_on_devices)
+    findings = graded(with_native_blocks(found_later(hunt, facts), clean.rounds), room)
+    report = clean_report_of(hunt, clean, facts)
     return replace(report, findings=worst_first(findings), limits=(*report.limits, *limits_of_lines(hunt, findings)))
 
 
-def found_later(hunt: Hunt, about: About, known: Collection[int] = ()) -> Iterator[Finding]:
+def found_later(hunt: Hunt, facts: TargetFacts, known: Collection[int] = ()) -> Iterator[Finding]:
     """Yield the findings of the rounds after the snapshots: unread activations, native references, garbage."""
     if hunt.left_behind is not None:
         for kept in unread(hunt.left_behind, known):
-            yield from retained_finding(hunt.left_behind.snapshot.graph, kept, about.is_script, hunt.noted)
-    yield from native_findings(hunt.natives, hunt.noted)
+            yield from retained_finding(hunt.left_behind.snapshot.graph, kept, facts.is_script, hunt.creation_sites)
+    yield from native_findings(hunt.natives, hunt.creation_sites)
     if hunt.waiting is not None:
-        yield from garbage_findings(garbage_of(hunt.waiting), hunt.noted)
+        yield from garbage_findings(garbage_of(hunt.waiting), hunt.creation_sites)
 
 
 def limits_of_lines(hunt: Hunt, findings: Sequence[Finding]) -> Iterator[str]:
     """Yield what to say under limits if the program ended before creation sites were recorded."""
-    if findings and not hunt.noted:
+    if findings and not hunt.creation_sites:
         yield "where the survivors are created: the program ended before that was recorded → gradlife hunt --lines …"
 
 
-def slowing(evidence: Evidence, groups: Sequence[Group]) -> list[Grown]:
+def slowing(evidence: Evidence, groups: Sequence[Group]) -> list[GrownGroup]:
     """Return the groups that grow less in every round."""
-    return [grown(one, evidence) for one in groups if is_slowing(one, evidence) and not is_own(evidence.graph, one)]
+    return [
+        with_growth_rate(one, evidence)
+        for one in groups
+        if is_slowing(one, evidence) and not is_own(evidence.graph, one)
+    ]

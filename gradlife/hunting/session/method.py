@@ -16,11 +16,11 @@ from typing import TypeVar
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
-from gradlife.hunting.growth.suspects import Clear, Suspects, has_slowing, is_in_doubt, suspects, types_of
+from gradlife.hunting.growth.suspects import CleanResult, Suspects, has_slowing, is_in_doubt, suspects, types_of
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
-from gradlife.hunting.snapshots.creation_sites import Noted
+from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS as MIN_NATIVE_SNAPSHOTS
 from gradlife.hunting.snapshots.native_objects import Unreached, counted, grows, unreached
 from gradlife.hunting.snapshots.stale_activations import LeftBehind, Watch, addresses_of, undeclared
@@ -58,7 +58,7 @@ class Hunt:
     clock: Clock = field(default_factory=Clock)
     malloc: Malloc = field(default_factory=Malloc)
     recording: Recording = field(default_factory=Recording)
-    noted: Noted = field(default_factory=Noted)
+    creation_sites: CreationSites = field(default_factory=CreationSites)
     has_lines: bool = False  # record creation sites from the first counted step on
     has_natives: bool = True  # count C++ objects when malloc memory has increased
     suspects: Suspects | None = None  # as of the last time they were determined
@@ -152,7 +152,7 @@ class Hunt:
             yield from self._steps(self.schedule.warmup - 1)
         finally:
             watch.stop()
-        self.noted.executed = watch.lines
+        self.creation_sites.executed = watch.lines
 
     def _take_spare(self) -> None:
         """Take a snapshot without a full collection: most programs take more steps and never need it."""
@@ -288,7 +288,7 @@ class Hunt:
     def note(self, latest: StepSnapshot) -> None:
         """Keep the creation sites recorded up to a new snapshot."""
         if latest.has_labels and self.recording.is_on:
-            self.noted.add(latest, self.recording.notes())
+            self.creation_sites.add(latest, self.recording.notes())
 
     def _count_natives(self) -> Iterator[int]:
         if self.natives and self.natives[-1].steps == self.snapshots[-1].steps:
@@ -319,9 +319,9 @@ class Hunt:
 
         If nothing slows down, they only make the rate more exact and are left out if they take long.
         """
-        if self.suspects is None or not self.suspects.grow or not self.schedule.extension:
+        if self.suspects is None or not self.suspects.has_growth or not self.schedule.extension:
             return
-        if self._affords(self.schedule.extension) or self.suspects.slows:
+        if self._affords(self.schedule.extension) or self.suspects.has_slowing_growth:
             yield from self._longer(self.schedule.extension)
             if (yield from self._slows()):
                 yield from self._longer(self.schedule.confirmation)
@@ -340,20 +340,20 @@ class Hunt:
         self.clock.stop()
         self.suspects = yield from self._judged(lambda: suspects(self.snapshots, self.controls))
         self._grown_in_place = self.suspects.grown_in_place
-        if self.suspects.clear is None:
+        if self.suspects.clean is None:
             self.recording.start(self.suspects.types)
         self.clock.start()
 
     @property
-    def clear(self) -> Clear | None:
+    def clean_result(self) -> CleanResult | None:
         """The result if no snapshot shows a leak; None if one does or if not all are judged yet."""
-        found = self.suspects.clear if self.suspects is not None else None
+        found = self.suspects.clean if self.suspects is not None else None
         is_whole = found is not None and MIN_SNAPSHOTS <= found.snapshots == len(self.snapshots)
         return found if is_whole else None
 
     def _lines_round(self) -> Iterator[int]:
         """Add a round to record creation sites, if none was recorded."""
-        if self.recording.is_on and self.schedule.lines and not self.noted:
+        if self.recording.is_on and self.schedule.lines and not self.creation_sites:
             yield from self._round(self.schedule.lines)
             yield from self._take_snapshot(with_labels=True)
 

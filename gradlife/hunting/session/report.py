@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gradlife.hunting.growth.suspects import Clear
+from gradlife.hunting.growth.suspects import CleanResult
 from gradlife.hunting.process.forked import in_fork
-from gradlife.hunting.session.clean_report import About, cleared
+from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
@@ -18,30 +18,30 @@ CAUSE_NOT_FOUND = "the cause was not found"
 NAMES_OF_BYTES = {"bytes": "of storages", MALLOC: "from malloc"}
 
 
-def report_of(hunt: Hunt, about: About) -> HuntReport:
+def report_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Build the report from what is known by now, in a forked copy: the graphs are freed with it."""
-    about = replace(about, trouble=about.trouble or hunt.shortage)
+    facts = replace(facts, trouble=facts.trouble or hunt.shortage)
     with hunt.clock.paused():
-        return in_doubt(judgement_of(hunt, about), about)
+        return in_doubt(judgement_of(hunt, facts), facts)
 
 
-def judgement_of(hunt: Hunt, about: About) -> HuntReport:
+def judgement_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Judge what is not judged yet."""
-    clear = None if about.has_failed or has_another_round(hunt) else hunt.clear
-    if clear is None:
-        return judged_aside(hunt, about)
+    clean = None if facts.has_failed or has_another_round(hunt) else hunt.clean_result
+    if clean is None:
+        return judge_in_copy(hunt, facts)
     if hunt.waiting is None and hunt.left_behind is None and not hunt.natives:
-        return cleared(hunt, clear, about)
-    return judged_later_aside(hunt, clear, about)
+        return clean_report_of(hunt, clean, facts)
+    return judge_later_rounds_in_copy(hunt, clean, facts)
 
 
-def in_doubt(report: HuntReport, about: About) -> HuntReport:
+def in_doubt(report: HuntReport, facts: TargetFacts) -> HuntReport:
     """Say in the report that the cause was not found if memory or objects increase evenly but no finding grows.
 
     Memory that no object holds is a leak of native code.
     """
     if report.unheld_rate:
-        return with_unheld_memory(report, about)
+        return with_unheld_memory(report, facts)
     if not report.unexplained or report.trouble:
         return report
     amounts = " and ".join(amount_text(*one) for one in report.unexplained.items())
@@ -55,38 +55,38 @@ def amount_text(name: str, amount: float) -> str:
     return f"{amount:.3g} {name.replace('_', ' ')}"
 
 
-def with_unheld_memory(report: HuntReport, about: About) -> HuntReport:
+def with_unheld_memory(report: HuntReport, facts: TargetFacts) -> HuntReport:
     """Return the report with the memory that native code keeps. A forked copy loads the modules that describe it."""
 
     def work() -> HuntReport:
         from gradlife.hunting.findings.builder import unheld_memory
         from gradlife.hunting.findings.severity import graded, room_now
 
-        room = room_now(0.0, about.memory_limit)
+        room = room_now(0.0, facts.memory_limit)
         return replace(report, findings=tuple(graded([unheld_memory(report)], room)))
 
     return in_fork(work)
 
 
-def judged_aside(hunt: Hunt, about: About) -> HuntReport:
+def judge_in_copy(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Judge the snapshots in a forked copy."""
     snapshots = snapshots_at_return(hunt) or labelled(hunt)
 
     def work() -> HuntReport:
-        from gradlife.hunting.session.judgement import judged
+        from gradlife.hunting.session.judgement import judge_snapshots
 
-        return judged(hunt, snapshots, about)
+        return judge_snapshots(hunt, snapshots, facts)
 
     return hunt.in_copy(work)
 
 
-def judged_later_aside(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
+def judge_later_rounds_in_copy(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntReport:
     """Judge the special rounds alone, in a forked copy."""
 
     def work() -> HuntReport:
-        from gradlife.hunting.session.judgement import judged_later
+        from gradlife.hunting.session.judgement import judge_later_rounds
 
-        return judged_later(hunt, clear, about)
+        return judge_later_rounds(hunt, clean, facts)
 
     return hunt.in_copy(work)
 
@@ -102,12 +102,12 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
     now = take_snapshot(hunt.steps_now, with_labels=True)
 
     def work() -> HuntReport:
-        from gradlife.hunting.session.judgement import late_growth
+        from gradlife.hunting.session.judgement import with_growth_of
 
-        last = late_growth(hunt, [*snapshots, now], report, memory_limit)
+        last = with_growth_of(hunt, [*snapshots, now], report, memory_limit)
         if last.verdict is HuntVerdict.LEAK or len(snapshots) == hunt.early_snapshots:
             return last
-        return late_growth(hunt, snapshots, report, memory_limit)
+        return with_growth_of(hunt, snapshots, report, memory_limit)
 
     try:
         return hunt.in_copy(work)
@@ -122,9 +122,9 @@ def with_late_rounds(
     """Add what the late rounds show to the report of a program that still runs, judged in a forked copy."""
 
     def work() -> HuntReport:
-        from gradlife.hunting.session.judgement import late_growth
+        from gradlife.hunting.session.judgement import with_growth_of
 
-        return late_growth(hunt, snapshots, report, memory_limit)
+        return with_growth_of(hunt, snapshots, report, memory_limit)
 
     return hunt.in_copy(work)
 

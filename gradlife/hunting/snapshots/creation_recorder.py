@@ -74,8 +74,8 @@ class Recording:
 
     def notes(self) -> Notes:
         """Return everything recorded so far. A node is identified by its sequence number, read while it is alive."""
-        addresses, sites, noted, stacks = _heap.recorded()
-        rows = memoryview(noted).cast("Q")
+        addresses, sites, creation_sites, stacks = _heap.recorded()
+        rows = memoryview(creation_sites).cast("Q")
         nodes = {
             rows[at]: rows[at + 2]
             for at in range(0, len(rows), 3)

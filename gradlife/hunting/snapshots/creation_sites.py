@@ -35,7 +35,7 @@ class Notes:
     before: dict[str, int]  # bytes of a block in front of the object, by type
 
 
-class Noted:
+class CreationSites:
     """The notes of several snapshots."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from gradlife.hunting.process.forked import CAN_FORK, fork
 from gradlife.hunting.process.private_pages import PrivateMemory, private_memory
 from gradlife.hunting.process.rank import write_whole
-from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of
@@ -34,7 +34,7 @@ class WorkerHunt:
     def __init__(self, folder: str, worker: Worker, target: str, roots: Mapping[str, Any]) -> None:
         self._folder = folder
         self._worker = worker
-        self._about = About(target, f"{worker.step} of a {worker.kind}", is_script=True)
+        self._about = TargetFacts(target, f"{worker.step} of a {worker.kind}", is_script=True)
         self._roots = roots
         self._moments: list[tuple[int, PrivateMemory]] = []
         self._is_written = False

@@ -64,14 +64,14 @@ def method_at(site: Site) -> tuple[ast.ClassDef | None, str]:
 
 
 def is_own_attribute(site: Site, node: ast.stmt | None, me: str) -> bool:
-    """Does the statement assign an attribute of the object, which nobody copies?"""
+    """Whether the statement assigns an attribute of the object, and the program copies no object."""
     target = only_target(node) if isinstance(node, ast.Assign) else None
     is_own = isinstance(target, ast.Attribute) and is_name(target.value, me)
     return is_own and not any(last_name(one) in COPIERS for one in site.nodes())
 
 
 def is_name(node: ast.expr, name: str) -> bool:
-    """Is it this variable?"""
+    """Whether the expression is this variable."""
     return isinstance(node, ast.Name) and node.id == name
 
 
@@ -91,7 +91,7 @@ def other_values(site: Site, node: ast.stmt | None) -> Iterator[ast.expr]:
 
 
 def is_attribute(node: ast.AST, name: str) -> bool:
-    """Is it an attribute of that name?"""
+    """Whether the expression is an attribute of that name."""
     return isinstance(node, ast.Attribute) and node.attr == name
 
 
@@ -114,7 +114,7 @@ def calls_of(site: Site, node: ast.stmt | None) -> list[ast.Call]:
 
 
 def is_by_own_name(site: Site, call: ast.AST, node: ast.stmt | None) -> bool:
-    """Is it `getattr(x, x.impl)`, where the texts in that attribute name others?"""
+    """Whether it is `getattr(x, x.impl)`: the attribute `impl` has the names of other attributes."""
     if not isinstance(call, ast.Call) or last_name(call.func) != "getattr" or len(call.args) != 2:
         return False
     value = node.value if isinstance(node, ast.Assign) else None
@@ -124,7 +124,7 @@ def is_by_own_name(site: Site, call: ast.AST, node: ast.stmt | None) -> bool:
 
 
 def uses_attributes_only(site: Site, call: ast.Call, at: int) -> bool:
-    """Does the called function only use attributes of that argument?"""
+    """Whether the called function uses only attributes of that argument."""
     named = [one for one in site.nodes() if isinstance(one, ast.FunctionDef) and one.name == last_name(call.func)]
     if len(named) != 1 or not isinstance(call.func, ast.Name) or at >= len(named[0].args.args):
         return False

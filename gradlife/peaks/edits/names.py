@@ -172,7 +172,7 @@ def assigns(statement: ast.stmt, name: str) -> bool:
 
 
 def is_bound_by(function: Function, line: int, name: str) -> bool:
-    """Is a name an argument of the function, or bound in it up to a line?"""
+    """Whether a name is an argument of the function, or bound in it up to a line."""
     return any(
         (isinstance(node, ast.arg) and node.arg == name)
         or (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store) and node.lineno <= line)

@@ -15,7 +15,7 @@ from gradlife.hunting.findings.diagnosis import versions
 from gradlife.hunting.growth import caches
 from gradlife.hunting.growth.groups import Group, containers, held_groups
 from gradlife.hunting.growth.islands import alike, islands
-from gradlife.hunting.growth.reachable_growth import Grown, kind_of
+from gradlife.hunting.growth.reachable_growth import GrownGroup, kind_of
 from gradlife.hunting.snapshots.creation_recorder import Recording
 from gradlife.hunting.snapshots.node_weights import NATIVE, weight
 from gradlife.hunting.snapshots.retained import dominators
@@ -129,10 +129,10 @@ def finding_of(heap: Heap, group: Group, born: Births) -> Finding:
     """Convert a group to a finding; an unreachable group that the collector can free is garbage."""
     graph = heap.graph
     if group.anchor is None and graph.explain(next(iter(group.members)))["lifetime"] == Lifetime.GC.value:
-        return garbage_finding(graph, group, 1, heap.noted)
+        return garbage_finding(graph, group, 1, heap.creation_sites)
     held_by = tuple(containers(graph, group, born)) if group.anchor is not None else ()
     return growth_finding(
-        graph, Grown(group, weight(graph, group.members), kind_of(group, held_by), held_by), heap.noted
+        graph, GrownGroup(group, weight(graph, group.members), kind_of(group, held_by), held_by), heap.creation_sites
     )
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of
 from gradlife.hunting.steps.schedule import Schedule
@@ -101,7 +101,7 @@ class Trial:
             for count in hunt.plan():
                 for _ in range(count):
                     self._repeats.again()
-            return report_of(hunt, About(self._nodeid, "one run of the test", is_test=True, rounds=len(rounds)))
+            return report_of(hunt, TargetFacts(self._nodeid, "one run of the test", is_test=True, rounds=len(rounds)))
         finally:
             hunt.close()
 

@@ -16,7 +16,7 @@ from gradlife.hunting.findings.diagnosis import finding
 from gradlife.hunting.findings.leak_trace import held_trace, lost_trace, own_cycle_trace
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.creation_recorder import Recording
-from gradlife.hunting.snapshots.creation_sites import Noted
+from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import Finding, FindingKind, PerStep
@@ -38,7 +38,7 @@ class Heap:
     """The labelled graph of now."""
 
     graph: _heap.Graph
-    noted: Noted
+    creation_sites: CreationSites
 
     def explain(self, node: int) -> Finding:
         """Explain why a node is alive."""
@@ -51,7 +51,7 @@ class Heap:
 
     def named(self, trace: Trace, node: int) -> Finding:
         """Build a finding from a trace, with its name and the line that made the object."""
-        made = self.noted.lines(self.graph, [[node]])
+        made = self.creation_sites.lines(self.graph, [[node]])
         nbytes = (trace.tensor.storage_bytes if trace.tensor is not None else None) or 0
         kind = KINDS[trace.lifetime]
         if kind is FindingKind.NEVER and not trace.cycle:
@@ -109,10 +109,10 @@ def heap_of_now(recording: Recording, has_natives: bool = False) -> Heap:
     """Return the labelled graph and the recorded creations; on request with C++ objects unreachable from Python."""
     ensure_calibrated()
     snapshot = StepSnapshot(0, True, opened=_heap.freeze(True, True, OWN_FOLDER, 0, 0, has_natives))
-    noted = Noted()
+    creation_sites = CreationSites()
     if recording.is_on:
-        noted.add(snapshot, recording.notes())
-    return Heap(snapshot.graph, noted)
+        creation_sites.add(snapshot, recording.notes())
+    return Heap(snapshot.graph, creation_sites)
 
 
 def why_at(address: int, recording: Recording) -> Finding | None:

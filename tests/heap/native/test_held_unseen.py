@@ -15,8 +15,8 @@ import pytest
 import gradlife.engine as engine
 from gradlife import _heap
 from gradlife.heap import open_snapshot, snapshot, why
-from gradlife.heap.graph import Leg
-from gradlife.heap.why import leg_texts
+from gradlife.heap.graph import UncollectableObject
+from gradlife.heap.why import uncollectable_texts
 from gradlife.model.trace import Lifetime, Trace, sentence
 
 
@@ -125,8 +125,8 @@ def test_objects_that_the_collector_starts_from_alike_are_reported_once() -> Non
         (2, "app.Thing", "len 2", 2, []),
         (3, "app.Thing", "", 1, []),
     ]
-    legs = [*map(Leg, rows)]
-    assert leg_texts(legs, _heap.walk()) == [
+    legs = [*map(UncollectableObject, rows)]
+    assert uncollectable_texts(legs, _heap.walk()) == [
         "Thing has 1 reference that the collector cannot see (and 1 more such object)",
         "Thing len 2 has 2 references that the collector cannot see",
     ]

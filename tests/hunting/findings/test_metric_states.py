@@ -12,7 +12,7 @@ from gradlife.hunting.findings.builder import growth_finding  # noqa: E402
 from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause  # noqa: E402
 from gradlife.hunting.findings.severity import Room, with_severity  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import grown_groups  # noqa: E402
-from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
+from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
 from gradlife.model.hunt import Finding, Severity  # noqa: E402
 from hunting.growth.test_growth import evidence  # noqa: E402
 from hunting.growth.test_per_object_growth import findings  # noqa: E402
@@ -123,7 +123,7 @@ def test_states_of_one_metric_are_one_finding() -> None:
 
     found = evidence(step, *LENGTHS)
     grown, _ = grown_groups(found)
-    groups = [GrowingGroup(one, growth_finding(found.graph, one, Noted())) for one in grown]
+    groups = [GrowingGroup(one, growth_finding(found.graph, one, CreationSites())) for one in grown]
     mine = [one for one in one_per_cause(found.graph, groups) if one.code == "GL514"]
     assert [(one.consequences, round(one.per_step.tensors)) for one in mine] == [(1, 2), (1, 2)]
 

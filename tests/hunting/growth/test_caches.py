@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gradlife.hunting.growth.reachable_growth import grown_groups  # noqa: E402
-from gradlife.hunting.session.judgement import apart  # noqa: E402
-from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
+from gradlife.hunting.session.judgement import split_by_intent  # noqa: E402
+from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
 from hunting.growth.test_growth import evidence, has_tensors  # noqa: E402
 
 
@@ -20,7 +20,7 @@ def counts(step: Callable[[int], object]) -> tuple[int, int]:
     """Count the leaks, and the growth that is meant."""
     found = evidence(step, 3, 11, 13, 17)
     grown = [one for one in grown_groups(found)[0] if has_tensors(found, one.group.members)]
-    leaks, meant = apart(found.graph, grown, Noted())
+    leaks, meant = split_by_intent(found.graph, grown, CreationSites())
     return len(leaks), len(meant)
 
 

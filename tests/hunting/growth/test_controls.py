@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gradlife.hunting.session.clean_report import About  # noqa: E402
+from gradlife.hunting.session.clean_report import TargetFacts  # noqa: E402
 from gradlife.hunting.session.method import Hunt  # noqa: E402
 from gradlife.hunting.session.report import report_of  # noqa: E402
 from gradlife.hunting.session.step_counter import Counter  # noqa: E402
@@ -20,7 +20,7 @@ from gradlife.model.hunt import HuntReport  # noqa: E402
 
 ROUNDS = (13, 17, 29, 5)
 SCHEDULE = Schedule(2, ROUNDS, extension=(), confirmation=(), lines=0, collector=0, watched=0, patience=math.inf)
-ABOUT = About("train.py", "SGD.step")
+FACTS = TargetFacts("train.py", "SGD.step")
 
 
 def hunted(*asked: int) -> tuple[int, list[tuple[bool, ...]]]:
@@ -33,8 +33,8 @@ def hunted(*asked: int) -> tuple[int, list[tuple[bool, ...]]]:
         kept.append(torch.ones(8))
         counter.step()
         if step in asked:
-            judged.append(report_of(hunt, ABOUT).controls)
-    judged.append(report_of(hunt, ABOUT).controls)
+            judged.append(report_of(hunt, FACTS).controls)
+    judged.append(report_of(hunt, FACTS).controls)
     count = len(hunt.controls.held)
     hunt.close()
     return count, [tuple(one.is_right for one in controls) for controls in judged]
@@ -58,15 +58,15 @@ def test_reports_in_the_midst_of_rounds_change_nothing(asked: tuple[int, ...]) -
 def test_seconds_of_a_report_are_none_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
 
-    def judge_slowly(hunt: Hunt, about: About) -> HuntReport:
+    def judge_slowly(hunt: Hunt, facts: TargetFacts) -> HuntReport:
         now[0] += 100.0
-        return HuntReport(about.target, about.stepped_by, 0, (), ())
+        return HuntReport(facts.target, facts.stepped_by, 0, (), ())
 
     monkeypatch.setattr("gradlife.hunting.steps.schedule.time.monotonic", lambda: now[0])
     monkeypatch.setattr("gradlife.hunting.session.report.judgement_of", judge_slowly)
     hunt = Hunt(SCHEDULE)
     hunt.clock.start()
-    report_of(hunt, ABOUT)
+    report_of(hunt, FACTS)
     hunt.clock.stop()
     assert hunt.clock.seconds < 100.0
 
@@ -98,7 +98,7 @@ def test_cycles_of_the_program_are_its_own_even_where_one_hangs_on_something_pla
             planted().kept.tied = result.grad_fn.kept  # type: ignore[union-attr]
         counter.step()
     del result
-    report = report_of(hunt, ABOUT)
+    report = report_of(hunt, FACTS)
     hunt.close()
     assert [one.kind for one in report.findings] == ["never"]
     assert all(one.is_right for one in report.controls)
@@ -106,7 +106,7 @@ def test_cycles_of_the_program_are_its_own_even_where_one_hangs_on_something_pla
 
 SHORT = """
 import sys, torch
-from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of
 from gradlife.hunting.session.step_counter import Counter
@@ -122,7 +122,7 @@ for number in range(2 + sum(rounds)):
     loss.backward()
     history.append(loss)
     counter.step()
-report = report_of(hunt, About("train.py", "backward"))
+report = report_of(hunt, TargetFacts("train.py", "backward"))
 hunt.close()
 print([one.code for one in report.findings], [one.is_right for one in report.controls])
 """

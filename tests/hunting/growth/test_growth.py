@@ -25,9 +25,9 @@ from gradlife.hunting.growth import reachable_growth  # noqa: E402
 from gradlife.hunting.growth.controls import Controls  # noqa: E402
 from gradlife.hunting.growth.groups import Group  # noqa: E402
 from gradlife.hunting.growth.oversized_storages import kept_by_slices  # noqa: E402
-from gradlife.hunting.growth.reachable_growth import Evidence, are_many, evidence_of, grown_groups  # noqa: E402
+from gradlife.hunting.growth.reachable_growth import Evidence, evidence_of, grown_groups, is_significant  # noqa: E402
 from gradlife.hunting.growth.suspects import is_in_doubt  # noqa: E402
-from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
+from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot  # noqa: E402
 from gradlife.model.growth import GrowthKind  # noqa: E402
 from gradlife.model.hunt import PerStep  # noqa: E402
@@ -137,8 +137,8 @@ def test_a_list_that_gets_an_item_every_seven_steps_grows() -> None:
 @pytest.mark.parametrize(("counts", "many"), [((1, 1, 1), False), ((4, 6, 9), True), ((30, 0, 90), False)])
 def test_a_chain_has_more_links_than_a_few_that_stand_where_others_stood(counts: tuple[int, ...], many: bool) -> None:
     steps = (29, 41, 61)
-    judged: Any = SimpleNamespace(judged=range(3), steps=lambda number: steps[number])
-    assert are_many(counts, judged) == many
+    judged: Any = SimpleNamespace(judged_rounds=range(3), steps=lambda number: steps[number])
+    assert is_significant(counts, judged) == many
 
 
 @pytest.mark.whole
@@ -240,7 +240,7 @@ def test_of_two_containers_the_one_that_has_nothing_else_is_reported() -> None:
     (trace,), _ = words(found)
     assert "['Out'][" in trace
     (grown,) = (one for one in grown_groups(found)[0] if has_tensors(found, one.group.members))
-    (other,) = growth_finding(found.graph, grown, Noted()).also_held_by
+    (other,) = growth_finding(found.graph, grown, CreationSites()).also_held_by
     assert other.endswith(": local variable 'names'")
 
 
@@ -328,7 +328,7 @@ def test_what_a_frame_keeps_beside_a_tensor_is_reported_with_it() -> None:
 
     found = evidence(step, 3, 5, 7, 11)
     (grown,) = (one for one in grown_groups(found)[0] if has_tensors(found, one.group.members))
-    result = growth_finding(found.graph, grown, Noted())
+    result = growth_finding(found.graph, grown, CreationSites())
     failures.clear()
     assert {result.trace.steps[-2].via, result.trace.detail.partition("beside it ")[2]} == {
         "local variable 'batch'",
@@ -393,7 +393,7 @@ def test_a_container_that_is_made_anew_with_all_that_was_in_the_last_is_reported
     found = evidence(step, 3, 5, 7, 11)
     (grown,) = (one for one in grown_groups(found)[0] if has_tensors(found, one.group.members))
     assert grown.containers == (found.graph.find(id(state.kept)),)
-    assert growth_finding(found.graph, grown, Noted()).code == code
+    assert growth_finding(found.graph, grown, CreationSites()).code == code
 
 
 def test_a_chain_of_small_tuples_is_no_container_that_is_made_anew() -> None:
@@ -436,23 +436,23 @@ def test_tensors_that_share_the_storage_of_a_weight_retain_no_storage() -> None:
 
 def test_what_hangs_on_a_new_tensor_at_an_old_address_is_part_of_the_list_that_has_it() -> None:
     graph: Any = SimpleNamespace(referents={1: [5, 6]}.__getitem__, type={5: "torch.Tensor", 6: "dict"}.__getitem__)
-    kept = reachable_growth.Grown(Group(1), PerStep(), GrowthKind.CONTAINER, (1,))
+    kept = reachable_growth.GrownGroup(Group(1), PerStep(), GrowthKind.CONTAINER, (1,))
     on_tensor, on_dict, lost = (
-        reachable_growth.Grown(Group(anchor), PerStep(), GrowthKind.CHAIN) for anchor in (5, 6, None)
+        reachable_growth.GrownGroup(Group(anchor), PerStep(), GrowthKind.CHAIN) for anchor in (5, 6, None)
     )
     assert reachable_growth.without_items([kept, on_tensor, on_dict, lost], graph) == [kept, on_dict, lost]
 
 
 def filled_by(monkeypatch: pytest.MonkeyPatch, added: list[int], born: list[int]) -> bool:
-    """Is a container that got so many items in each round, which seem to be born in these rounds, one that grows?"""
+    """Whether a container that gained these numbers of items, which look born in these rounds, counts as growing."""
     nodes = list(range(1, len(born) + 1))
     evidence: Any = SimpleNamespace(
         graph=SimpleNamespace(referents=lambda node: nodes),
-        judged=range(len(added)),
+        judged_rounds=range(len(added)),
         born=dict(zip(nodes, born, strict=True)),
     )
     monkeypatch.setattr(reachable_growth, "increments", lambda container, evidence: added)
-    return reachable_growth.grows(0, Group(0, nodes), evidence)
+    return reachable_growth.is_growing_container(0, Group(0, nodes), evidence)
 
 
 def test_items_at_addresses_of_an_earlier_round_do_not_hide_that_a_container_grows(
@@ -490,4 +490,4 @@ def test_a_running_total_in_a_variable_is_distinguished_from_the_batch_beside_it
 
     found = evidence(step, 3, 5, 7, 11)
     (grown,) = (one for one in grown_groups(found)[0] if has_tensors(found, one.group.members))
-    assert growth_finding(found.graph, grown, Noted()).code == "GL403"
+    assert growth_finding(found.graph, grown, CreationSites()).code == "GL403"

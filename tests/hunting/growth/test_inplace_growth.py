@@ -11,7 +11,7 @@ import pytest
 
 import gradlife.engine as torch
 from gradlife.hunting.growth.inplace_growth import is_replaced, place_of, swollen
-from gradlife.hunting.growth.reachable_growth import Grown, evidence_of
+from gradlife.hunting.growth.reachable_growth import GrownGroup, evidence_of
 from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 
 numpy = pytest.importorskip("numpy")
@@ -27,12 +27,12 @@ class Log:
         self.data: Any = numpy.zeros(4096)
 
 
-def hunted(step: Callable[[int], object]) -> list[Grown]:
+def hunted(step: Callable[[int], object]) -> list[GrownGroup]:
     """Return the in-place growth in rounds of a few steps."""
     return hunted_with_graph(step)[1]
 
 
-def hunted_with_graph(step: Callable[[int], object]) -> tuple[Any, list[Grown]]:
+def hunted_with_graph(step: Callable[[int], object]) -> tuple[Any, list[GrownGroup]]:
     """Return the last graph, and the in-place growth in rounds of a few steps."""
     seen = [take_snapshot(0, collect=Collect.NOTHING)]
     for number in range(1, LOOKS):
@@ -43,7 +43,7 @@ def hunted_with_graph(step: Callable[[int], object]) -> tuple[Any, list[Grown]]:
     return evidence.graph, [one for one in swollen(evidence, []) if "Log" in holder_of(one, evidence.graph)]
 
 
-def holder_of(one: Grown, graph: object) -> str:
+def holder_of(one: GrownGroup, graph: object) -> str:
     """The type of what has it."""
     assert one.group.anchor is not None
     return str(graph.describe(one.group.anchor)[1])  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from gradlife.hunting.findings.builder import growth_finding  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import Evidence, grown_groups  # noqa: E402
-from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
+from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
 from gradlife.model.hunt import Finding  # noqa: E402
 from gradlife.reports.hunt.sentences import problem  # noqa: E402
 from hunting.growth.test_growth import evidence, has_tensors  # noqa: E402
@@ -27,7 +27,7 @@ class Sample:
 
 def findings(found: Evidence) -> list[Finding]:
     grown, _ = grown_groups(found)
-    return [growth_finding(found.graph, one, Noted()) for one in grown if has_tensors(found, one.group.members)]
+    return [growth_finding(found.graph, one, CreationSites()) for one in grown if has_tensors(found, one.group.members)]
 
 
 def test_samples_that_cache_what_was_loaded_are_reported_together() -> None:

@@ -12,11 +12,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gradlife.hunting.findings.native_survivors import with_native_parts  # noqa: E402
-from gradlife.hunting.growth.reachable_growth import Evidence, Grown, evidence_of, grown_groups  # noqa: E402
+from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, evidence_of, grown_groups  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot  # noqa: E402
 
 
-def hunted(step: Callable[[], object]) -> tuple[Evidence, list[Grown]]:
+def hunted(step: Callable[[], object]) -> tuple[Evidence, list[GrownGroup]]:
     """Return the groups that a few rounds of steps leave."""
     snapshots: list[StepSnapshot] = []
     steps = 0
@@ -29,7 +29,7 @@ def hunted(step: Callable[[], object]) -> tuple[Evidence, list[Grown]]:
     return evidence, with_native_parts(evidence, grown_groups(evidence)[0])
 
 
-def with_tensors(evidence: Evidence, found: list[Grown]) -> list[Grown]:
+def with_tensors(evidence: Evidence, found: list[GrownGroup]) -> list[GrownGroup]:
     """Return the groups that contain tensors."""
     graph = evidence.graph
     return [one for one in found if any(graph.describe(node)[0] == "tensor" for node in one.group.members)]
