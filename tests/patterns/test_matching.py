@@ -200,3 +200,12 @@ def test_a_known_leak_is_one_of_some_releases_and_not_of_all(leak: KnownLeak) ->
 
 def test_known_leaks_are_data_that_can_be_read() -> None:
     assert all(leak.codes and leak.link and leak.versions for leak in known_leaks())
+
+
+def test_a_queue_that_grows_is_a_queue_and_not_its_deque() -> None:
+    root = step("module", "global variable 'pending'", ("internal", "__dict__", -1), ("dict_value", "'pending'", -1))
+    queue = step("queue.Queue", ".queue", ("attribute", "queue", -1))
+    deque = step("collections.deque", "[7]", ("item", "", 7), length=41)
+    tensor = step("torch.Tensor", "")
+    kept = Trace("Tensor", "float32 [8]", Lifetime.HELD, (root, queue, deque, tensor), (), Ledger(1, ()))
+    assert diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, 2, 0)).code == "GL509"

@@ -23,6 +23,7 @@ from gradlife.hunting.findings.leak_trace import (
     shown_members,
 )
 from gradlife.hunting.findings.metric_states import is_metric_state
+from gradlife.hunting.growth.carried_state import Carrier
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.per_object_growth import path_to_place
 from gradlife.hunting.growth.reachable_growth import GrownGroup
@@ -51,8 +52,10 @@ class HolderPath:
     others: tuple[int, ...] = ()  # containers that hold as much, each on its own
 
 
-def find_holder_path(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> HolderPath:
-    """Find the path through the best of the growing containers."""
+def find_holder_path(
+    graph: _heap.Graph, group: Group, containers: Sequence[int], carrier: Carrier | None = None
+) -> HolderPath:
+    """Find the path through the best of the growing containers, or through the place that carries a chain on."""
     if group.places:
         return path_below(graph, group, path_to_place(graph, group))
     best = ordered(graph, group, containers)
@@ -65,8 +68,19 @@ def find_holder_path(graph: _heap.Graph, group: Group, containers: Sequence[int]
         paths = (path_to_item(graph, group, node) for node in best)
         found = next((path for path in paths if path is not None), None)
     if found is None:
-        return HolderPath(representative(graph, group), (), None)
+        return path_through_carrier(graph, group, carrier) or HolderPath(representative(graph, group), (), None)
     return replace(found, others=tuple(node for node in best if node != found.holder))
+
+
+def path_through_carrier(graph: _heap.Graph, group: Group, carrier: Carrier | None) -> HolderPath | None:
+    """Find the path through the carried state's place to the member that represents its chain."""
+    if carrier is None:
+        return None
+    node = representative(graph, group)
+    *lead, first = carrier.path
+    inner = inner_path(graph, group, {first}, node)
+    path = (*graph.path(carrier.holder), *lead, *inner)
+    return HolderPath(node, path, None) if inner else None
 
 
 def path_below(graph: _heap.Graph, group: Group, path: tuple[int, ...]) -> HolderPath:

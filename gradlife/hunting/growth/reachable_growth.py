@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gradlife import _heap
+from gradlife.hunting.growth.carried_state import Carrier, find_carrier
 from gradlife.hunting.growth.groups import Group, containers, held_groups
 from gradlife.hunting.growth.islands import alike, islands
 from gradlife.hunting.growth.nested_growth import nested
@@ -81,6 +82,7 @@ class GrownGroup:
     kind: GrowthKind
     containers: tuple[int, ...] = ()  # for growth of kind CONTAINER: containers with more items after every round
     arrivals: Arrivals | None = None  # set if growth is rarer than every step
+    carrier: Carrier | None = None  # for a chain of graphs that several places lead to: the one that carries it on
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,15 @@ def with_growth_rate(group: Group, evidence: Evidence) -> GrownGroup:
         growing = [group.anchor]
     rate = replace(rate, retained_bytes=max(rate.retained_bytes, retained_rate(group, growing, evidence) / steps))
     growing = growing or rebuilt_containers(group, evidence)
-    return GrownGroup(group, rate, kind_of(group, growing), tuple(growing))
+    kind = kind_of(group, growing)
+    carrier = carrier_of(group, evidence) if kind is GrowthKind.CHAIN else None
+    return GrownGroup(group, rate, kind, tuple(growing), carrier=carrier)
+
+
+def carrier_of(group: Group, evidence: Evidence) -> Carrier | None:
+    """Find the place that carries a chain of graphs on, by the snapshots of the judged rounds."""
+    earlier = evidence.snapshots[evidence.judged.start : -1]
+    return find_carrier(evidence.graph, group, [one.graph for one in earlier])
 
 
 def kind_of(group: Group, growing: Sequence[int]) -> GrowthKind:

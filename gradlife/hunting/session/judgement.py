@@ -154,7 +154,7 @@ def split_by_intent(
     meant: list[Finding] = []
     for one in groups:
         result = growth_finding(graph, one, creation_sites)
-        growth = growth_in_trace(graph, find_holder_path(graph, one.group, one.containers), one)
+        growth = growth_in_trace(graph, find_holder_path(graph, one.group, one.containers, one.carrier), one)
         if caches.is_meant(result, growth):
             meant.append(result)
         else:

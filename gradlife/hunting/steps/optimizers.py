@@ -15,6 +15,9 @@ from typing import Any
 #: Steps after which an optimizer counts as lasting.
 WARMUP_FIRINGS = 4
 
+#: Steps of all optimizers after which any counts, if earlier ones are gone: the program makes one for every few steps.
+BRIEF_FIRINGS = 3 * WARMUP_FIRINGS
+
 #: Steps of the chosen optimizer during which a rarer one may still replace it.
 DOUBT = 200
 
@@ -66,6 +69,7 @@ class OptimizerSteps:
         self._go_on = go_on or begin  # when the chosen optimizer is finished
         self._has_followed = False  # after a succession, no rarer one restarts the hunt
         self._all = 0
+        self._has_lost = False  # whether an optimizer is gone
         self._step: Step | None = None
         self._known: dict[int, Known] = {}
         self._chosen = 0
@@ -123,7 +127,7 @@ class OptimizerSteps:
         if self._step is not None:
             self._follow(key, known)
             self._step()
-        elif known.firings >= WARMUP_FIRINGS:
+        elif known.firings >= WARMUP_FIRINGS or (self._has_lost and self._all >= BRIEF_FIRINGS):
             self._chosen = key
             self._step = self._begin(f"{known.name}.step")
 
@@ -135,7 +139,9 @@ class OptimizerSteps:
         return chosen.firings <= DOUBT and 2 * known.firings <= chosen.firings - chosen_since(chosen, known) + 1
 
     def _forget_dead(self) -> None:
-        self._known = {key: known for key, known in self._known.items() if known.alive() is not None}
+        living = {key: known for key, known in self._known.items() if known.alive() is not None}
+        self._has_lost |= len(living) < len(self._known)
+        self._known = living
 
 
 def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:

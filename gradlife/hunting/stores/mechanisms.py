@@ -19,7 +19,7 @@ from gradlife.heap.torch_layout.labels import (
 from gradlife.hunting.stores.place import IN_FILE, INSIDE, Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import assigns, fills
 from gradlife.hunting.stores.statements import Fits, Function, Scope, called, calls, parts
-from gradlife.model.trace import Step
+from gradlife.model.trace import Hop, Step
 
 #: Tables of hooks, and the methods and functions that put something into them.
 REGISTRATIONS: dict[str, tuple[str, ...]] = {
@@ -85,7 +85,8 @@ def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
     """Find statements that make the reference from a step to the next, unless that is a container's item."""
     step = steps[number]
     labels = [hop.label.strip("'") for hop in step.hops]
-    hooks = next((REGISTRATIONS[label] for label in labels if label in REGISTRATIONS), None)
+    native = [hop.label for hop in step.hops]
+    hooks = next(filter(None, map(registrations_of, step.hops)), None)
     if hooks is not None:
         callback = callback_of(steps[number + 1 :])
         if callback:
@@ -107,8 +108,17 @@ def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
         place = place_at(step)
         if place is not None:
             yield partial(sets_on_ctx, place=place)
-    if PACKED in labels or PACK_HOOK in labels or UNPACK_HOOK in labels:
+    if PACKED in native or PACK_HOOK in native or UNPACK_HOOK in native:
         yield partial(is_call, names=("saved_tensors_hooks", "register_hooks"))
+
+
+def registrations_of(hop: Hop) -> tuple[str, ...]:
+    """Return the calls that put something into the table of hooks that a reference leads to; none if it is no table.
+
+    A variable of the program that is called `hooks`, as C++'s table is, has its name in quotation marks.
+    """
+    label = hop.label.strip("'")
+    return REGISTRATIONS.get(label if label.startswith("_") else hop.label, ())
 
 
 def kept_by_library(steps: Sequence[Step]) -> Iterator[Fits]:

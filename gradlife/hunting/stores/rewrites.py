@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gradlife.hunting.stores.library_names import is_known_to_library
-from gradlife.hunting.stores.mechanisms import REGISTRATIONS
+from gradlife.hunting.stores.mechanisms import registrations_of
 from gradlife.hunting.stores.place import Place, container_in, is_tensor, is_text, place_at, places_outward
 from gradlife.hunting.stores.place_statements import assigns
 from gradlife.hunting.stores.program_sources import Source
@@ -90,7 +90,7 @@ def changes(
     for rewrite, remains in ON_ITS_LINE.items():
         if rewrite is not log_text or has_short_text(trace):
             yield Change(source, rewrite(site), remains)
-    if any(hop.label.strip("'") in REGISTRATIONS for step in trace.cycle for hop in step.hops):
+    if any(registrations_of(hop) for step in trace.cycle for hop in step.hops):
         yield Change(source, with_own_argument(site), "the hook computes the same, the cycle goes")
     yield from of_unread(trace, held if is_growing else None, site, source)
 

@@ -234,7 +234,7 @@ HOLDER_PATHS = (
         "Each step adds more to the queue {holder} than its consumer removes.",
         "Set a maxsize, so that the producer waits, and check that the consumer runs.",
         "queue.Queue(maxsize=16)",
-        paths=("queue.* ...", "sender.attr:_buffer ...", "work.* ..."),
+        paths=("queue.* @ {growing} ...", "sender.attr:_buffer @ {growing} ...", "queue.* ...", "sender.attr:_buffer ...", "work.* ..."),
         example="state .writer → Writer .events → Queue .queue → deque [41] → dict ['values'] → Tensor",
     ),
     Pattern(

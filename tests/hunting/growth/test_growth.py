@@ -491,3 +491,23 @@ def test_a_running_total_in_a_variable_is_distinguished_from_the_batch_beside_it
     found = evidence(step, 3, 5, 7, 11)
     (grown,) = (one for one in grown_groups(found)[0] if has_tensors(found, one.group.members))
     assert growth_finding(found.graph, grown, CreationSites()).code == "GL403"
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("order", ["state first", "result first"])
+def test_of_two_names_that_lead_to_one_chain_of_graphs_the_carried_state_is_shown(order: str) -> None:
+    weight = torch.eye(4).requires_grad_()
+    held = SimpleNamespace()
+    for name in ("state", "result") if order == "state first" else ("result", "state"):
+        setattr(held, name, None)
+    held.state = torch.ones(1, 4)
+
+    def step(number: int) -> None:
+        held.state = torch.tanh(held.state @ weight)
+        held.result = (held.state * 2).exp()
+
+    found = evidence(step, 3, 5, 7, 11)
+    grown = next(one for one in grown_groups(found)[0] if one.carrier is not None)
+    shown = growth_finding(found.graph, grown, CreationSites())
+    assert ".state" in [one.via for one in shown.trace.steps]
+    assert ".result" not in [one.via for one in shown.trace.steps]

@@ -123,3 +123,19 @@ def test_an_optimizer_that_is_made_is_told_before_it_fires() -> None:
     when_made(types.SimpleNamespace(Optimizer=Optimizer), lambda: made.append(1))
     assert Adam([3]).parameters == [3]
     assert made == [1]
+
+
+def test_optimizers_that_never_live_for_four_steps_count_together() -> None:
+    recorder = Recorder()
+    for _ in range(10):
+        recorder.fire(Adam(), 3)
+    assert recorder.begun == ["Adam.step"]
+    assert recorder.steps >= 15
+
+
+def test_many_living_optimizers_wait_until_one_of_them_lasts() -> None:
+    recorder, living = Recorder(), [Adam() for _ in range(8)]
+    for _ in range(3):
+        for one in living:
+            recorder.fire(one)
+    assert recorder.begun == []

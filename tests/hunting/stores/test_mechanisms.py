@@ -244,3 +244,10 @@ def test_a_container_that_a_method_hands_out_is_filled_by_its_caller() -> None:
     held = replace(owned("records", "type"), detail="__main__.Registry")
     kept = trace(variable("Registry"), held, key("a"), LIST)
     assert found(kept, text, 3) == (5, "Registry.of('a').setdefault(n, []).append(x)", "sure")
+
+
+@pytest.mark.parametrize("name", ["packed", "hooks", "prehooks"])
+def test_a_variable_named_like_a_table_of_hooks_in_cpp_is_filled_by_its_append(name: str) -> None:
+    text = f"def pack(t):\n    {name}.append(t)\n\nwatch(saved_tensors_hooks(pack, w.register_hook(pack)))\n"
+    kept = trace(variable(name), LIST, step("torch.Tensor"))
+    assert found(kept, text, 1) == (2, f"{name}.append(t)", "sure")

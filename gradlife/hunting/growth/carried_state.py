@@ -1,0 +1,99 @@
+"""The state that a chain of graphs grows through: each step computes it from the one before.
+
+`logits, state = cell(x, state)`: both names lead to the graphs of all steps, but only `state` carries them on. The graph
+of an earlier state lives on as a part of the chain; the nodes of earlier logits are freed when the name gets new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
+
+#: Most C++ objects to search between the chain and the tensors of the program that lead to it.
+MAX_BETWEEN = 1024
+
+#: Kinds of the C++ objects that graphs consist of.
+NATIVE = frozenset({"tensor", "grad_node"})
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """A place of the program that holds a tensor with a graph."""
+
+    holder: int
+    path: tuple[int, ...]  # from the tensor's Python object into the chain
+
+    @property
+    def tensor(self) -> int:
+        """The tensor's Python object."""
+        return self.path[0]
+
+
+def find_carrier(graph: _heap.Graph, group: Group, earlier: Sequence[_heap.Graph]) -> Carrier | None:
+    """Find the only place whose earlier tensors' nodes are all still alive; None if there are several, or none."""
+    places = list(places_of(graph, group))
+    if len({one.tensor for one in places}) < 2 or not earlier:
+        return None
+    found = [one for one in places if all(lives_on(graph, one, before) for before in earlier)]
+    return found[0] if len({one.tensor for one in found}) == 1 else None
+
+
+def places_of(graph: _heap.Graph, group: Group) -> Iterator[Carrier]:
+    """Yield the places that hold a tensor whose graph leads to the chain, those near it first."""
+    names = tensor_type_names()
+    after = dict.fromkeys(group.tops, -1)
+    front = [*group.tops]
+    for at in front:
+        if graph.kind(at) == "python" and graph.type(at) in names:
+            for holder in graph.referrers(at):
+                if graph.kind(holder) in {"python", "root"} and graph.type(holder) not in names:
+                    yield Carrier(holder, path_from(at, after))
+        for referrer in graph.referrers(at) if len(after) < MAX_BETWEEN else ():
+            if referrer not in after and (graph.kind(referrer) in NATIVE or graph.type(referrer) in names):
+                after[referrer] = at
+                front.append(referrer)
+
+
+def path_from(node: int, after: Mapping[int, int]) -> tuple[int, ...]:
+    """Return the path from a node to the chain."""
+    path = [node]
+    while after[path[-1]] != -1:
+        path.append(after[path[-1]])
+    return tuple(path)
+
+
+def lives_on(graph: _heap.Graph, one: Carrier, before: _heap.Graph) -> bool:
+    """Whether the node of the tensor that was in the place before is alive, and the place has another one now."""
+    found = graph.describe(one.holder)
+    holder = before.find(found.address)
+    if holder is None or before.kind_and_type(holder) != found[:2]:
+        return False
+    items, items_now = before.referents(holder), graph.referents(one.holder)
+    at = items_now.index(one.tensor)
+    if len(items) != len(items_now) or before.type(items[at]) not in tensor_type_names():
+        return False  # earlier snapshots have no labels: the place is known by its position
+    node = node_of(before, items[at])
+    return node is not None and is_alive(graph, before, node) and not is_same(graph, one.tensor, before, node)
+
+
+def is_alive(graph: _heap.Graph, before: _heap.Graph, node: int) -> bool:
+    """Whether a node of an earlier graph is alive."""
+    found = before.describe(node)
+    now = graph.find(found.address)
+    return now is not None and graph.kind_and_type(now) == found[:2]
+
+
+def is_same(graph: _heap.Graph, tensor: int, before: _heap.Graph, node: int) -> bool:
+    """Whether the tensor's node has the address of that node of an earlier graph."""
+    now = node_of(graph, tensor)
+    return now is not None and graph.describe(now).address == before.describe(node).address
+
+
+def node_of(graph: _heap.Graph, tensor: int) -> int | None:
+    """Return the grad node of a tensor's Python object."""
+    impls = (one for one in graph.referents(tensor) if graph.kind(one) == "tensor")
+    return next((one for impl in impls for one in graph.referents(impl) if graph.kind(one) == "grad_node"), None)
