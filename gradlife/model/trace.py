@@ -135,6 +135,9 @@ class Ledger:
 #: The object type of a trace about memory that belongs to no object.
 UNHELD = "memory"
 
+#: What such a trace says if a profiler of torch records.
+PROFILED = "of malloc, while a profiler of torch records"
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:

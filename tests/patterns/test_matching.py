@@ -209,3 +209,23 @@ def test_a_queue_that_grows_is_a_queue_and_not_its_deque() -> None:
     tensor = step("torch.Tensor", "")
     kept = Trace("Tensor", "float32 [8]", Lifetime.HELD, (root, queue, deque, tensor), (), Ledger(1, ()))
     assert diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, 2, 0)).code == "GL509"
+
+
+def grown(*steps: Step, at: int, hop: int = 0) -> str:
+    """The code and the title of a tensor below these steps, one of which grows."""
+    kept = Trace("Tensor", "float32 [8]", Lifetime.HELD, (*steps, step("torch.Tensor", "")), (), Ledger(1, ()))
+    found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, at, hop))
+    return f"{found.code} {found.title}"
+
+
+def test_an_object_that_gets_more_attributes_grows() -> None:
+    root = step("module", "global variable 'net'", ("internal", "__dict__", -1), ("dict_value", "'net'", -1))
+    owner = step("__main__.Net", ".act_7", ("internal", "__dict__", -1), ("dict_value", "'act_7'", -1))
+    assert grown(root, owner, at=1, hop=1) == "GL511 each step adds an attribute under a new name"
+    assert grown(root, owner, at=0, hop=1) == "GL511 each step adds a global variable under a new name"
+
+
+def test_an_array_of_objects_grows_item_by_item() -> None:
+    root = step("module", "global variable 'table'", ("internal", "__dict__", -1), ("dict_value", "'table'", -1))
+    array = step("numpy.ndarray", "[7]", ("item", "", 7))
+    assert grown(root, array, at=1) == "GL512 each step fills another item of an array"

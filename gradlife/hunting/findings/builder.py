@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -40,7 +41,7 @@ from gradlife.model.hunt import (
     grows_evenly,
     malloc_rates,
 )
-from gradlife.model.trace import UNHELD, Ledger, Lifetime, Trace
+from gradlife.model.trace import PROFILED, UNHELD, Ledger, Lifetime, Trace
 
 ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.RETAINED, FindingKind.NEEDS_GC]
 
@@ -149,9 +150,16 @@ def native_findings(natives: Sequence[Unreached], creation_sites: CreationSites)
 
 def unheld_memory(report: HuntReport) -> Finding:
     """Build the finding of memory that malloc hands out at an even rate per step and that belongs to no object."""
-    trace = Trace(UNHELD, "of malloc, which no object has", Lifetime.NEVER, (), (), Ledger(0, ()))
+    detail = PROFILED if is_profiling() else "of malloc, which no object has"
+    trace = Trace(UNHELD, detail, Lifetime.NEVER, (), (), Ledger(0, ()))
     rate = PerStep(bytes=report.unheld_rate, retained_bytes=report.unheld_rate)
     return finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=0, retained_bytes=0)
+
+
+def is_profiling() -> bool:
+    """Whether a profiler of torch records in this thread."""
+    autograd = sys.modules.get("torch.autograd")
+    return autograd is not None and bool(autograd._profiler_enabled())
 
 
 def with_native_blocks(findings: Iterable[Finding], rounds: Sequence[Round]) -> list[Finding]:

@@ -167,7 +167,18 @@ def chain_link(graph: _heap.Graph, group: Group) -> int | None:
     found = first_link(graph, group, tensors or objects)
     if found is not None or not tensors:
         return found
-    return first_link(graph, group, [node for node in objects if graph.type(node) not in CONTAINERS])
+    found = first_link(graph, group, [node for node in objects if graph.type(node) not in CONTAINERS])
+    return found or nested_link(graph, group, [node for node in objects if graph.type(node) in CONTAINERS])
+
+
+def nested_link(graph: _heap.Graph, group: Group, nodes: Iterable[int]) -> int | None:
+    """Return the first container below enough others that each hold the next at the same place: `log = (loss, log)`."""
+    for node in sorted(nodes, key=graph.retained, reverse=True)[:MAX_COMPARED]:
+        above = graph.path_steps(node)[-LINKS - 1 : -1]
+        places = {(step.type, step.relation, step.label, step.index) for step in above}
+        if len(above) == LINKS and len(places) == 1 and above[0].type == graph.type(node):
+            return node
+    return None
 
 
 def first_link(graph: _heap.Graph, group: Group, nodes: Iterable[int]) -> int | None:

@@ -11,7 +11,7 @@ from gradlife.hunting.stores import mechanisms
 from gradlife.hunting.stores.place import DISPLAYS, Place, PlaceKind, container_in, is_tensor, place_at, places_outward
 from gradlife.hunting.stores.place_statements import ADDERS, PUTTERS, assigns, fills, may_mention
 from gradlife.hunting.stores.statements import Fits
-from gradlife.model.trace import Step, Trace
+from gradlife.model.trace import PROFILED, UNHELD, Step, Trace
 
 #: Fewest items of a container that may be the growing one without other evidence.
 MANY = 8
@@ -21,6 +21,9 @@ PLAIN_OWNERS = ("types.SimpleNamespace", "module", "type", "argparse.Namespace")
 
 #: Types that exist only in C++, where no Python object leads to them.
 NAMELESS = frozenset({"StorageImpl", "TensorImpl", "grad node"})
+
+#: Functions that make a profiler.
+PROFILERS = ("profile", "_KinetoProfile")
 
 #: Methods of torch.jit that keep a graph in C++.
 SCRIPTING = ("freeze", "script", "trace", "optimize_for_inference", "trace_module")
@@ -48,6 +51,9 @@ def searches(trace: Trace, anchor: int | None, is_program: IsProgram) -> Iterato
         yield from held(trace.steps, anchor, is_program)
     elif trace.cycle:
         yield from ring(trace.cycle, trace.tail, is_program)
+    elif trace.object == UNHELD:
+        if trace.detail == PROFILED:
+            yield Search(partial(mechanisms.is_call, names=PROFILERS))
     elif trace.object in NAMELESS or is_of_torchscript(trace):
         yield Search(partial(mechanisms.is_call, names=SCRIPTING))
 
@@ -72,6 +78,8 @@ def held(steps: Sequence[Step], anchor: int | None, is_program: IsProgram) -> It
     yield from map(Search, mechanisms.kept_by_library(steps))
     for one in assigned(steps, at):
         yield replace(one, may_be_first=container is None)
+    if at is not None and not container:  # what grows is replaced by a longer one
+        yield from map(Search, mechanisms.at_step(steps, at - 1)) if at else ()
 
 
 def contained(steps: Sequence[Step], container: int, is_program: IsProgram) -> Iterator[Search]:

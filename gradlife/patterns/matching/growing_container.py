@@ -8,10 +8,12 @@ from gradlife.model.growth import Growth
 from gradlife.model.trace import Step
 from gradlife.patterns.matching.path_tokens import Token
 
-CONTAINERS = frozenset({"list", "deque", "set", "dict", "queue", "cycle"})
+CONTAINERS = frozenset({"list", "deque", "set", "dict", "queue", "cycle", "array"})
 #: Containers that can only be replaced by a longer one. They count only if known to grow.
 REMADE = "tuple"
 PLACES = frozenset({"item", "value", "key"})
+#: References from an object or a module that may get more attributes or variables.
+NAMED = frozenset({"attr", "global"})
 
 #: A container with fewer items is ignored, unless it is known to grow.
 FEWEST = 3
@@ -23,7 +25,8 @@ def site_of(path: Sequence[Token], steps: Sequence[Step], growth: Growth) -> int
     If nothing is known about the growth, it is the fullest container before the first graph.
     """
     if growth.is_located:
-        found = [i for i, token in enumerate(path) if token.step == growth.step and may_grow(token)]
+        there = [i for i, token in enumerate(path) if token.step == growth.step]
+        found = [i for i in there if may_grow(path[i])] or [i for i in there if path[i].word in NAMED]
         inside = [i for i in found if growth.hop is not None and path[i].hop <= growth.hop]
         return max(inside, default=min(found, default=None))
     graph = next((i for i, token in enumerate(path) if str(token) == "tensor.grad_fn"), len(path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradlife.model.hunt import FindingKind
-from gradlife.model.trace import UNHELD
+from gradlife.model.trace import PROFILED, UNHELD
 from gradlife.patterns.matching.pattern import Case, Pattern
 
 NATIVE = frozenset({FindingKind.NATIVE, FindingKind.NEVER, FindingKind.GROWTH})
@@ -33,6 +33,11 @@ def is_of_library(case: Case) -> bool:
 def is_memory(case: Case) -> bool:
     """Whether it is memory without an object."""
     return is_held_unseen(case) and case.trace.object == UNHELD
+
+
+def is_profiled(case: Case) -> bool:
+    """Whether it is memory without an object, and a profiler of torch records."""
+    return is_memory(case) and case.trace.detail == PROFILED
 
 
 def is_wrapperless(case: Case) -> bool:
@@ -88,6 +93,17 @@ NATIVE_PATHS = (
         kinds=NATIVE,
         links=("pytorch/pytorch#96726",),
         example="(no Python referrer) StorageImpl",
+    ),
+    Pattern(
+        "GL804",
+        "a profiler that is still open records every step",
+        "A profiler of torch is on, and keeps what it records of every operation in memory until it ends.",
+        "Profile a few steps, and leave the profiler before the others: a schedule does that by itself.",
+        "schedule = torch.profiler.schedule(wait=5, warmup=2, active=3, repeat=1)\n"
+        "with torch.profiler.profile(schedule=schedule) as profiler:\n    ...  # and profiler.step() after each step",
+        when=is_profiled,
+        kinds=NATIVE,
+        example="(no object) malloc: 20 kB more for each step",
     ),
     Pattern(
         "GL806",

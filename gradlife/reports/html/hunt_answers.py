@@ -45,7 +45,7 @@ def answers(report: HuntReport, most: int) -> list[Answer]:
 
 def answer_of(finding: Finding, number: int, report: HuntReport) -> Answer:
     """Return the five lines of a finding."""
-    named = name_of_holder(finding.trace)
+    named = name_of_holder(finding.trace, finding.grows_at)
     advice = finding.diagnosis.advice
     return Answer(
         number=number,

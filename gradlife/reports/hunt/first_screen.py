@@ -18,7 +18,7 @@ from rich.text import Text
 
 from gradlife.model.hunt import ATTACHED, Confidence, Finding, FindingKind, HuntReport, HuntVerdict, PerStep, Severity
 from gradlife.model.ranks import LEFT, Spread
-from gradlife.model.trace import Step, Trace
+from gradlife.model.trace import PROFILED, Step, Trace
 from gradlife.reports.hunt.changes import STYLES, changed_rows
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
 from gradlife.reports.hunt.sentences import (
@@ -57,6 +57,8 @@ GLOBAL_VARIABLE = "global variable '"
 VARIABLES = (GLOBAL_VARIABLE, "local variable '", "argument '")
 #: The line number in `main (train.py:23)`.
 LINE_NUMBER = re.compile(r":\d+\)$")
+#: The references that an attribute stands for: to the object's dict, and to the value there.
+NAMED = ("__dict__", "name")
 #: Most lines of a path.
 MAX_PATH = 2
 #: Most objects of a path; a longer one is cut in the middle.
@@ -238,7 +240,7 @@ def title_lines(finding: Finding, number: int, width: int) -> list[Text]:
     """Return the title, with code and severity at the right edge of its first line."""
     right = f"{finding.code}, {finding.severity.value}"
     lead = f"{number}. "
-    named = name_of_holder(finding.trace)
+    named = name_of_holder(finding.trace, finding.grows_at)
     room = max(16, width - len(right) - 2 - len(lead))
     words = f"{named}: {finding.title}" if named and len(named) <= room // 2 else finding.title  # the path names it
     first, *more = folded_lines(Text(words, TITLE), room, 2)
@@ -285,15 +287,17 @@ def pasted_code(finding: Finding) -> list[str]:
     return [line for line in advice.code.splitlines() if line.strip() and not advice.is_example]
 
 
-def name_of_holder(trace: Trace) -> str:
-    """Return the program's expression for the container, such as `trainer.losses`; empty if there is none."""
+def name_of_holder(trace: Trace, grows_at: int | None = None) -> str:
+    """Return the program's expression for the container, such as `trainer.losses`, or for the object that gets more
+    attributes; empty if there is none.
+    """
     if len(trace.steps) < 2 or not trace.steps[0].via.startswith(GLOBAL_VARIABLE):
         return ""
     words = plain_name(trace.steps[0].via)
     if words.startswith("_") and trace.steps[0].detail != "__main__":
         return ""  # a library's own variable, which means nothing to the reader
-    for step in trace.steps[1:-1]:
-        if not step.via.startswith("."):
+    for number, step in enumerate(trace.steps[1:-1], 1):
+        if not step.via.startswith(".") or (number == grows_at and len(step.hops) == len(NAMED)):
             break
         words += step.via
     return words
@@ -313,6 +317,8 @@ def path(trace: Trace) -> str:
     if trace.cycle:
         ring = shortened([step.object for step in trace.cycle])
         return f"cycle: {ARROW.join([*ring, trace.cycle[0].object])}"
+    if trace.detail == PROFILED:
+        return "what torch's profiler has recorded"
     holders = trace.keepers or trace.ledger.native
     return f"native code: {holders[0].description}" if holders else "no object that can be seen holds it"
 

@@ -511,3 +511,27 @@ def test_of_two_names_that_lead_to_one_chain_of_graphs_the_carried_state_is_show
     shown = growth_finding(found.graph, grown, CreationSites())
     assert ".state" in [one.via for one in shown.trace.steps]
     assert ".result" not in [one.via for one in shown.trace.steps]
+
+
+@pytest.mark.whole
+def test_a_chain_of_tuples_is_shown_by_its_links() -> None:
+    held = SimpleNamespace(log=None)
+
+    def step(number: int) -> None:
+        held.log = (torch.ones(4), number, held.log)
+
+    found = evidence(step, 3, 5, 7, 11)
+    (chain,) = grown_groups(found)[0]
+    shown = growth_finding(found.graph, chain, Noted())
+    assert [one.via for one in shown.trace.steps if one.object == "tuple"][:3] == ["[2]", "[2]", "[2]"]
+    assert shown.code == "GL518"
+
+
+@pytest.mark.whole
+def test_an_object_with_a_new_attribute_at_each_step_is_what_grows() -> None:
+    held = SimpleNamespace()
+    found = evidence(lambda number: setattr(held, f"batch_{number}", torch.ones(4)), 3, 5, 7, 11)
+    (grown,) = grown_groups(found)[0]
+    shown = growth_finding(found.graph, grown, Noted())
+    assert shown.code == "GL511"
+    assert shown.title == "each step adds an attribute under a new name"

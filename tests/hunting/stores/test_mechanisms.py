@@ -8,7 +8,7 @@ import pytest
 
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.growth import Growth
-from gradlife.model.trace import Hop, Step, Trace
+from gradlife.model.trace import PROFILED, UNHELD, Hop, Ledger, Lifetime, Step, Trace
 from stored_traces import LIST, attributes, cell, key, owned, ring, source, step, trace, variable
 
 
@@ -251,3 +251,18 @@ def test_a_variable_named_like_a_table_of_hooks_in_cpp_is_filled_by_its_append(n
     text = f"def pack(t):\n    {name}.append(t)\n\nwatch(saved_tensors_hooks(pack, w.register_hook(pack)))\n"
     kept = trace(variable(name), LIST, step("torch.Tensor"))
     assert found(kept, text, 1) == (2, f"{name}.append(t)", "sure")
+
+
+def test_a_context_variable_whose_tuple_gets_longer_is_stored_by_its_set() -> None:
+    text = "def note(x):\n    history.set(history.get() + (x,))\n"
+    hops = (Hop("thread", "root", "context"), Hop("hamt", "internal", "contextvar 'history'"))
+    root = Step("thread", "MainThread", "root", "contextvar 'history'", "root", type="thread", hops=hops)
+    kept = trace(root, step("tuple", "item", length=41))
+    assert found(kept, text, 1) == (2, "history.set(history.get() + (x,))", "sure")
+
+
+def test_memory_that_grows_while_a_profiler_records_is_stored_by_the_profiler() -> None:
+    text = "prof = torch.profiler.profile()\nprof.start()\n"
+    memory = Trace(UNHELD, PROFILED, Lifetime.NEVER, (), (), Ledger(0, ()))
+    assert found(memory, text) == (1, "prof = torch.profiler.profile()", "sure")
+    assert found(replace(memory, detail="of malloc, which no object has"), text) is None
