@@ -522,7 +522,7 @@ def test_a_chain_of_tuples_is_shown_by_its_links() -> None:
 
     found = evidence(step, 3, 5, 7, 11)
     (chain,) = grown_groups(found)[0]
-    shown = growth_finding(found.graph, chain, Noted())
+    shown = growth_finding(found.graph, chain, CreationSites())
     assert [one.via for one in shown.trace.steps if one.object == "tuple"][:3] == ["[2]", "[2]", "[2]"]
     assert shown.code == "GL518"
 
@@ -532,6 +532,6 @@ def test_an_object_with_a_new_attribute_at_each_step_is_what_grows() -> None:
     held = SimpleNamespace()
     found = evidence(lambda number: setattr(held, f"batch_{number}", torch.ones(4)), 3, 5, 7, 11)
     (grown,) = grown_groups(found)[0]
-    shown = growth_finding(found.graph, grown, Noted())
+    shown = growth_finding(found.graph, grown, CreationSites())
     assert shown.code == "GL511"
     assert shown.title == "each step adds an attribute under a new name"
