@@ -227,7 +227,7 @@ def with_growth_rate(group: Group, evidence: Evidence) -> GrownGroup:
 
 def carrier_of(group: Group, evidence: Evidence) -> Carrier | None:
     """Find the place that carries a chain of graphs on, by the snapshots of the judged rounds."""
-    earlier = evidence.snapshots[evidence.judged.start : -1]
+    earlier = evidence.snapshots[evidence.judged_rounds.start : -1]
     return find_carrier(evidence.graph, group, [one.graph for one in earlier])
 
 
