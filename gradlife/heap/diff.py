@@ -1,4 +1,7 @@
-"""Compare two graphs: object by object if they are of one process, and by the places where objects are held."""
+"""Compare two heap graphs, by type and by the place of the program that holds the objects.
+
+Two graphs of the same process are compared object by object, others by the number of objects of each type.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,18 @@ from gradlife.heap.steps import merged_steps
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
 from gradlife.model.trace import Step
 
-#: New objects of each type that are shown with a path.
-EXAMPLES = 3
+#: Number of new objects of each type that are shown with a path.
+MAX_EXAMPLES = 3
 
-#: Places shown; the others changed less.
-PATHS = 200
+#: Number of places that are shown: those that changed most.
+MAX_PATHS = 200
 
+#: An index or a key that is a number or a tuple, such as `[3]`, `[-1]` or `[(0, 1)]`.
 NUMBERS = re.compile(r"\[[-(\d][^\]]*\]")
 
 
 def compare(before: HeapGraph, after: HeapGraph, *, by_identity: bool) -> HeapDiff:
-    """Return what is new, gone and grown, by type and by place."""
+    """Return the changes by type, and by place if both graphs have labels. ``by_identity``: both are of one process."""
     types = changed_objects(before, after) if by_identity else changed_counts(before, after)
     paths = changed_paths(before, after) if before.has_labels and after.has_labels else []
     types.sort(key=lambda row: (-abs(row.bytes), -row.new, row.type))
@@ -30,8 +34,8 @@ def compare(before: HeapGraph, after: HeapGraph, *, by_identity: bool) -> HeapDi
 
 
 def changed_objects(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
-    """Return the types of new, gone or grown objects."""
-    rows = _heap.compare_objects(before, after, EXAMPLES)
+    """Return the changes of each type: its new objects, those that are gone, and those that became larger."""
+    rows = _heap.compare_objects(before, after, MAX_EXAMPLES)
     return [
         TypeChange(name, kind, *new, *gone, *grown, tuple(large_object(after, node) for node in nodes))
         for name, kind, new, gone, grown, nodes in rows
@@ -40,7 +44,7 @@ def changed_objects(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
 
 
 def changed_counts(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
-    """Return the types whose counts differ between two processes."""
+    """Return the types whose number of objects or bytes differs."""
     counts: Counter[tuple[str, str]] = Counter()
     sizes: Counter[tuple[str, str]] = Counter()
     for graph, sign in ((before, -1), (after, 1)):
@@ -55,18 +59,18 @@ def changed_counts(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
 
 
 def changed_paths(before: HeapGraph, after: HeapGraph) -> list[PathChange]:
-    """Return the places whose contents changed, the largest change first."""
+    """Return the places that hold another number of objects or bytes than before, the largest change first."""
     rows = sorted(_heap.compare_paths(before, after), key=lambda row: (-abs(row[1][1] - row[0][1]), row[2]))
     found = []
-    for old, new, node, is_after in rows[:PATHS]:
-        graph = after if is_after else before
+    for (old_count, old_bytes), (new_count, new_bytes), node, is_in_after in rows[:MAX_PATHS]:
+        graph = after if is_in_after else before  # the graph that `node`, an example of the place, is in
         text = path_text(merged_steps(graph.path_steps(node)))
-        found.append(PathChange(text, graph.type(node), old[0], new[0], old[1], new[1]))
+        found.append(PathChange(text, graph.type(node), old_count, new_count, old_bytes, new_bytes))
     return found
 
 
 def path_text(steps: tuple[Step, ...]) -> str:
-    """Format a path on one line without numbers: ``module train: global variable 'losses'[*]``."""
+    """Format a path on one line, with `*` for numbers: ``module train: global variable 'losses'[*]``."""
     if not steps:
         return ""
     words = [NUMBERS.sub("[*]", step.via) for step in steps[:-1]]

@@ -1,4 +1,7 @@
-"""The answer of Python-level tools for a subject that is never freed: a chain to a module, a dead end, or nothing."""
+"""What Python-level tools find when they search for the holders of a subject that is never freed.
+
+The answer is one of `ROOT`, `DEAD_END` and `NOTHING`.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,20 @@ import types
 from typing import Any
 
 ROOT = "root"  # a chain of referrers leads to a module
-DEAD_END = "dead end"  # referrers, but none of them leads to a module
-NOTHING = "nothing"  # no referrer
+DEAD_END = "dead end"  # there are referrers, but none of them leads to a module
+NOTHING = "nothing"  # there are no referrers
 
-#: Most objects whose referrers are searched. A subject that needs more is inconclusive.
+#: Number of objects whose referrers are searched before the search is inconclusive.
 MAX_VISITED = 60
-#: objgraph's default.
+#: Maximum length of objgraph's chain; objgraph's own default.
 LONGEST_CHAIN = 20
 
 
 def referrers_of(subject: Any) -> str:
-    """Follow `gc.get_referrers` from a subject. Return `ROOT`, `DEAD_END` or `NOTHING`; "inconclusive" beyond the
-    limit.
+    """Search breadth-first with `gc.get_referrers`. Return `ROOT`, `DEAD_END`, `NOTHING`, or "inconclusive" after
+    `MAX_VISITED` objects.
     """
-    ignored = own_ids()
+    ignored = frame_ids()
     queue = [subject]
     ignored.add(id(queue))
     visited = set()
@@ -48,26 +51,28 @@ def referrers_of(subject: Any) -> str:
 
 
 def objgraph_chain(subject: Any) -> str | None:
-    """Run `objgraph.find_backref_chain` on a subject. Return the same values; None without objgraph."""
+    """Search with `objgraph.find_backref_chain`. Return `ROOT`, `DEAD_END`, `NOTHING`, or None if objgraph is not
+    installed.
+    """
     try:
         objgraph = importlib.import_module("objgraph")
     except ImportError:
         return None
-    ignored = own_ids()
+    ignored = frame_ids()
     chain = objgraph.find_backref_chain(subject, is_module, max_depth=LONGEST_CHAIN, extra_ignore=ignored)
-    if is_module(chain[0]):
+    if is_module(chain[0]):  # the far end of the chain; chain[-1] is the subject
         return ROOT
     referrers = [referrer for referrer in gc.get_referrers(subject) if id(referrer) not in ignored]
     return DEAD_END if any(referrer is not chain for referrer in referrers) else NOTHING
 
 
 def is_module(obj: Any) -> bool:
-    """Whether this is an importable module, which is a root for objgraph, too."""
+    """Whether this is a module in `sys.modules`. objgraph takes the same modules for roots."""
     return isinstance(obj, types.ModuleType) and sys.modules.get(obj.__name__) is obj
 
 
-def own_ids() -> set[int]:
-    """Return ids of the calling frames, which refer to the subject only because of the query."""
+def frame_ids() -> set[int]:
+    """Return the ids of the current call's frames: they refer to the subject only because of this search."""
     ids: set[int] = set()
     frame = sys._getframe()
     while frame is not None:

@@ -12,7 +12,7 @@ from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import gaps
 from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Held, Holder
-from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, before, within
+from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
 from peak_recordings import recording, storage
 
@@ -51,8 +51,8 @@ def test_a_loop_variable_lets_go_where_it_is_bound_anew(tmp_path: Path) -> None:
         ],
         0,
     )
-    parts = [(gap, names(who)) for gap, who in looks.parts(out, (before(2), before(9)))]
-    assert parts == [((before(2), before(4)), ["out", "kept"]), ((before(4), before(9)), ["kept"])]
+    parts = [(gap, names(who)) for gap, who in looks.parts(out, (tick_before(2), tick_before(9)))]
+    assert parts == [((tick_before(2), tick_before(4)), ["out", "kept"]), ((tick_before(4), tick_before(9)), ["kept"])]
 
 
 def test_what_a_look_saw_soonest_holds_for_all_of_one_origin() -> None:
@@ -62,7 +62,10 @@ def test_what_a_look_saw_soonest_holds_for_all_of_one_origin() -> None:
     for number in (0, 4):
         found.operations[number] = Operation("mm", [("train.py", 3, "main")], "", False)
     looks = Looks(found, [Look(2, {first.address: held("out", "kept")}), Look(15, {second.address: held("kept")})], 0)
-    assert [names(who) for _, who in looks.parts(second, (before(6), before(18)))] == [["out", "kept"], ["kept"]]
+    assert [names(who) for _, who in looks.parts(second, (tick_before(6), tick_before(18)))] == [
+        ["out", "kept"],
+        ["kept"],
+    ]
 
 
 def test_a_look_at_a_later_step_counts_as_one_at_the_judged_step() -> None:
@@ -108,8 +111,8 @@ def test_a_gradient_that_is_only_added_to_is_not_read() -> None:
     assert group is not None
     assert sorted(group.freed) == [
         (0, (0, found.end + 1)),
-        (1, (within(4), before(6))),
-        (2, (before(4), before(7))),
+        (1, (tick_within(4), tick_before(6))),
+        (2, (tick_before(4), tick_before(7))),
     ]
     assert [one.name for one in unread.looks()[0].held[gradient.address].holders] == [UNREAD_GRADIENT]
     assert with_group([], group) == [group]
@@ -124,4 +127,4 @@ def test_a_gradient_that_an_optimizer_reads_is_read() -> None:
 
 def test_what_was_there_before_and_is_freed_unread_is_unused_from_the_beginning() -> None:
     old: Storage = storage(0, 10, None, 9)
-    assert list(gaps(old)) == [(0, before(9))]
+    assert list(gaps(old)) == [(0, tick_before(9))]

@@ -15,18 +15,18 @@ from gradlife.peaks.analysis.scouting import scout_peaks
 from gradlife.peaks.analysis.timeline import live_bytes, peak_operation
 from gradlife.peaks.analysis.uses import gaps, use_at
 from gradlife.peaks.recording.holders import Held, Holder
-from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, before, merge_shared, within
+from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, tick_before, merge_shared, tick_within
 from gradlife.peaks.recording.variables import Kind
 from peak_recordings import recording, storage
 
 
 def test_live_bytes_count_from_the_birth_to_the_death() -> None:
-    live = live_bytes([storage(0, 10, 1, 3), storage(1, 5, None, None)], before(4))
-    assert [live[within(at)] for at in range(4)] == [5, 15, 15, 5]
+    live = live_bytes([storage(0, 10, 1, 3), storage(1, 5, None, None)], tick_before(4))
+    assert [live[tick_within(at)] for at in range(4)] == [5, 15, 15, 5]
 
 
 def test_the_first_of_several_peaks_is_taken() -> None:
-    live = live_bytes([storage(0, 10, 1, 2), storage(1, 10, 3, 4)], before(5))
+    live = live_bytes([storage(0, 10, 1, 2), storage(1, 10, 3, 4)], tick_before(5))
     assert peak_operation(live, 0, 5) == 1
 
 
@@ -51,10 +51,13 @@ def test_use_of_what_is_alive_at_operation_5(
 
 
 def test_gaps_are_between_the_last_read_and_the_end() -> None:
-    assert list(gaps(storage(0, 10, 0, 9, (1, 3)))) == [(before(4), before(9))]
+    assert list(gaps(storage(0, 10, 0, 9, (1, 3)))) == [(tick_before(4), tick_before(9))]
     assert list(gaps(storage(0, 10, 0, None, (1, 3)))) == []
-    assert list(gaps(storage(0, 10, 0, 9, (1, 7), (5,)))) == [(before(2), before(5)), (before(8), before(9))]
-    assert list(gaps(storage(0, 10, 2, 9))) == [(before(3), before(9))]
+    assert list(gaps(storage(0, 10, 0, 9, (1, 7), (5,)))) == [
+        (tick_before(2), tick_before(5)),
+        (tick_before(8), tick_before(9)),
+    ]
+    assert list(gaps(storage(0, 10, 2, 9))) == [(tick_before(3), tick_before(9))]
 
 
 def look(operation: int, **names: list[Storage]) -> Look:
@@ -175,6 +178,6 @@ def test_storages_with_the_same_memory_are_one() -> None:
         one.data = 4096
     found = merge_shared([array, tensor, later])
     assert [(one.number, one.reads, one.died, one.aliases) for one in found] == [
-        (0, [1, 4], before(9), [1001]),
-        (2, [], before(12), []),
+        (0, [1, 4], tick_before(9), [1001]),
+        (2, [], tick_before(12), []),
     ]

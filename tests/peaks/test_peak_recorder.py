@@ -11,7 +11,7 @@ import pytest
 from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.forked import in_fork
-from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.torch import Contexts, Recorder, limits_now
 from peak_recordings import names, recorded
 
@@ -34,7 +34,7 @@ def test_a_storage_is_born_read_and_gone_at_exact_operations() -> None:
     found = recorded(step, 1)
     assert names(found) == ["ones", "mul_", "sum", "zeros"]
     [made] = of_size(found.storages, 4004)
-    assert (made.birth, made.reads, made.died) == (0, [1, 2], before(3))
+    assert (made.birth, made.reads, made.died) == (0, [1, 2], tick_before(3))
 
 
 def test_views_are_their_storage() -> None:
@@ -49,7 +49,7 @@ def test_views_are_their_storage() -> None:
     found = recorded(step, 1)
     [base] = of_size(found.storages, 4012)
     assert [names(found)[at] for at in base.reads] == ["slice", "view", "sum"]
-    assert base.died == before(len(found.operations) - 1)
+    assert base.died == tick_before(len(found.operations) - 1)
 
 
 def test_memory_that_is_given_out_again_belongs_to_another_storage() -> None:
@@ -59,7 +59,7 @@ def test_memory_that_is_given_out_again_belongs_to_another_storage() -> None:
 
     found = of_size(recorded(step, 1).storages, 8012)
     assert len(found) == 50
-    assert [(one.birth, one.died) for one in found] == [(at, before(at + 1)) for at in range(50)]
+    assert [(one.birth, one.died) for one in found] == [(at, tick_before(at + 1)) for at in range(50)]
 
 
 def test_zeroing_overwrites_and_reads_nothing() -> None:
@@ -85,7 +85,7 @@ def test_a_resized_storage_has_its_new_size_from_then_on() -> None:
         torch.zeros(3)
 
     [made] = of_size(recorded(step, 1).storages, 4036)
-    assert [made.bytes_at(within(at)) for at in range(3)] == [4036, 0, 4036]
+    assert [made.bytes_at(tick_within(at)) for at in range(3)] == [4036, 0, 4036]
 
 
 def test_the_gradient_of_a_backward_pass_lives_until_it_is_dropped() -> None:
@@ -98,7 +98,7 @@ def test_the_gradient_of_a_backward_pass_lives_until_it_is_dropped() -> None:
 
     found = recorded(step, 1)
     last = len(found.operations) - 1
-    gone = [one for one in of_size(found.storages, 4044) if one.died == before(last)]
+    gone = [one for one in of_size(found.storages, 4044) if one.died == tick_before(last)]
     assert len(gone) == 1
     in_backward = {name for name, one in zip(names(found), found.operations, strict=True) if one.in_backward}
     assert "expand" in in_backward
@@ -165,7 +165,7 @@ def test_live_storages_are_those_of_the_heap_within_an_operation(part: float) ->
     program()
     recorder.mark_step()
     found = recorder.stop()
-    alive = {one.address: nbytes for one in found.storages if (nbytes := one.bytes_at(within(alarm)))}
+    alive = {one.address: nbytes for one in found.storages if (nbytes := one.bytes_at(tick_within(alarm)))}
     assert {address: seen.get(address) for address in alive} == alive
     assert {seen[address] for address in seen.keys() - alive.keys()} <= OUTSIDE_OPERATIONS
 

@@ -11,33 +11,36 @@ namespace gradlife {
 
 // Return the error text for unpacking a freed slot, in the wording of the release that the profile imitates.
 const char* freed_text(const Policy& policy);
-[[noreturn]] void fail_released(const Node& node);  // OneFlow: the node has already run
+// Raise OneFlow's error for a second backward through `node`.
+[[noreturn]] void fail_released(const Node& node);
 
 // Saves a tensor and unpacks it with its history.
 //
-// An input is kept as it is, with its graph. The node's own output is kept without its grad_fn, which would close the
-// cycle output -> node -> slot -> output; unpacking sets it again (`saved_for`). The policy `owning` keeps the
-// output itself and so closes that cycle. PyTorch before 1.10 kept a detached alias of an input and its grad_fn.
+// An input is kept as it is, with its graph. The node's own output is kept without its grad_fn; otherwise the cycle
+// output -> node -> slot -> output would leak. Unpacking sets the grad_fn again, to `saved_for`. Two variants exist: the
+// policy `owning` keeps the output itself, so that the cycle leaks, and PyTorch before 1.10 kept an input as a detached
+// alias and a separate reference to its grad_fn.
 class SavedSlot {
  public:
   SavedSlot() = default;
   SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_view = false);
   SavedSlot(SavedSlot&&) = default;
   SavedSlot& operator=(SavedSlot&&) = default;
+  // Return a slot that raises when it is unpacked, as one does after backward.
   static SavedSlot make_freed() {
     SavedSlot slot;
     slot.was_set_ = true;
     return slot;
   }
 
-  // Return the tensor with its history, running any unpack hook. Empty if an undefined tensor was saved. Raise if it
-  // was freed, changed in place or detached in place.
+  // Return the tensor with its history, after the unpack hook if there is one; an empty one if an undefined tensor was
+  // saved. Raise if the slot was freed, or the tensor was changed or detached in place.
   Tensor unpack(const NodePtr& saved_for = NodePtr()) const;
-  // Unpack for a built-in operation: `node` becomes the grad_fn only of its own output. Raise for an input detached in
-  // place.
+  // Unpack for the built-in operation `node`, which becomes the grad_fn of the tensor if that is its own output.
   Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
-  void release(const Policy& policy);  // after backward: free all but a hooked slot's accumulator
-  void reset();
+  // Free the slot after backward. Under the policy trait `hooked_slot_keeps_accumulator` the grad accumulator stays.
+  void release(const Policy& policy);
+  void reset();  // free everything
   bool was_set() const { return was_set_; }
   bool is_freed() const { return was_set_ && !data_ && !hooks_ && !prefetched_; }
 
@@ -45,7 +48,7 @@ class SavedSlot {
   // input.
   void register_hooks(std::unique_ptr<SavedHooks> hooks);
   const SavedHooks* hooks() const { return hooks_.get(); }
-  const Tensor& raw() const { return data_; }  // what is stored, unchecked and unhooked
+  const Tensor& raw() const { return data_; }  // the stored tensor, without version check and unpack hook
 
   // Unpack now and keep the result for the next unpack (for `UnpackSchedule::upfront`).
   void prefetch(const NodePtr& saved_for);

@@ -123,10 +123,10 @@ def counted_code(counted: CallSteps, program: Program, is_launcher: bool = False
     if counted.module != MAIN:
         when_imported(counted.module, counted.attach)
         return program.code
-    program.main.__dict__[DECORATOR] = counted.counting
+    program.main.__dict__[DECORATOR] = counted.with_counting
     source = source_of(program.source)
     try:
-        return counted.decorated(source, program.source)
+        return counted.compile_decorated(source, program.source)
     except UsageError:
         if is_launcher:
             return program.code

@@ -17,16 +17,21 @@ MAIN = "__main__"
 #: The name of the counting decorator in the main module.
 DECORATOR = "__gradlife_step__"
 
+#: Called after each step.
 Step = Callable[[], object]
 
 
 class CallSteps:
-    """Counts calls of one function, as they return."""
+    """Counts the calls of one function. A call counts when it returns; one that raises does not count.
 
-    def __init__(self, place: str, begin: Callable[[str], Step]) -> None:
-        module, mark, function = place.partition(":")
+    `begin` is called once, with a name for the steps, after the first call. It returns what is called after each later
+    one.
+    """
+
+    def __init__(self, target: str, begin: Callable[[str], Step]) -> None:
+        module, mark, function = target.partition(":")
         if not mark or not function:
-            raise UsageError(f"{place!r} names no function", "--step-on module:function, or __main__:function")
+            raise UsageError(f"{target!r} names no function", "--step-on module:function, or __main__:function")
         self.module = module
         self._names = function.split(".")
         self._begin = functools.partial(begin, f"call of {function}")
@@ -35,19 +40,19 @@ class CallSteps:
 
     @property
     def name(self) -> str:
-        """The name in the module: of the function, or of the class that has it."""
+        """The name that the module defines: the function, or the class that has the function."""
         return self._names[0]
 
     def detach(self) -> None:
         """Restore the original function."""
         self._undo()
 
-    def counting(self, plain: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap the function so that each of its calls is a step."""
+    def with_counting(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a wrapper of the function that counts its calls."""
 
-        @functools.wraps(plain)
+        @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            result = plain(*args, **kwargs)
+            result = function(*args, **kwargs)
             if self._step is None:
                 self._step = self._begin()
             else:
@@ -57,19 +62,19 @@ class CallSteps:
         return call
 
     def attach(self, module: Any) -> None:
-        """Replace the function by the counting one, in a module that has just been imported."""
+        """Replace the function by its wrapper in a module that has just been imported."""
         owner = found = module
         for name in self._names:
             owner, found = found, getattr(found, name, None)
         if not callable(found):
             names = [name for name, value in vars(module).items() if callable(value)]
             raise UnknownFunction("function", ".".join(self._names), names, f"a function of {self.module}")
-        plain = inspect.getattr_static(owner, self._names[-1])
-        self._undo = functools.partial(setattr, owner, self._names[-1], plain)
-        setattr(owner, self._names[-1], self.counting(found))
+        original = inspect.getattr_static(owner, self._names[-1])
+        self._undo = functools.partial(setattr, owner, self._names[-1], original)
+        setattr(owner, self._names[-1], self.with_counting(found))
 
-    def decorated(self, source: bytes, path: str) -> CodeType:
-        """Compile the main module with the function decorated, so that it counts from its definition on."""
+    def compile_decorated(self, source: bytes, path: str) -> CodeType:
+        """Compile the main module with the decorator `DECORATOR` on the function, so that its first call counts, too."""
         tree = ast.parse(source, path)
         body: list[ast.stmt] = tree.body
         found: ast.stmt | None = None

@@ -1,4 +1,8 @@
-"""GL4xx: graphs kept by training code."""
+"""The GL4xx patterns: training code that keeps autograd graphs.
+
+`gradlife/patterns/matching/matcher.py` explains how `paths` are written, `gradlife/patterns/wording.py` and
+`stored_statement.py` which names in braces the texts may have. Of two rows that match, the first one counts.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +77,7 @@ GRAPH_PATHS = (
     Pattern(
         "GL407",
         "a graph keeps a leaf",
-        "Only a graph that accumulates into this leaf keeps it, and {holder} holds the graph.",
+        "Only a graph keeps this leaf, as the tensor whose gradient it accumulates, and {holder} holds the graph.",
         "Drop the graph: detach what {holder} keeps.",
         "",
         paths=("tensor.grad_fn ... node.variable =tensor$",),

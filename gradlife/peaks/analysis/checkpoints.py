@@ -1,4 +1,8 @@
-"""Savings of activation checkpointing per module: saved activations are recomputed at their first backward use."""
+"""Estimate for each module how much lower the peak would be with activation checkpointing.
+
+A checkpointed module frees its activations after the forward pass and computes them again when the backward pass first
+reads one of them.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +13,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from gradlife.model.peak.report import Checkpoint
 from gradlife.peaks.analysis.looks import Gap
 from gradlife.peaks.analysis.savings import Replay
-from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
 
-#: Most rows of the table, and the least saving of a row as a share of the peak.
+#: The table has at most MAX_ROWS rows, each of which saves at least MIN_SHARE of the peak.
 MAX_ROWS = 8
 MIN_SHARE = 0.01
 
+#: A number between the dots of a module path: `layers.3.mlp`.
 NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
 
 
 def checkpoint_table(
     recording: Recording, saved: Sequence[Storage], replay: Replay, seconds: Mapping[str, float]
 ) -> tuple[Checkpoint, ...]:
-    """Return the modules whose checkpointing lowers the peak, best first. ``saved``: activations that graphs hold.
+    """Return the modules whose checkpointing lowers the peak, the largest saving first.
 
-    ``seconds``: forward time of each module in a recorded step; under "" the time of the whole step.
+    ``saved``: the activations that autograd graphs hold. ``seconds``: the forward time of each module in a recorded
+    step, and under "" the time of the whole step. ``replay`` computes the peak without some storages.
     """
     rows = list(rows_of(recording, saved, replay, seconds))
     best = sorted(rows, key=lambda row: (-row.peak_lower, row.recompute_percent))
     found: dict[tuple[int, int], Checkpoint] = {}
-    for row in best:  # of a module and its only child, keep the child, which takes less time to recompute
+    for row in best:  # a module and its only child save the same; keep the child, which is recomputed faster
         found.setdefault((row.saved_bytes, row.peak_lower), row)
     return tuple(found.values())[:MAX_ROWS]
 
@@ -36,7 +42,7 @@ def checkpoint_table(
 def rows_of(
     recording: Recording, saved: Sequence[Storage], replay: Replay, seconds: Mapping[str, float]
 ) -> Iterator[Checkpoint]:
-    """Yield a row per module; modules whose paths differ only in numbers share one."""
+    """Yield a row for each module, and only one for modules whose paths differ in numbers alone: `layers.*.mlp`."""
     modules: dict[str, list[Storage]] = defaultdict(list)
     for storage in saved:
         path = recording.operations[storage.birth].context if storage.birth is not None else ""
@@ -46,7 +52,7 @@ def rows_of(
     for path in modules:
         families[NUMBER.sub("*", path)].append(path)
     for family, paths in families.items():
-        freed = [gap for path in paths for gap in recomputed(recording, modules[path])]
+        freed = [gap for path in paths for gap in checkpoint_gaps(recording, modules[path])]
         lower = replay.peak - replay.peak_if_freed(freed)
         if lower < MIN_SHARE * replay.peak:
             continue
@@ -61,15 +67,17 @@ def prefixes(path: str) -> Iterator[str]:
     return (".".join(parts[: number + 1]) for number in range(len(parts)))
 
 
-def recomputed(recording: Recording, storages: Sequence[Storage]) -> Iterator[tuple[int, Gap]]:
-    """Yield when a module's activations are absent: from their last forward use to the first read by a backward
-    pass.
+def checkpoint_gaps(recording: Recording, storages: Sequence[Storage]) -> Iterator[tuple[int, Gap]]:
+    """Yield the number of each activation of a module, and the ticks during which checkpointing would not keep it.
+
+    The gap begins after the last use in the forward pass and ends when the backward pass first reads any of them.
     """
-    backward = [[at for at in one.reads if recording.operations[at].in_backward] for one in storages]
-    back = min((reads[0] for reads in backward if reads), default=None)
-    for storage in storages if back is not None else ():
+    backward = [at for one in storages for at in one.reads if recording.operations[at].in_backward]
+    if not backward:
+        return
+    first_read = min(backward)
+    for storage in storages:
         forward = [at for at in storage.reads if not recording.operations[at].in_backward]
-        last = max([*forward, storage.birth or 0])
-        assert back is not None
-        if before(last + 1) < within(back):
-            yield storage.number, (before(last + 1), before(back))
+        last_use = max([*forward, storage.birth or 0])
+        if tick_before(last_use + 1) < tick_within(first_read):
+            yield storage.number, (tick_before(last_use + 1), tick_before(first_read))

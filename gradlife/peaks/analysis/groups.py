@@ -17,7 +17,7 @@ from gradlife.peaks.analysis.saved_unread import (
 )
 from gradlife.peaks.analysis.uses import gaps, was_read, zeroed_gaps
 from gradlife.peaks.recording.holders import Held, Holder
-from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
 
 #: Holders that keep their contents for later steps.
@@ -90,7 +90,7 @@ class Unused:
 
 def grouped(recording: Recording, storages: Sequence[Storage], looks: Looks, first: int, end: int) -> list[Group]:
     """Group the storages that are unused at some time between two operations."""
-    unused = list(unused_between(recording, storages, looks, within(first), within(end)))
+    unused = list(unused_between(recording, storages, looks, tick_within(first), tick_within(end)))
     known = [one for one in unused if one.is_known]
     nameless = [one for one in known if one.is_nameless]
     seen = [one for one in known if not one.is_nameless]
@@ -160,7 +160,7 @@ def add_to(
     group = groups[key]
     holders = one.held.holders if one.held is not None else group.holders
     last = max([one.last, *(lasts.get(holder.record, 0) for holder in holders)])
-    gone = one.gap[0] if one.zeroing is not None else max(one.gap[0], before(release(recording, holders, last)))
+    gone = one.gap[0] if one.zeroing is not None else max(one.gap[0], tick_before(release(recording, holders, last)))
     group.zeroing = one.zeroing if one.zeroing is not None else group.zeroing
     if gone < one.gap[1]:
         group.storages.append(one.storage)

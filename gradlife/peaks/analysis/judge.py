@@ -31,7 +31,7 @@ from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import use_at
 from gradlife.peaks.edits.advice import Life, edits_for
 from gradlife.peaks.recording.holders import Held
-from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
 
 #: The context of operations that an optimizer runs.
@@ -96,7 +96,7 @@ class Judge:
             return report
         live = live_bytes(self._storages, self._recording.end)
         operation = peak_operation(live, self._first, self._end)
-        alive = [one for one in self._storages if one.bytes_at(within(operation))]
+        alive = [one for one in self._storages if one.bytes_at(tick_within(operation))]
         uses = {one.number: use_at(one, operation) for one in alive}
         uses |= {one.number: Use.VOID for one in alive if one.number in self._unread.numbers}
         self._held |= self._looks.at(operation)
@@ -111,7 +111,7 @@ class Judge:
             len(self._recording.steps) - 1,
             report.warmup_steps,
             self._end - self._first,
-            live[within(operation)],
+            live[tick_within(operation)],
             self.moment(operation),
             self.shares(alive, uses, operation),
             self.use_bytes(alive, uses, operation),
@@ -182,15 +182,15 @@ class Judge:
         """Return how much malloc memory grew from the step's beginning to the highest peak at which it was read."""
         if self._device_name != "cpu" or len(self._malloc) < 2 or self._first not in self._malloc:
             return None
-        last = max(self._malloc, key=lambda operation: live[within(operation)] * (operation < self._end))
+        last = max(self._malloc, key=lambda operation: live[tick_within(operation)] * (operation < self._end))
         grown = self._malloc[last] - self._malloc[self._first]
-        return ProcessMemory(grown, live[within(last)] - live[before(self._first)])
+        return ProcessMemory(grown, live[tick_within(last)] - live[tick_before(self._first)])
 
     def shares(self, alive: Sequence[Storage], uses: Mapping[int, Use], operation: int) -> tuple[OwnerShare, ...]:
         """Return the peak by owner, largest first."""
         rows: dict[Owner, list[int]] = defaultdict(lambda: [0, 0, 0])
         for storage in alive:
-            row, nbytes = rows[self.owner(storage, operation)], storage.bytes_at(within(operation))
+            row, nbytes = rows[self.owner(storage, operation)], storage.bytes_at(tick_within(operation))
             row[0] += nbytes
             row[1] += 1
             row[2] += nbytes * (uses[storage.number] in (Use.DRAG, Use.VOID))
@@ -208,7 +208,7 @@ class Judge:
         """Return the bytes of the peak by use."""
         found: Counter[str] = Counter({use.value: 0 for use in Use})
         for storage in alive:
-            found[uses[storage.number].value] += storage.bytes_at(within(operation))
+            found[uses[storage.number].value] += storage.bytes_at(tick_within(operation))
         return dict(found)
 
     def savings(self, steps: Sequence[Step], peak: int) -> tuple[Saving, ...]:
@@ -266,7 +266,7 @@ class Judge:
 
     def most_at_once(self, group: Group) -> tuple[int, int]:
         """Return the most bytes of a group that are unused at one time of the judged step, and in how many storages."""
-        marks = sorted({max(gone, within(self._first)) for _, (gone, _) in group.freed})
+        marks = sorted({max(gone, tick_within(self._first)) for _, (gone, _) in group.freed})
         most = max(marks, key=group.bytes_at, default=0)
         return group.bytes_at(most), sum(gone <= most < back for _, (gone, back) in group.freed)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gradlife.peaks.analysis.bindings import end_of_binding
 from gradlife.peaks.recording.holders import Held, Holder
-from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
 
 #: The ticks during which a storage is alive without need, for example from its last use to its end.
@@ -84,7 +84,7 @@ class Looks:
         """Return the looks within a time that saw holders of the storage."""
         found = []
         for look in self._looks:
-            if gap[0] <= within(look.operation) < gap[1] and (held := held_in(look, storage)) is not None:
+            if gap[0] <= tick_within(look.operation) < gap[1] and (held := held_in(look, storage)) is not None:
                 found.append((look.operation, held))
         return found
 
@@ -102,8 +102,8 @@ class Looks:
         """Return the tick at which the holders that are gone in the later look released the storage."""
         gone = [one for one in held.holders if one.place not in places(held_later)]
         if not gone:
-            return before(operation + 1)
-        return before(max(end_of_binding(self._recording, one, operation, later) for one in gone))
+            return tick_before(operation + 1)
+        return tick_before(max(end_of_binding(self._recording, one, operation, later) for one in gone))
 
     def _soonest_by_origin(self) -> Iterator[tuple[Origin, tuple[int, Held]]]:
         """Yield the look soonest after a storage's last use, by origin: the operations in between, and the holders."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 
 from gradlife.model.peak.report import Band, Owner, Phase, Picture, Place
-from gradlife.peaks.recording.lifetimes import Recording, Storage, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_within
 
 #: Most marks of a picture, and most lines with a band of their own; an owner's other lines share a band.
 MAX_MARKS = 200
@@ -23,7 +23,9 @@ class Painter:
     def __init__(self, recording: Recording, storages: Sequence[Storage], first: int, end: int) -> None:
         self._recording = recording
         self._storages = [
-            one for one in storages if one.born <= within(end) and (one.died is None or one.died > within(first))
+            one
+            for one in storages
+            if one.born <= tick_within(end) and (one.died is None or one.died > tick_within(first))
         ]
         self._first, self._end = first, end
 
@@ -38,7 +40,7 @@ class Painter:
         merged: dict[Key, list[Storage]] = defaultdict(list)
         for key, group in groups.items():
             merged[key if key in shown else (key[0], Place(), "")].extend(group)
-        peak = max(range(len(marks)), key=lambda at: (live[within(marks[at])], -at))
+        peak = max(range(len(marks)), key=lambda at: (live[tick_within(marks[at])], -at))
         order = list(Owner)
         keys = sorted(merged, key=lambda key: (order.index(key[0]), -max(self._bytes(merged[key], marks))))
         bands = tuple(self._band(key, merged[key], marks, marks[peak]) for key in keys)
@@ -50,16 +52,16 @@ class Painter:
         bins = min(count, MAX_MARKS)
         borders = [self._first + count * number // bins for number in range(bins + 1)]
         return [
-            max(range(start, stop), key=lambda number: (live[within(number)], -number))
+            max(range(start, stop), key=lambda number: (live[tick_within(number)], -number))
             for start, stop in pairwise(borders)
         ]
 
     def _bytes(self, group: Sequence[Storage], marks: Sequence[int]) -> list[int]:
-        return [sum(one.bytes_at(within(mark)) for one in group) for mark in marks]
+        return [sum(one.bytes_at(tick_within(mark)) for one in group) for mark in marks]
 
     def _band(self, key: Key, group: Sequence[Storage], marks: Sequence[int], peak: int) -> Band:
         owner, place, module = key
-        alive = [one for one in group if one.bytes_at(within(peak))]
+        alive = [one for one in group if one.bytes_at(tick_within(peak))]
         largest = max(alive or group, key=lambda one: max(nbytes for _, nbytes in one.sizes))
         reads = [number - self._first for number in largest.reads]
         return Band(

@@ -9,7 +9,7 @@ from gradlife.peaks.analysis.groups import Group
 from gradlife.peaks.analysis.looks import Gap
 from gradlife.peaks.analysis.timeline import add, live_bytes, spans
 from gradlife.peaks.analysis.uses import gaps
-from gradlife.peaks.recording.lifetimes import Recording, Storage, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_within
 
 #: Least share of the peak for a saving to be reported; the list ends at this share of all savings.
 MIN_SHARE = 0.005
@@ -38,7 +38,7 @@ class Replay:
     def __init__(self, recording: Recording, storages: Sequence[Storage], first: int, end: int) -> None:
         self._recording = recording
         self._storages = {storage.number: storage for storage in storages}
-        self._ticks = range(within(first), within(end), 2)
+        self._ticks = range(tick_within(first), tick_within(end), 2)
         live = live_bytes(storages, recording.end)
         self._live = [live[tick] for tick in self._ticks]
         self._all: list[Group] = []

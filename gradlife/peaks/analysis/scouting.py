@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradlife.peaks.analysis.timeline import add, live_bytes, main_device, on_device, peak_operation, spans
 from gradlife.peaks.analysis.uses import gaps, zeroed_gaps
-from gradlife.peaks.recording.lifetimes import Recording, Storage, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_within
 
 #: Most moments: each forks the process once.
 MAX_LOOKS = 6
@@ -29,7 +29,7 @@ def scout_peaks(recording: Recording) -> list[int]:
     left = {one.number: (one, [*gaps(one), *zeroed_gaps(one, recording)]) for one in storages}
     while len(found) < MAX_LOOKS:
         operation = peak_operation(live, first, end)
-        tick = within(operation)
+        tick = tick_within(operation)
         unused = [one for one, times in left.values() if any(start <= tick < stop for start, stop in times)]
         if found and sum(one.bytes_at(tick) for one in unused) < MIN_UNUSED * live[tick]:
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from gradlife.peaks.recording.lifetimes import Recording, Storage, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_within
 
 
 def main_device(recording: Recording) -> int:
@@ -51,4 +51,4 @@ def spans(storage: Storage, end: int) -> Iterable[tuple[int, int, int]]:
 
 def peak_operation(live: list[int], first: int, end: int) -> int:
     """Return the operation of a step with the most live bytes; the first of several."""
-    return max(range(first, end), key=lambda operation: (live[within(operation)], -operation))
+    return max(range(first, end), key=lambda operation: (live[tick_within(operation)], -operation))

@@ -13,7 +13,7 @@ from gradlife.peaks.analysis.groups import Group
 from gradlife.peaks.analysis.looks import Gap, Look, held_in
 from gradlife.peaks.analysis.uses import ZEROING
 from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Held, Holder
-from gradlife.peaks.recording.lifetimes import Recording, Storage, before
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before
 from gradlife.peaks.recording.variables import Kind
 
 #: The operation by which a backward pass adds to a gradient.
@@ -100,7 +100,7 @@ class UnreadGradients:
             if one.birth in self._dead:
                 yield one.number, (one.born, self._end(one))
             elif one.died is not None and one.birth is not None and (live := self._last_live(one)) is not None:
-                yield one.number, (before(live + 1), one.died)
+                yield one.number, (tick_before(live + 1), one.died)
 
     def _last_live(self, storage: Storage) -> int | None:
         """Return the last needed use of a storage that only graphs hold, if an unneeded operation reads it last.

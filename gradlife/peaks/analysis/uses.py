@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlife.model.peak.report import Use
-from gradlife.peaks.recording.lifetimes import Recording, Storage, before, preceding, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, preceding, tick_within
 
 #: Operations that overwrite a whole tensor with zeros.
 ZEROING = frozenset({"aten.zero_", "aten._foreach_zero_"})
@@ -42,12 +42,12 @@ def gaps(storage: Storage) -> Iterator[tuple[int, int]]:
     starts = [storage.birth if storage.birth is not None else -1, *storage.overwrites]
     for number, start in enumerate(starts):
         end_of_content = starts[number + 1] if number + 1 < len(starts) else None
-        stop = before(end_of_content) if end_of_content is not None else storage.died
+        stop = tick_before(end_of_content) if end_of_content is not None else storage.died
         if stop is None:
             return
         last = last_use(storage, start, end_of_content)
-        if last >= 0 and before(last + 1) < stop:
-            yield before(last + 1), stop
+        if last >= 0 and tick_before(last + 1) < stop:
+            yield tick_before(last + 1), stop
 
 
 def last_use(storage: Storage, start: int, end: int | None) -> int:
@@ -61,4 +61,4 @@ def zeroed_gaps(storage: Storage, recording: Recording) -> Iterator[tuple[int, i
     for number in storage.overwrites:
         read = storage.next_read(number)
         if recording.operations[number].function in ZEROING and read is not None:
-            yield before(number), within(read) + 1
+            yield tick_before(number), tick_within(read) + 1

@@ -18,12 +18,12 @@ Frame = tuple[str, int, str]
 NO_SITE = 0xFFFFFFFF
 
 
-def before(operation: int) -> int:
+def tick_before(operation: int) -> int:
     """Return the tick before an operation."""
     return 2 * operation
 
 
-def within(operation: int) -> int:
+def tick_within(operation: int) -> int:
     """Return the tick within an operation."""
     return 2 * operation + 1
 
@@ -98,7 +98,7 @@ class Recording:
     @property
     def end(self) -> int:
         """The tick at which the recording ends."""
-        return before(len(self.operations))
+        return tick_before(len(self.operations))
 
 
 def read_recording(
@@ -168,10 +168,10 @@ def note(storage: Storage, operation: int, what: int, nbytes: int) -> None:
     elif what == OVERWRITTEN:
         storage.overwrites.append(operation)
     elif what == DIED:
-        storage.died = before(operation)
+        storage.died = tick_before(operation)
     elif what == RESIZED:
-        storage.sizes.append((before(operation), nbytes))
+        storage.sizes.append((tick_before(operation), nbytes))
     else:
         storage.birth = operation if what == BORN else None
-        storage.born = within(operation) if what == BORN else before(operation)
+        storage.born = tick_within(operation) if what == BORN else tick_before(operation)
         storage.sizes.append((storage.born, nbytes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, before, within
+from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.torch import Contexts, Recorder
 
 
@@ -17,8 +17,8 @@ def storage(
     overwrites: tuple[int, ...] = (),
 ) -> Storage:
     """A storage that an operation makes, or that was there before, and that is gone before another one."""
-    born = within(birth) if birth is not None else 0
-    death = before(died) if died is not None else None
+    born = tick_within(birth) if birth is not None else 0
+    death = tick_before(died) if died is not None else None
     return Storage(number, 1000 + number, 0, 0, born, birth, death, [(born, nbytes)], list(reads), list(overwrites))
 
 
