@@ -35,6 +35,7 @@ def compare(before: HeapGraph, after: HeapGraph, *, by_identity: bool) -> HeapDi
 
 def changed_objects(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
     """Return the changes of each type: its new objects, those that are gone, and those that became larger."""
+    # In a row, `new`, `gone` and `grown` are each a number of objects and their bytes.
     rows = _heap.compare_objects(before, after, MAX_EXAMPLES)
     return [
         TypeChange(name, kind, *new, *gone, *grown, tuple(large_object(after, node) for node in nodes))
@@ -73,6 +74,7 @@ def path_text(steps: tuple[Step, ...]) -> str:
     """Format a path on one line, with `*` for numbers: ``module train: global variable 'losses'[*]``."""
     if not steps:
         return ""
+    # The last step is the object itself.
     words = [NUMBERS.sub("[*]", step.via) for step in steps[:-1]]
     path = "".join(word if word[:1] in ".[" else f" → {word}" for word in words if word)
     return f"{steps[0].object} {steps[0].detail}".strip() + ": " + path.removeprefix(" → ")

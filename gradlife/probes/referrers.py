@@ -63,7 +63,8 @@ def objgraph_chain(subject: Any) -> str | None:
     if is_module(chain[0]):  # the far end of the chain; chain[-1] is the subject
         return ROOT
     referrers = [referrer for referrer in gc.get_referrers(subject) if id(referrer) not in ignored]
-    return DEAD_END if any(referrer is not chain for referrer in referrers) else NOTHING
+    is_held = any(referrer is not chain for referrer in referrers)  # `chain` is a list with the subject in it
+    return DEAD_END if is_held else NOTHING
 
 
 def is_module(obj: Any) -> bool:
@@ -72,7 +73,7 @@ def is_module(obj: Any) -> bool:
 
 
 def frame_ids() -> set[int]:
-    """Return the ids of the current call's frames: they refer to the subject only because of this search."""
+    """Return the ids of the frames on the call stack: they refer to the subject only because of this search."""
     ids: set[int] = set()
     frame = sys._getframe()
     while frame is not None:

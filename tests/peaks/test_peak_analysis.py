@@ -15,7 +15,7 @@ from gradlife.peaks.analysis.scouting import scout_peaks
 from gradlife.peaks.analysis.timeline import live_bytes, peak_operation
 from gradlife.peaks.analysis.uses import gaps, use_at
 from gradlife.peaks.recording.holders import Held, Holder
-from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, tick_before, merge_shared, tick_within
+from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, merge_shared, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
 from peak_recordings import recording, storage
 

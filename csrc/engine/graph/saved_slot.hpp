@@ -17,9 +17,9 @@ const char* freed_text(const Policy& policy);
 // Saves a tensor and unpacks it with its history.
 //
 // An input is kept as it is, with its graph. The node's own output is kept without its grad_fn; otherwise the cycle
-// output -> node -> slot -> output would leak. Unpacking sets the grad_fn again, to `saved_for`. Two variants exist: the
-// policy `owning` keeps the output itself, so that the cycle leaks, and PyTorch before 1.10 kept an input as a detached
-// alias and a separate reference to its grad_fn.
+// output -> node -> slot -> output would leak. Unpacking sets the grad_fn again, to `saved_for`. Two variants exist:
+// the policy `owning` keeps the output itself, so that the cycle leaks, and PyTorch before 1.10 kept an input as a
+// detached alias and a separate reference to its grad_fn.
 class SavedSlot {
  public:
   SavedSlot() = default;
@@ -41,6 +41,7 @@ class SavedSlot {
   // Free the slot after backward. Under the policy trait `hooked_slot_keeps_accumulator` the grad accumulator stays.
   void release(const Policy& policy);
   void reset();  // free everything
+  // Whether a tensor was saved here, even if it is freed by now.
   bool was_set() const { return was_set_; }
   bool is_freed() const { return was_set_ && !data_ && !hooks_ && !prefetched_; }
 
@@ -50,7 +51,8 @@ class SavedSlot {
   const SavedHooks* hooks() const { return hooks_.get(); }
   const Tensor& raw() const { return data_; }  // the stored tensor, without version check and unpack hook
 
-  // Unpack now and keep the result for the next unpack (for `UnpackSchedule::upfront`).
+  // Unpack now and keep the result for the next unpack. `UnpackSchedule::upfront` unpacks all slots before the node
+  // runs.
   void prefetch(const NodePtr& saved_for);
   void drop_prefetched() { prefetched_.reset(); }
   void visit_owned(OwnedVisitor& visitor, const char* label, int64_t index = -1) const;

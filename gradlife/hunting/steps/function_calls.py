@@ -14,7 +14,7 @@ from gradlife.hunting.steps.targets import UnknownFunction
 
 MAIN = "__main__"
 
-#: The name of the counting decorator in the main module.
+#: The name of the decorator that counts calls, among the main module's globals.
 DECORATOR = "__gradlife_step__"
 
 #: Called after each step.
@@ -24,8 +24,8 @@ Step = Callable[[], object]
 class CallSteps:
     """Counts the calls of one function. A call counts when it returns; one that raises does not count.
 
-    `begin` is called once, with a name for the steps, after the first call. It returns what is called after each later
-    one.
+    After the first call, `begin` starts the hunt; its argument is a name for the steps. What it returns is called after
+    each further call.
     """
 
     def __init__(self, target: str, begin: Callable[[str], Step]) -> None:

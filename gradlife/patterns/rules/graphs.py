@@ -1,7 +1,8 @@
 """The GL4xx patterns: training code that keeps autograd graphs.
 
-`gradlife/patterns/matching/matcher.py` explains how `paths` are written, `gradlife/patterns/wording.py` and
-`stored_statement.py` which names in braces the texts may have. Of two rows that match, the first one counts.
+A row has a GL code, a title, the reason for the leak, the advice, and example code. `Pattern` describes the other
+fields, `gradlife/patterns/matching/matcher.py` how `paths` are written. `gradlife/patterns/wording.py` fills in the
+names in braces, such as `{holder}`. The first row that matches a trace is used.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ GRAPH_PATHS = (
         "GL408",
         "weight updates form one graph",
         "Each step replaces {holder} by a result computed from it ({node}), so its graph holds every earlier update.",
-        "Detach the updated tensor and call requires_grad_() again; in an inner loop, after the loop.",
+        "Detach the updated tensor and call requires_grad_() again. If an inner loop updates it, do so after that loop.",
         "{holder_code} = updated.detach().requires_grad_()",
         change="{leaf}",
         paths=("tensor.grad_fn ...", "=tensor$"),
@@ -77,7 +78,7 @@ GRAPH_PATHS = (
     Pattern(
         "GL407",
         "a graph keeps a leaf",
-        "Only a graph keeps this leaf, as the tensor whose gradient it accumulates, and {holder} holds the graph.",
+        "This leaf is alive only because {holder} holds a graph that accumulates into it.",
         "Drop the graph: detach what {holder} keeps.",
         "",
         paths=("tensor.grad_fn ... node.variable =tensor$",),
@@ -89,7 +90,7 @@ GRAPH_PATHS = (
         "the last step's graph is still held",
         "{kept} is the result of a finished step and still has its graph ({node}). During the next step both graphs are "
         "alive.",
-        "Keep a number or a detached tensor, or drop it before the next forward.",
+        "Keep a number or a detached tensor, or delete the result before the next forward pass.",
         "{keeping}",
         change="{detached}",
         paths=("tensor.grad_fn ...", "object.attr|nn.attr|*.global|*.local|dict.value|*.item|*.attr =tensor$"),

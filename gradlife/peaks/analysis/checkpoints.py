@@ -70,7 +70,8 @@ def prefixes(path: str) -> Iterator[str]:
 def checkpoint_gaps(recording: Recording, storages: Sequence[Storage]) -> Iterator[tuple[int, Gap]]:
     """Yield the number of each activation of a module, and the ticks during which checkpointing would not keep it.
 
-    The gap begins after the last use in the forward pass and ends when the backward pass first reads any of them.
+    The gap begins after the activation's last use in the forward pass and ends when the backward pass first reads one
+    of the activations. Each operation has a tick before it and a tick within it.
     """
     backward = [at for one in storages for at in one.reads if recording.operations[at].in_backward]
     if not backward:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlife.model.peak.report import Use
-from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, preceding, tick_within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, preceding, tick_before, tick_within
 
 #: Operations that overwrite a whole tensor with zeros.
 ZEROING = frozenset({"aten.zero_", "aten._foreach_zero_"})

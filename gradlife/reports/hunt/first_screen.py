@@ -413,7 +413,7 @@ def proof_line(report: HuntReport) -> Text:
     proof, is_patched = first.proof, first.patch is not None
     if proof is None:
         command = f"gradlife hunt --prove {report.target}"
-        how = "changes a copy and measures" if is_patched else "cuts the reference"
+        how = "tests the change on a copy" if is_patched else "cuts the reference"
         what = f"{command} {how}" if len(command) <= SHORT_COMMAND else command
         return Text(f"Proof: not run yet; {what if len(command) <= MAX_COMMAND else 'add --prove to the command'}")
     what = "with the line changed" if is_patched else "with the reference cut"

@@ -157,7 +157,7 @@ def test_proof_gives_the_rate_after_the_cut() -> None:
 
 def test_proof_of_a_patch_gives_the_rate_and_the_losses() -> None:
     patched = replace(LOSSES, patch=Patch("", ("a(loss)",), ("a(loss.item())",)))
-    assert "Proof: not run yet; gradlife hunt --prove train.py changes a copy and measures" in screen(hunt(patched))
+    assert "Proof: not run yet; gradlife hunt --prove train.py tests the change on a copy" in screen(hunt(patched))
     proof = Proof("train.py:41 changed", LOSSES.per_step, PerStep(), True, "400 losses are the same")
     text = screen(hunt(replace(patched, proof=proof)))
     assert "Proof: in a copy with the line changed, 0 B per step; 400 losses are the same\n" in text
