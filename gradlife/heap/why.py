@@ -20,8 +20,9 @@ from gradlife.output import visible
 def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
     """Explain why ``obj`` is alive: its path from a root, or the cycle that keeps it alive.
 
-    Walks the whole heap once, in C++ with the interpreter stopped; takes about 0.3 s per million objects. The walk
-    changes nothing: it creates no object, runs no code of the program and calls no hook. The trace holds no object.
+    Walks the whole heap once, in C++ with the interpreter stopped, which takes about 0.3 s per million objects. The
+    walk changes nothing: it creates no object, runs no code of the program and calls no hook. The trace holds no
+    object.
 
     With ``scan=True``, references that nothing in the heap explains are searched for in memory (see `refs`).
 
@@ -45,13 +46,7 @@ def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
 def trace_of(
     name: str, found: Explanation, graph: HeapGraph, limits: tuple[str, ...], is_scanned: bool = False
 ) -> Trace:
-    """Make an object's trace from what the walk found out about it.
-
-    `steps` lead to it from a root. Without a root, `cycle` has the objects that keep one another alive, `tail` the way
-    from these to the object, `legs` the uncollectable objects: those with references that the collector cannot see. If native
-    code holds the object, directly or through others, `lead` is the path from the object that native code holds, and
-    `keepers` are the C++ holders of that one.
-    """
+    """Make an object's trace from what the walk found out about it. See `Trace` for the parts of a trace."""
     steps = merged_steps(found["path"])
     lead = with_statuses(merged_steps(found["native_path"]))
     return Trace(
@@ -86,7 +81,7 @@ def refs(obj: object, *, scan: bool = False) -> Ledger:
 
 
 def unknown_ledger(obj: object) -> Ledger:
-    """Return the references to an object that is not in the graph: those of native code."""
+    """Return the references from native code to an object that is not in the graph."""
     count, holders = scan_unknown(obj)
     return Ledger(max(count, 0), (), native=holders[: max(count, 0)], is_scanned=True)
 
@@ -97,7 +92,7 @@ def type_name(obj: object) -> str:
 
 
 def checked_budget(budget: int | None) -> int:
-    """Return the budget as the extension expects it: 0 for none."""
+    """Return the budget for the extension, where 0 means no budget."""
     if budget is not None and budget < 1:
         raise ValueError(f"a budget is a number of objects, at least 1, not {budget}")
     return budget or 0
@@ -106,7 +101,10 @@ def checked_budget(budget: int | None) -> int:
 def ledger_of(
     found: Referrers, is_scanned: bool = False, is_partial: bool = False, behind: Referrers | None = None
 ) -> Ledger:
-    """Count the references to an object: known ones with their names, and unexplained ones."""
+    """Count the references to an object: known ones with their names, and unexplained ones.
+
+    ``behind``: the references to the C++ object, if the object is its wrapper and held by it.
+    """
     chains = [(*owners, referrer) for owners, referrer in zip(found["owners"], found["referrers"], strict=True)]
     unaccounted = max(0, found["references"] - found["referrer_count"])
     return Ledger(
@@ -121,7 +119,7 @@ def ledger_of(
 
 
 def referrer_of(chain: References) -> Referrer:
-    """Describe the last object of a chain, or its owner if it is only an internal part, such as a `__dict__`."""
+    """Describe the last object of a chain; its owner if the object is only a part of it, such as its `__dict__`."""
     owner, via = last_reference(chain)
     return Referrer(
         short_type(owner.type),

@@ -289,7 +289,7 @@ class HuntReport:
     world_size: int = 1  # expected number of ranks
     ranks: tuple[RankRow, ...] = ()  # in a run of several processes; the other fields are then merged from the ranks
     skew: tuple[Skew, ...] = ()  # ranks that grow faster or peak higher than the others
-    look_cost: SnapshotCost | None = None  # None if no rank reported when it took snapshots
+    snapshot_cost: SnapshotCost | None = None  # None if no rank reported when it took snapshots
     workers: tuple[WorkerRow, ...] = ()  # hunted worker processes; their findings are in `findings`
     shared_memory: SharedLedger = field(default_factory=SharedLedger)  # of the program and its children
     owners: tuple[Owner, ...] = ()  # of one rank: what retains most at its last snapshot, to compare with other ranks

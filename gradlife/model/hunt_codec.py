@@ -77,7 +77,7 @@ def encode_ranks(report: HuntReport) -> dict[str, Any]:
         "world_size": report.world_size,
         "ranks": [asdict(row) for row in report.ranks],
         "skew": [asdict(one) for one in report.skew],
-        "look_cost": asdict(report.look_cost) if report.look_cost is not None else None,
+        "look_cost": asdict(report.snapshot_cost) if report.snapshot_cost is not None else None,
     }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from gradlife.hunting.snapshots.creation_recorder import Recording
 from gradlife.pytest_plugin.checks.fixture_values import Fixtures
-from gradlife.pytest_plugin.checks.gc_boundary import Young
+from gradlife.pytest_plugin.checks.gc_boundary import NewObjects
 from gradlife.pytest_plugin.checks.repeats import Repeats, forget
 from gradlife.pytest_plugin.checks.survivors import Outliving
 from gradlife.pytest_plugin.checks.sweep import BLIND, Blind, Sweep
@@ -53,7 +53,7 @@ class Manager:
         self.fixtures = Fixtures()
         self._options = options
         self.baseline = baseline
-        self._young = Young()
+        self._new_objects = NewObjects()
         self._sweep = Sweep()
         self._has_tried = False
         self._failed = ""  # the last test with a failed report; during its call, that is a subtest's
@@ -123,7 +123,7 @@ class Manager:
                 self.recording.rest()
         else:
             self._sweep.interrupt()
-            with self._young.session(), self.recording.paused():
+            with self._new_objects.session(), self.recording.paused():
                 done = yield
                 self._conclude_lifetimes(item, repeats)
                 self._try(item, terms, repeats)
@@ -187,7 +187,7 @@ class Manager:
         if self._has_failed(item):
             return
         with self.fixtures.named():
-            found = Trial(item.nodeid, repeats, terms, self._young).result()
+            found = Trial(item.nodeid, repeats, terms, self._new_objects).result()
         self._conclude(item, terms, found)
 
     def _sweep_call(self, item: pytest.Item, terms: Terms, repeats: Repeats, before: set[int]) -> None:

@@ -162,7 +162,7 @@ class Fold:
             world_size=world,
             ranks=tuple(self._rows(world)),
             skew=tuple(skew_of(self._facts())),
-            look_cost=self.snapshots.cost,
+            snapshot_cost=self.snapshots.cost,
             shared_memory=of_all_ranks({rank: built(SharedLedger, one) for rank, one in self.shared_memory.items()}),
         )
 

@@ -240,7 +240,7 @@ def test_a_look_that_all_ranks_take_after_the_same_step_costs_the_time_until_the
     first = (SnapshotTime(5, 1.0, 1.25), SnapshotTime(10, 2.0, 2.25), SnapshotTime(99, 9.0, 9.5))
     second = (SnapshotTime(5, 1.0, 1.75), SnapshotTime(10, 2.0, 2.25))
     report = merge([left(0, CLEAN, snapshots=first), left(1, CLEAN, snapshots=second)])
-    assert report.look_cost == SnapshotCost(shared=2, alone=1, longest=0.75, extra_wait=0.25, most_extra_wait=0.5)
+    assert report.snapshot_cost == SnapshotCost(shared=2, alone=1, longest=0.75, extra_wait=0.25, most_extra_wait=0.5)
 
 
 # --- sets of ranks ---

@@ -60,9 +60,9 @@ void Garbage::find_kept_wrappers() {
 
 // Leave out the references that the collector clears from wrappers that survive it.
 void Garbage::leave_out_taken() {
-  if (graph_.taken.begin() == graph_.taken.end()) return;
+  if (graph_.cleared_dicts.begin() == graph_.cleared_dicts.end()) return;
   for (const uint32_t wrapper : PrematureClear(graph_, nodes, index_, count_, kept_by_).run()) {
-    const size_t edge = graph_.references.first[nodes[wrapper]] + *graph_.taken.find(nodes[wrapper]);
+    const size_t edge = graph_.references.first[nodes[wrapper]] + *graph_.cleared_dicts.find(nodes[wrapper]);
     taken_.insert(edge);
     const uint32_t target = index_[graph_.references.targets[edge]];
     if (target != no_node) --count_[target];  // otherwise a root holds the target

@@ -84,7 +84,7 @@ void PrematureClear::find_garbage() {
 void PrematureClear::clear_object(uint32_t i) {
   const size_t first = graph_.references.first[nodes_[i]];
   if (!shows_nothing(i)) return drop(first, first + visible_count(i));
-  const uint32_t* place = graph_.taken.find(nodes_[i]);
+  const uint32_t* place = graph_.cleared_dicts.find(nodes_[i]);
   if (place == nullptr || is_gone_[first + *place] != 0) return;
   taken_from_.push_back(i);
   drop_one(first + *place);

@@ -17,8 +17,8 @@ class PrematureClear {
   // numbered by their positions in `nodes`; `index` maps a node to its position, or to no_node.
   PrematureClear(const Graph& graph, const Buffer<NodeId>& nodes, const Buffer<uint32_t>& index,
                  const Buffer<int64_t>& count, const std::unordered_map<uint32_t, uint32_t>& kept_by);
-  // Return the wrappers that lose the reference named in `Graph::taken`. Linear in the references times the runs, at
-  // most 16.
+  // Return the wrappers whose `__dict__` is cleared, see `Graph::cleared_dicts`. Linear in the references times the
+  // runs, at most 16.
   Buffer<uint32_t> run();
 
  private:

@@ -51,7 +51,7 @@ void check_graph(const Graph& graph, uint64_t nodes, uint64_t edges) {
   for (const auto& [node, attributes] : graph.kept_wrappers)
     demand(attributes <= graph.references.of(node).size() - graph.visible_of(node).size(),
            "a wrapper has too many references");
-  for (const auto& [node, place] : graph.taken)
+  for (const auto& [node, place] : graph.cleared_dicts)
     demand(place < graph.references.of(node).size() && graph.kept_wrappers.find(node) != nullptr,
            "a reference that may be taken lies outside of its wrapper");
   for (size_t node = 0; node < graph.size(); ++node)

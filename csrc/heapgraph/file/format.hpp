@@ -57,7 +57,7 @@ enum class Section : uint32_t {
   latent,  // LatentReference
   label_gaps,
   long_gaps,
-  taken,
+  cleared_dicts,
 };
 constexpr uint32_t max_sections = 25;
 

@@ -151,7 +151,7 @@ class Reader {
     graph.references.targets = read_exactly<NodeId>(Section::references, header_.edges);
     read_numbers(Section::first_hidden, graph.first_hidden);
     if (has(Section::kept_wrappers)) read_numbers(Section::kept_wrappers, graph.kept_wrappers);
-    if (has(Section::taken)) read_numbers(Section::taken, graph.taken);
+    if (has(Section::cleared_dicts)) read_numbers(Section::cleared_dicts, graph.cleared_dicts);
     if (has(Section::latent)) graph.latent = read<LatentReference>(Section::latent, no_node);
     if (has(Section::coupled)) graph.coupled = read<NodeId>(Section::coupled, header_.nodes);
   }

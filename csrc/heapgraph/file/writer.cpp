@@ -45,7 +45,8 @@ class Writer {
     add(Section::coupled, graph_.coupled);
     add(Section::kept_wrappers, graph_.kept_wrappers.pairs());
     add(Section::latent, graph_.latent);
-    if (graph_.taken.begin() != graph_.taken.end()) add(Section::taken, graph_.taken.pairs());
+    if (graph_.cleared_dicts.begin() != graph_.cleared_dicts.end())
+      add(Section::cleared_dicts, graph_.cleared_dicts.pairs());
     add_types();
   }
   void add_words(const Words& words) {

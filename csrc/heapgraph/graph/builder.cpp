@@ -70,8 +70,8 @@ void Builder::resolve() {
       graph_.first_hidden.add(static_cast<NodeId>(edges.first.size() - 1),
                               static_cast<uint32_t>(edges.targets.size()) - edges.first.back());
     } else if (item == taken_mark) {
-      graph_.taken.add(static_cast<NodeId>(edges.first.size() - 1),
-                       static_cast<uint32_t>(edges.targets.size()) - edges.first.back());
+      graph_.cleared_dicts.add(static_cast<NodeId>(edges.first.size() - 1),
+                               static_cast<uint32_t>(edges.targets.size()) - edges.first.back());
     } else if (item == coupled_mark) {
       graph_.coupled.push_back(static_cast<NodeId>(edges.first.size() - 1));
     } else if (item == (wrapper_mark | typed_mark)) {

@@ -54,7 +54,7 @@ void Graph::build_referrers() {
 
 size_t Graph::bytes() const {
   return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes() + coupled.bytes() +
-         latent.bytes() + first_hidden.bytes() + kept_wrappers.bytes() + taken.bytes();
+         latent.bytes() + first_hidden.bytes() + kept_wrappers.bytes() + cleared_dicts.bytes();
 }
 
 }  // namespace gradlife::heap

@@ -1,4 +1,4 @@
-// The frozen heap graph: nodes with an address and a type, and their references in compressed rows. No Python.
+// The heap graph: nodes with an address and a type, and the references between them. Independent of Python.h.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,13 @@ struct TypeRow {
   std::string name;  // "module.Class", or a C++ class
   NodeKind kind;
   Address address;  // of the Python type object, 0 for others
-  // What a path pays for a step to a node of this type. The cheapest path is shown, so internal tables cost more than
-  // variables, which people can change.
+  // The cost of a step to a node of this type when paths are compared: the cheapest path is shown. Steps through
+  // internal tables cost more than variables, which the reader of a report can change.
   uint8_t step_cost;
   std::string bases = {};  // of a Python type: the classes between itself and object in its MRO, one per line
 };
 
+// The references of one node, for range-based loops.
 struct Row {
   const NodeId* first;
   const NodeId* last;
@@ -38,7 +39,7 @@ struct Row {
   size_t size() const { return static_cast<size_t>(last - first); }
 };
 
-// References in compressed rows: those of node i are targets[first[i] .. first[i + 1]).
+// References in compressed sparse rows: node i refers to targets[j] for first[i] <= j < first[i + 1].
 struct Edges {
   Buffer<uint32_t> first;
   Buffer<NodeId> targets;
@@ -47,33 +48,34 @@ struct Edges {
   size_t bytes() const { return first.bytes() + targets.bytes(); }
 };
 
-// A reference that the collector does not see yet. The wrapper's tp_traverse starts to visit the target when the native
-// objects between the two have no other owners than the wrapper and each other.
+// A reference from a wrapper to a Python object through one or two native objects. It is hidden while anything else
+// owns one of the native objects. After that, the wrapper's tp_traverse visits the target.
 struct LatentReference {
   NodeId wrapper, target;
-  NodeId between[2];   // between[1] is `no_node` if there is only one
-  uint32_t owners[2];  // of each of these: its owners besides the wrapper and `between`
+  NodeId between[2];   // the native objects; between[1] is `no_node` if there is only one
+  uint32_t owners[2];  // for each native object: its owners besides the wrapper and the other native object
 };
 static_assert(sizeof(LatentReference) == 24, "snapshot files contain this struct");
 
 struct Graph {
   Buffer<Address> addresses;
-  Buffer<uint32_t> types;  // rows of `type_rows`
+  Buffer<uint32_t> types;  // indices into `type_rows`
   Edges references;
   Edges referrers;  // empty until build_referrers
   std::vector<TypeRow, OwnAllocator<TypeRow>> type_rows;
-  Buffer<uint32_t> sizes;  // shallow bytes, or `big_size` for one in `big_sizes`; empty until measured
+  Buffer<uint32_t> sizes;  // shallow bytes; `big_size`: the number is in `big_sizes`; empty until measured
   std::unordered_map<NodeId, uint64_t> big_sizes;
-  // For each Python object, where the hidden references begin in its row: its own traverse does not show them.
+  // For each Python object, the index of the first hidden reference in its row. Hidden ones stand after visible ones.
   NodeNumbers first_hidden;
-  // Native objects that own one reference to their wrapper whether they have one other owner or many (coupled counts).
+  // Native objects with coupled counts: while they have other owners, however many, they own one reference to their
+  // wrapper.
   Buffer<NodeId> coupled;
-  // Wrappers that live as long as their native object has other owners; meanwhile their tp_traverse visits nothing. The
-  // number: how many of the wrapper's hidden references it would visit if there were no other owner.
+  // Wrappers that stay alive while their native object has other owners. Meanwhile their tp_traverse visits nothing.
+  // The number is how many of the wrapper's hidden references it would visit without other owners.
   NodeNumbers kept_wrappers;
-  // PyTorch 1 only: the collector clears the `__dict__` of such a wrapper although the wrapper survives. The index of
-  // this reference in the wrapper's row.
-  NodeNumbers taken;
+  // PyTorch 1 only: wrappers whose `__dict__` the collector clears although the wrapper survives. The number is the
+  // index of this reference in the wrapper's row.
+  NodeNumbers cleared_dicts;
   Buffer<LatentReference> latent;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
   size_t tracked_end = 0;
@@ -85,7 +87,7 @@ struct Graph {
   static constexpr uint32_t big_size = UINT32_MAX;
   uint64_t size_of(NodeId node) const { return sizes[node] != big_size ? sizes[node] : big_sizes.at(node); }
   void set_size(NodeId node, uint64_t bytes);
-  // Linear in the number of nodes, some 0.5 ms per million.
+  // Returns the node at an address, or no_node. Linear in the number of nodes: some 0.5 ms per million.
   NodeId find(Address address) const;
   // Fills in the nodes of all addresses that are in the graph, in some 10 ms per million nodes.
   void find_all(std::unordered_map<Address, NodeId>& wanted) const;

@@ -1,4 +1,8 @@
-"""Amounts that each round added, and the verdict on the planted controls."""
+"""Compute what each round added, and judge the planted controls.
+
+Controls are leaks, and a clean twin of them, that the hunt itself plants in each round. A hunt that misjudges them is
+unreliable. The objects of the controls do not count as the program's.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_
 from gradlife.hunting.snapshots.survivors import Births
 from gradlife.model.hunt import Control, Round
 
+#: The controls: a list that grows, leaked cycles, and the clean twin, a ring of tensors of which old ones are dropped.
 HELD, CYCLE, RING = "held", "cycle", "clean"
 
 
@@ -23,13 +28,13 @@ class Planted:
     """The objects that the hunt planted, as nodes of the last snapshot."""
 
     born: Births  # each with the round in which it was planted
-    lengths: tuple[int, ...]  # number planted in each round
-    contexts: frozenset[int]
-    ring: frozenset[int] = frozenset()  # the clean twin, the same size at each snapshot
+    lengths: tuple[int, ...]  # the number of planting steps in each round
+    contexts: frozenset[int]  # the autograd contexts in the leaked cycles
+    ring: frozenset[int] = frozenset()  # the clean twin, of the same size at each snapshot
 
 
 def planted_in(snapshots: Sequence[StepSnapshot], controls: Controls) -> Planted:
-    """Find the objects planted by the time of the last snapshot, by address."""
+    """Find the planted objects in the last snapshot by their addresses."""
     graph = snapshots[-1].graph
     born: Births = {}
     lengths = [0] * (len(snapshots) - 1)
@@ -47,8 +52,9 @@ def planted_in(snapshots: Sequence[StepSnapshot], controls: Controls) -> Planted
 
 
 def members_of(graph: _heap.Graph, planting: Planting, ring: Sequence[int]) -> tuple[set[int], set[int]]:
-    """Return the nodes planted together, and the contexts among them. ``ring``: addresses of the clean twin that are
-    still alive; the program may have reused the others.
+    """Return the nodes of one planting, and the contexts among them.
+
+    ``ring`` has the addresses of the clean twin's living tensors. The program may have reused other addresses of it.
     """
     living = [one for one in planting.ring if one in ring]
     tensors = found_in(graph, [*planting.tensors, *living, *planting.leaves])
@@ -65,8 +71,8 @@ def found_in(graph: _heap.Graph, addresses: Sequence[int]) -> set[int]:
 
 
 def below(graph: _heap.Graph, nodes: set[int]) -> set[int]:
-    """Return the nodes and the C++ objects below them. Python objects that the program attached to them are left
-    out.
+    """Return the nodes and all C++ objects that they lead to. Python objects, which the program may have attached, are
+    left out.
     """
     found, front = set(nodes), list(nodes)
     while front:
@@ -84,13 +90,13 @@ def is_packed(graph: _heap.Graph, holder: int, one: int) -> bool:
 
 
 def without_planted(evidence: Evidence, planted: Planted) -> Evidence:
-    """Return the evidence of the program alone."""
+    """Return the evidence without the planted objects."""
     born = {node: number for node, number in evidence.born.items() if node not in planted.born}
     return replace(evidence, born=born, planted=planted.born)
 
 
 def rounds_of(evidence: Evidence, planted: Planted) -> Iterator[Round]:
-    """Yield what each round added, without what the hunt planted in it."""
+    """Yield what each round added, without the planted objects."""
     members: dict[int, list[int]] = {}
     for node, number in planted.born.items():
         if node not in planted.ring:
@@ -102,12 +108,12 @@ def rounds_of(evidence: Evidence, planted: Planted) -> Iterator[Round]:
 
 
 def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) -> list[Control]:
-    """Judge the planted controls as the program is judged, by what was planted in each round alone."""
+    """Judge the planted controls by the same rules as the program, from the planted objects alone."""
     if not controls.are_planted:
         return []
     born = {node: number for node, number in planted.born.items() if number >= 0}
     sure, _ = grown_groups(replace(evidence, born=born, lengths=planted.lengths, planted={}))
-    found = {planted_name(evidence.graph, one, planted, controls) for one in sure}
+    found = {control_of(evidence.graph, one, planted, controls) for one in sure}
     return [
         Control("a list that keeps a tensor each step", "growth", "growth" if HELD in found else "clean"),
         Control("a context in a cycle through C++", "never", "never" if CYCLE in found else "clean"),
@@ -115,8 +121,8 @@ def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) ->
     ]
 
 
-def planted_name(graph: _heap.Graph, grown: GrownGroup, planted: Planted, controls: Controls) -> str:
-    """Return the control that planted a group."""
+def control_of(graph: _heap.Graph, grown: GrownGroup, planted: Planted, controls: Controls) -> str:
+    """Return the control that a growing group belongs to; "" if none."""
     if grown.group.anchor is None:
         return CYCLE if is_cycle(grown.group, planted) else ""
     holders = {graph.find(id(controls.held)): HELD, graph.find(id(controls.ring)): RING}

@@ -1,4 +1,4 @@
-"""The report of a hunt, from what is known so far."""
+"""Build the report of a hunt. The snapshots are judged in a forked copy of the process, which frees their memory."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapsho
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
 from gradlife.model.hunt import MALLOC, HuntReport, HuntVerdict
 
-#: The text for a program whose growth has no known holder.
+#: The text for a program whose memory grows although no finding does.
 CAUSE_NOT_FOUND = "the cause was not found"
+
+#: How a report names amounts of bytes.
 NAMES_OF_BYTES = {"bytes": "of storages", MALLOC: "from malloc"}
 
 
 def report_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
-    """Build the report from what is known by now, in a forked copy: the graphs are freed with it."""
+    """Build the report from the snapshots taken so far."""
     facts = replace(facts, trouble=facts.trouble or hunt.shortage)
     with hunt.clock.paused():
-        return in_doubt(judgement_of(hunt, facts), facts)
+        return with_unknown_cause(judgement_of(hunt, facts), facts)
 
 
 def judgement_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
-    """Judge what is not judged yet."""
+    """Judge the snapshots, unless the hunt has already found that they show no leak."""
     clean = None if facts.has_failed or has_another_round(hunt) else hunt.clean_result
     if clean is None:
         return judge_in_copy(hunt, facts)
@@ -35,10 +37,10 @@ def judgement_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     return judge_later_rounds_in_copy(hunt, clean, facts)
 
 
-def in_doubt(report: HuntReport, facts: TargetFacts) -> HuntReport:
-    """Say in the report that the cause was not found if memory or objects increase evenly but no finding grows.
+def with_unknown_cause(report: HuntReport, facts: TargetFacts) -> HuntReport:
+    """Add to a report without a growing finding that memory or objects grow nevertheless.
 
-    Memory that no object holds is a leak of native code.
+    Memory that no object holds becomes a finding: a leak of native code.
     """
     if report.unheld_rate:
         return with_unheld_memory(report, facts)
@@ -56,7 +58,7 @@ def amount_text(name: str, amount: float) -> str:
 
 
 def with_unheld_memory(report: HuntReport, facts: TargetFacts) -> HuntReport:
-    """Return the report with the memory that native code keeps. A forked copy loads the modules that describe it."""
+    """Return the report with a finding for the memory that no object holds."""
 
     def work() -> HuntReport:
         from gradlife.hunting.findings.builder import unheld_memory
@@ -69,7 +71,7 @@ def with_unheld_memory(report: HuntReport, facts: TargetFacts) -> HuntReport:
 
 
 def judge_in_copy(hunt: Hunt, facts: TargetFacts) -> HuntReport:
-    """Judge the snapshots in a forked copy."""
+    """Judge the usual snapshots in a forked copy of the process."""
     snapshots = snapshots_at_return(hunt) or labelled(hunt)
 
     def work() -> HuntReport:
@@ -81,7 +83,7 @@ def judge_in_copy(hunt: Hunt, facts: TargetFacts) -> HuntReport:
 
 
 def judge_later_rounds_in_copy(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntReport:
-    """Judge the special rounds alone, in a forked copy."""
+    """Judge only the rounds after the usual snapshots, in a forked copy of the process."""
 
     def work() -> HuntReport:
         from gradlife.hunting.session.judgement import judge_later_rounds
@@ -92,9 +94,10 @@ def judge_later_rounds_in_copy(hunt: Hunt, clean: CleanResult, facts: TargetFact
 
 
 def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -> HuntReport:
-    """Add growth on a slower clock to the report, from the late snapshots and one that is taken now.
+    """Add growth that is too slow for the usual rounds: compare the late snapshots and one that is taken now.
 
-    At the program's end a function's variables are gone; the snapshot before still has them.
+    If the program has ended, the variables of its functions are gone. The last snapshot before still has them, so that
+    the comparison without a new snapshot may show more.
     """
     if hunt.early_snapshots == 0 or hunt.steps_now == hunt.snapshots[hunt.early_snapshots - 1].steps:
         return report
@@ -112,14 +115,14 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
     try:
         return hunt.in_copy(work)
     except Exception as error:
-        limit = f"growth on a slower clock could not be judged: {type(error).__name__}"
+        limit = f"slow growth could not be judged: {type(error).__name__}"
         return replace(report, limits=(limit, *report.limits))
 
 
 def with_late_rounds(
     hunt: Hunt, snapshots: Sequence[StepSnapshot], report: HuntReport, memory_limit: int | None
 ) -> HuntReport:
-    """Add what the late rounds show to the report of a program that still runs, judged in a forked copy."""
+    """Add the growth that the late rounds show to the report of a program that still runs."""
 
     def work() -> HuntReport:
         from gradlife.hunting.session.judgement import with_growth_of
@@ -146,7 +149,7 @@ def snapshots_at_return(hunt: Hunt) -> Sequence[StepSnapshot]:
 
 
 def labelled(hunt: Hunt) -> Sequence[StepSnapshot]:
-    """Return the snapshots with labels on the last, which lacks them if the hunt was cut short."""
+    """Return the snapshots, the last one with labels: it is taken again if the hunt was cut short before."""
     snapshots = hunt.snapshots
     if hunt.spare is not None and len(snapshots) + has_another_round(hunt) < MIN_SNAPSHOTS:
         snapshots = [hunt.spare, *snapshots]

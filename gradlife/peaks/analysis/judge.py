@@ -130,7 +130,7 @@ class Judge:
         groups = grouped(self._recording, self._storages, self._looks, self._first, self._end)
         return with_group(groups, self._unread.group())
 
-    def peaks_left(self) -> list[int]:
+    def other_peaks(self) -> list[int]:
         """Return the operations of the peaks that remain after each saving, without those whose holders are known."""
         if self._first >= self._end or not self._storages:
             return []

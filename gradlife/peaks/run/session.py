@@ -1,4 +1,8 @@
-"""The steps of a peak: a warm-up, a step to find the peak, the judged step, and steps in which its storages die."""
+"""`PeakSession`: which steps `gradlife peak` records, and when it reads the holders of storages.
+
+After a warm-up, the first recorded step shows where memory peaks. The second one is judged: at its peaks the holders
+are read. In the third, the storages of the second die.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,14 @@ from gradlife.peaks.analysis.scouting import scout_peaks
 from gradlife.peaks.recording.holders import holders_now
 from gradlife.peaks.recording.torch import Contexts, Recorder, limits_now
 
-#: Steps before the recording, after those that determine what a step is.
+#: Steps before the recording. Earlier calls, which show what a step is, do not count.
 WARMUP = 2
 
-#: Recorded steps: one to find the peaks, the judged one, and one more; another if the savings leave other peaks.
+#: Recorded steps. There is another one if the savings would make other moments the peak.
 RECORDED = 3
 
-#: Most peaks left by savings whose holders are read.
-MAX_BEHIND = 6
+#: Number of such other peaks at which holders are read.
+MAX_OTHER_PEAKS = 6
 
 
 class PeakSession:
@@ -32,75 +36,76 @@ class PeakSession:
         self._contexts = contexts
         self._on_report = on_report
         self._warmup = warmup
-        self._taken = 0
+        self._steps = 0
         self._recorder: Recorder | None = None
-        self._first = 0  # the judged step's first operation
-        self._ahead: list[int] = []  # operations of the step at which holders are still to be read
-        self._looks: list[Look] = []
+        self._first = 0  # the first operation of the current step
+        self._peaks: list[int] = []  # where to read the holders in this step: operations, counted from its first
+        self._looks: list[Look] = []  # the holders read so far
         self._malloc: dict[int, int] = {}  # bytes that malloc has handed out, by operation
         self.about = PeakReport("", "")
         self.report: PeakReport | None = None
 
     def step(self) -> bool:
         """Count one step. Return whether the report is known."""
-        self._taken += 1
+        self._steps += 1
         if self.report is not None:
             return True
         if self._recorder is None:
-            if self._taken >= self._warmup:
+            if self._steps >= self._warmup:
                 self._start()
             return False
         first = self._recorder.mark_step()
-        recorded = self._taken - self._warmup
+        recorded = self._steps - self._warmup
         if recorded == 1:
-            self._first, self._ahead = first, in_fork(lambda: scout_peaks(self._so_far()))
+            self._first, self._peaks = first, in_fork(lambda: scout_peaks(self._so_far()))
             self._note_malloc(first)
             self._set_alarm()
         elif recorded == RECORDED:
-            self._first, self._ahead = first, in_fork(self._peaks_left)
+            self._first, self._peaks = first, in_fork(self._other_peaks)
             self._set_alarm()
-        if recorded > RECORDED or (recorded == RECORDED and not self._ahead):
+        if recorded > RECORDED or (recorded == RECORDED and not self._peaks):
             self._finish()
         return self.report is not None
 
     def close(self) -> None:
-        """Stop the recording, however far it is."""
+        """Stop the recording without a report."""
         if self._recorder is not None and self._recorder.is_on:
             self._recorder.stop()
 
     def conclude(self) -> None:
-        """Report what was recorded, if it is enough, because there are no more steps."""
-        if self.report is None and self._taken - self._warmup >= RECORDED:
+        """Report if enough steps are recorded, and stop: there are no more steps."""
+        if self.report is None and self._steps - self._warmup >= RECORDED:
             self._finish()
         self.close()
 
-    def _peaks_left(self) -> list[int]:
-        return Judge(Recorded(self._so_far(), self._looks, 1)).peaks_left()[:MAX_BEHIND]
+    def _other_peaks(self) -> list[int]:
+        """Return the moments that would be the peak after the savings."""
+        return Judge(Recorded(self._so_far(), self._looks, 1)).other_peaks()[:MAX_OTHER_PEAKS]
 
     def _so_far(self) -> Any:
         assert self._recorder is not None
         return self._recorder.so_far()
 
     def _start(self) -> None:
-        self._recorder = Recorder(self._contexts, self._look)
+        self._recorder = Recorder(self._contexts, self._read_holders)
         self._recorder.start()
 
     def _set_alarm(self) -> None:
         assert self._recorder is not None
-        if self._ahead:
-            self._recorder.alarm_at(self._first + self._ahead[0])
+        if self._peaks:
+            self._recorder.alarm_at(self._first + self._peaks[0])
 
-    def _look(self) -> None:
-        """Read the holders at a peak of the judged step."""
-        operation = self._first + self._ahead.pop(0)
+    def _read_holders(self) -> None:
+        """Read the holders of all storages. The recorder calls this at the operation of an alarm."""
+        operation = self._first + self._peaks.pop(0)
         self._note_malloc(operation)
         self._looks.append(Look(operation, in_fork(holders_now)))
         self._set_alarm()
 
     def _note_malloc(self, operation: int) -> None:
-        given = _heap.malloc_bytes()
-        if given is not None:
-            self._malloc[operation] = given
+        nbytes = _heap.malloc_bytes()
+        if nbytes is not None:
+            self._malloc[operation] = nbytes
 
     def _finish(self) -> None:
         assert self._recorder is not None

@@ -36,15 +36,15 @@ RUNNERS = ("_pytest.", "pluggy.", "pytest_", "xdist.", "gradlife.pytest_plugin")
 class Boundary:
     """The objects that were new at one boundary between runs."""
 
-    tensors: tuple[weakref.ref[Any], ...]  # before the collector ran
+    tensors: tuple[weakref.ref[Any], ...]  # new ones, found before the collector ran
     others: tuple[weakref.ref[Any], ...]  # storages, grad nodes and contexts
     collected: int  # how many of all tracked objects the collector freed
     plain: int  # total number of functions, frames and similar objects
     malloc: int | None  # bytes in use; None if unknown
-    is_blind: bool = False  # other code froze or thawed the collector meanwhile
+    is_unusable: bool = False  # other code called gc.freeze or gc.unfreeze meanwhile
 
 
-class Young:
+class NewObjects:
     """Find new objects repeatedly."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Young:
         """Return the objects that are new since the last boundary, and how many new and older ones the collector freed."""
         malloc = _heap.malloc_bytes()
         objects = gc.get_objects()
-        is_blind = not has(objects, self._new) or has(objects, self._old)
+        is_unusable = not has(objects, self._new) or has(objects, self._old)
         tensors = self._fresh(references(objects, is_tensor))
         others = self._fresh(references(objects, is_carrier))
         del objects
@@ -78,9 +78,9 @@ class Young:
         gc.collect()
         collected = before - alive(self._known.values())
         plain = sum(map(is_of_program, instances(gc.get_objects(), is_plain)))
-        return Boundary(tensors, others, collected, plain, malloc, is_blind)
+        return Boundary(tensors, others, collected, plain, malloc, is_unusable)
 
-    def begin_again(self) -> None:
+    def start_over(self) -> None:
         """Count everything as old, so that newly loaded code is not searched again. An uncounted run must follow,
         because its cycles are hidden from the collector, too.
         """

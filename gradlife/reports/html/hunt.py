@@ -152,8 +152,8 @@ def rank_notes(report: HuntReport) -> Iterator[str]:
         if one.trouble:
             yield f"Rank {shown_ranks(one.ranks)}: {short(one.trouble)}"
     yield from (f"Skew: {short(skew_words(skew))}" for skew in report.skew)
-    if report.look_cost is not None:
-        yield f"Snapshots: {cost_words(report.look_cost)}"
+    if report.snapshot_cost is not None:
+        yield f"Snapshots: {cost_words(report.snapshot_cost)}"
 
 
 def charts(report: HuntReport) -> list[Svg]:

@@ -159,5 +159,5 @@ def rank_table(report: HuntReport) -> Iterator[RenderableType]:
             yield Hanging(Text(f"  rank {shown_ranks(row.ranks)}: ", QUIET), Text(row.trouble, NOTE))
     for one in report.skew:
         yield Hanging(Text("  skew: ", QUIET), Text(skew_words(one), NOTE))
-    if report.look_cost is not None:
-        yield Hanging(Text("  snapshots: ", QUIET), Text(cost_words(report.look_cost)))
+    if report.snapshot_cost is not None:
+        yield Hanging(Text("  snapshots: ", QUIET), Text(cost_words(report.snapshot_cost)))

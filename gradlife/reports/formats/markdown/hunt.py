@@ -103,7 +103,7 @@ def table_of_ranks(report: HuntReport) -> Iterator[str]:
     yield ""
     yield from (f"- rank {row.ranks}: {plain(row.trouble)}" for row in report.ranks if row.trouble)
     yield from (f"- skew: {plain(skew_words(one))}" for one in report.skew)
-    yield from ([f"- snapshots: {plain(cost_words(report.look_cost))}"] if report.look_cost is not None else [])
+    yield from ([f"- snapshots: {plain(cost_words(report.snapshot_cost))}"] if report.snapshot_cost is not None else [])
 
 
 def table_of_shared_memory(report: HuntReport) -> Iterator[str]:
