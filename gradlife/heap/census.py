@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gradlife import _heap
-from gradlife.heap.diff import EXAMPLES
+from gradlife.heap.diff import MAX_EXAMPLES
 from gradlife.heap.graph import HeapGraph
 from gradlife.model.heap import HeapDiff, LargeObject, TypeChange, TypeCount
 
@@ -46,7 +46,7 @@ class Census:
         An object that was freed and replaced at its address by another of its type counts as the same.
         """
         # no closure here: its cells would be new objects
-        return diff_of(*_heap.census(self._graph, EXAMPLES, (self,)))
+        return diff_of(*_heap.census(self._graph, MAX_EXAMPLES, (self,)))
 
 
 def diff_of(graph: HeapGraph, rows: Sequence[ChangeRow], details: dict[int, str]) -> HeapDiff:
