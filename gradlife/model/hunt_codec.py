@@ -155,7 +155,8 @@ def decode(document: Any) -> HuntReport:
 def decode_report(document: dict[str, Any]) -> HuntReport:
     """Build the report from checked JSON."""
     findings = [finding_item(item) for item in document["findings"]]
-    report: HuntReport = built(HuntReport, {**document, "findings": findings})
+    fields = {**document, "findings": findings, "snapshot_cost": document.get("look_cost")}
+    report: HuntReport = built(HuntReport, fields)
     return report
 
 
