@@ -373,7 +373,8 @@ class Show:
         self.in_full = args.full
         self._annotates = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
         self._stream = sys.stderr if is_script or is_stdout_taken else sys.stdout
-        self.verdict: HuntVerdict | None = None  # of the report shown last
+        self.verdict: HuntVerdict | None = None  # of the report shown last, and its trouble
+        self.trouble = ""
 
     def answer(self, report: HuntReport) -> None:
         """Show the report."""
@@ -381,7 +382,7 @@ class Show:
 
         print_report(make_console(self._stream), report, self.in_full)
         self._stream.flush()
-        self.verdict = report.verdict
+        self.verdict, self.trouble = report.verdict, report.trouble
 
     def annotate(self, report: HuntReport, is_strict: bool) -> None:
         """Print annotations for GitHub if requested: at the end, when the report is complete."""
@@ -399,7 +400,7 @@ def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
         if result.status:
             return result.status
         raise GradlifeError("the program left no report", "gradlife hunt --help")
-    if show.verdict is not report.verdict or report.trouble or report.workers:
+    if show.verdict is not report.verdict or show.trouble != report.trouble or report.workers:
         show.answer(report)
     is_strict = fail_on == NEEDS_GC
     report = replace(report, fail_on=severity_of(fail_on))

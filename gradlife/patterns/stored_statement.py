@@ -91,6 +91,11 @@ class StoredStatement:
         return self.with_value_called("[-10_000:].clone()") if isinstance(self.node, ast.Assign) and self.target else ""
 
     @property
+    def shortened_array(self) -> str:
+        """It stores the last rows of an array of numpy."""
+        return self.with_value_called("[-10_000:].copy()") if isinstance(self.node, ast.Assign) and self.target else ""
+
+    @property
     def weak(self) -> str:
         """It stores a weak reference."""
         if not self.target or not isinstance(self.value, ast.Name | ast.Attribute):

@@ -47,7 +47,10 @@ def test_a_hunt_names_the_line_that_stores(tmp_path: Path) -> None:
     assert found["verdict"] == "leak"
     [finding] = found["findings"]
     assert (finding["stored_at"]["file"], finding["stored_at"]["line"]) == ("program.py", 5)
-    assert (finding["patch"]["added"], finding["severity"]) == (["kept.clear()  # nothing reads older ones"], "minor")
+    assert (finding["patch"]["added"], finding["severity"]) == (
+        ["kept.clear()  # nothing reads more than the last one"],
+        "minor",
+    )
     assert "kept.append(lambda: None)" in found["screen"]
     assert (tmp_path / "program.py").read_text() == LEAKING
 

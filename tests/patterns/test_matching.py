@@ -229,3 +229,13 @@ def test_an_array_of_objects_grows_item_by_item() -> None:
     root = step("module", "global variable 'table'", ("internal", "__dict__", -1), ("dict_value", "'table'", -1))
     array = step("numpy.ndarray", "[7]", ("item", "", 7))
     assert grown(root, array, at=1) == "GL512 each step fills another item of an array"
+
+
+def test_an_array_that_gets_longer_is_cut_with_the_methods_of_arrays() -> None:
+    root = step("module", "global variable 'seen'", ("internal", "__dict__", -1), ("dict_value", "'seen'", -1))
+    steps = (root, step("numpy.ndarray", "", detail="float32 [4096, 64]"))
+    kept = Trace("ndarray", "float32 [4096, 64]", Lifetime.HELD, steps, (), Ledger(1, ()))
+    line = "seen = np.concatenate([seen, rows])"
+    found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.LARGER), statement=line)
+    assert (found.code, found.title) == ("GL704", "an array is made longer at each step")
+    assert found.advice.code == "seen = np.concatenate([seen, rows])[-10_000:].copy()"

@@ -25,7 +25,7 @@ def changed(made: str, line: str, rest: str = "", keys: list[str | int] | None =
     return [row.strip() for row in (found or "").splitlines() if row not in text.splitlines()]
 
 
-CLEAR = "t.kept.clear()  # nothing reads older ones"
+CLEAR = "t.kept.clear()  # nothing reads more than the last one"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_container_that_nothing_reads_is_emptied_before_it_gets_more(made: str
 
 
 def test_a_queue_that_nobody_empties_loses_what_is_in_it() -> None:
-    wanted = ["if not t.kept.empty():", "t.kept.get_nowait()  # nothing reads older ones"]
+    wanted = ["if not t.kept.empty():", "t.kept.get_nowait()  # nothing reads more than the last one"]
     assert changed("queue.Queue()", "t.kept.put(x)") == wanted
 
 
@@ -69,7 +69,7 @@ def test_the_newest_tensor_is_kept_without_its_graph(line: str, keys: list[str |
 
 def test_as_many_items_stay_as_are_read() -> None:
     reads = "def show(t):\n    if len(t.kept) >= 4: print(list(t.kept)[-3:], t.kept[-1])\n"
-    assert changed("[]", "t.kept.append(x)", reads) == ["del t.kept[:-4]  # nothing reads older ones"]
+    assert changed("[]", "t.kept.append(x)", reads) == ["del t.kept[:-4]  # nothing reads more than the last 4"]
     assert changed("deque(maxlen=None)", "t.kept.append(x)", reads) == ["self.kept = deque(maxlen=4)"]
     assert changed("deque()", "t.kept.append(x)", reads) == ["self.kept = deque(maxlen=4)"]
     assert changed("{}", "t.kept[n] = x", reads) == []
@@ -112,7 +112,7 @@ def test_no_change_of_a_container_that_the_program_does_not_make_or_that_shares_
 
 def test_a_list_in_a_dictionary_has_its_key_as_name() -> None:
     text = "notes = {'rows': []}\nfor n in range(9):\n    notes['rows'].append(n)\n"
-    wanted = text.replace("    notes", "    notes['rows'].clear()  # nothing reads older ones\n    notes")
+    wanted = text.replace("    notes", "    notes['rows'].clear()  # nothing reads more than the last one\n    notes")
     assert keep_newest(site(text, "rows", 3)) == wanted
     for read in ("print(notes)", "notes.values()", "notes.get('rows')", "print('rows')"):
         assert keep_newest(site(f"{text}{read}\n", "rows", 3)) is None

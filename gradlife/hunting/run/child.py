@@ -383,7 +383,7 @@ class Child:
                 report = safely(self._hunt, facts)
                 report = compared_with_ranks(self._hunt, report) if self._settings.in_step else report
             else:  # the hunt has its answer
-                report = replace(self._answered, script_status=status, trouble=trouble)
+                report = replace(self._answered, script_status=status, trouble=trouble or self._answered.trouble)
                 is_open = report.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC) and not self._is_final
                 report = with_late_growth(self._hunt, report, facts.memory_limit) if is_open else report
             if self._is_sampled:

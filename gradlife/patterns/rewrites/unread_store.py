@@ -85,17 +85,21 @@ def limiting(site: Site, statement: ast.stmt, container: ast.expr, made: list[as
     written = site.written(container)
     kinds = {last_name(one.func) if isinstance(one, ast.Call) else "" for one in made}
     if count and kinds <= {"", "list"}:
-        edit = site.line_below(statement, f"del {written}[:-{count}]  # nothing reads older ones")
+        edit = site.line_below(
+            statement, f"del {written}[:-{count}]  # nothing reads more than the last {count if count > 1 else 'one'}"
+        )
         yield from [edit] if edit is not None else []
     elif count and kinds == {"deque"} and len(made) == 1 and made[0] in [*ast.walk(site.tree)]:
         yield from bounded(made[0], count)
     elif not count and kinds & QUEUES:
         if kinds <= QUEUES:
             yield site.line_above(
-                statement, f"if not {written}.empty():", f"    {written}.get_nowait()  # nothing reads older ones"
+                statement,
+                f"if not {written}.empty():",
+                f"    {written}.get_nowait()  # nothing reads more than the last one",
             )
     elif not count:
-        yield site.line_above(statement, f"{written}.clear()  # nothing reads older ones")
+        yield site.line_above(statement, f"{written}.clear()  # nothing reads more than the last one")
 
 
 def bounded(made: ast.expr, count: int) -> Iterator[Edit]:

@@ -52,6 +52,8 @@ MAX_COMMAND, SHORT_COMMAND = 60, 31
 ARROW = " → "
 #: Stands for what is left out.
 GAP = "..."
+#: Between a line of a file and its source.
+BESIDE = "   "
 #: How a reference begins that is a variable, so that the object has a name.
 GLOBAL_VARIABLE = "global variable '"
 VARIABLES = (GLOBAL_VARIABLE, "local variable '", "argument '")
@@ -199,7 +201,7 @@ def block(finding: Finding, number: int, report: HuntReport, width: int) -> list
         lines.append(clipped(Text(f"{INDENT}{who_has(finding)}", NOTE), width))
     where = place_text(first_place(finding, report), finding)
     if where:
-        lines.append(clipped(Text(INDENT + where), width))
+        lines.append(clipped(Text(INDENT + with_short_file(where, width - len(INDENT))), width))
     lines += [clipped(line, width) for line in change_lines(finding, width)]
     if finding.arrivals is not None:
         lines.append(clipped(Text(f"{INDENT}comes {how_often(finding.arrivals, report.step)}", QUIET), width))
@@ -236,6 +238,12 @@ def middle_out(text: str, width: int) -> str:
     return text if cell_len(text) <= width else f"{text[: width // 2 - len(GAP)]}{GAP}{text[-(width // 2) :]}"
 
 
+def with_short_file(text: str, room: int) -> str:
+    """Return a place and its source with the middle of a long file name left out, so that the line number stays."""
+    place, gap, source = text.partition(BESIDE)
+    return middle_out(place, max(room - len(gap + source), room // 2)) + gap + source
+
+
 def title_lines(finding: Finding, number: int, width: int) -> list[Text]:
     """Return the title, with code and severity at the right edge of its first line."""
     right = f"{finding.code}, {finding.severity.value}"
@@ -254,12 +262,12 @@ def place_text(place: Place | None, finding: Finding) -> str:
     if finding.stored_at is not None:
         stored = finding.stored_at
         doubt = "   (unsure: other lines fit as well)" if stored.confidence is Confidence.UNSURE else ""
-        return f"{stored.file}:{stored.line}   {stored.source}{doubt}"
+        return f"{stored.file}:{stored.line}{BESIDE}{stored.source}{doubt}"
     created = "created at " if finding.created_at else ""
     if place is None:
         return f"{created}{finding.created_at[0]}" if created else ""
     source = linecache.getline(place.file, place.line).strip()
-    return f"{created}{place.relative}:{place.line}   {source}".rstrip()
+    return f"{created}{place.relative}:{place.line}{BESIDE}{source}".rstrip()
 
 
 def change_lines(finding: Finding, width: int) -> Iterator[Text]:

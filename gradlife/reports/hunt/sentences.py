@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradlife.model.hunt import ATTACHED, Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep
+from gradlife.model.hunt import ATTACHED, Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep, Severity
 from gradlife.model.ranks import LEFT
 from gradlife.model.trace import UNHELD, Step, Trace
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
@@ -94,7 +94,8 @@ def what(finding: Finding, step: str) -> str:
         kept = [counted(finding.survivors, noun(finding.trace))]
         kept += [size(finding.retained_bytes)] if finding.retained_bytes else []
         return f"Between two {step}s {listed(kept)} {'is' if finding.survivors == 1 else 'are'} retained"
-    verb = "leaves" if finding.kind is FindingKind.NEEDS_GC else "leaks"
+    is_wanted = finding.severity is Severity.NOTE  # the states of a metric, until its reset()
+    verb = "leaves" if finding.kind is FindingKind.NEEDS_GC else "adds" if is_wanted else "leaks"
     return f"Each {step} {verb} {amounts(finding.per_step)}{FATES[finding.kind]}"
 
 

@@ -64,7 +64,7 @@ def test_a_list_that_nothing_reads_keeps_its_newest_tensor_without_its_graph() -
     facts = TensorFacts("MeanBackward0")
     many = replace(trace(variable("trainer"), owned("losses"), LIST, detail="float32 [8]"), tensor=facts)
     changed = str(diff(many, TRAINER))
-    assert "+        self.losses.clear()  # nothing reads older ones\n" in changed
+    assert "+        self.losses.clear()  # nothing reads more than the last one\n" in changed
     assert "+        self.losses.append(loss.detach())  # kept\n" in changed
 
 
@@ -95,7 +95,7 @@ def test_no_patch_where_the_line_is_unsure_or_the_pattern_is_another() -> None:
     assert place.confidence is Confidence.SURE
     other = patch_for("GL511", KEPT, place, [source(TRAINER)])
     assert other is not None
-    assert other.added == ("self.losses.clear()  # nothing reads older ones",)
+    assert other.added == ("self.losses.clear()  # nothing reads more than the last one",)
 
 
 def total_of(*steps: Step) -> Trace:

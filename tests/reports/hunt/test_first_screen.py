@@ -290,3 +290,30 @@ def test_a_line_that_is_only_added_comes_with_the_statement_beside_it() -> None:
     assert [*changed_rows(finding)] == [("+", "kept.clear()"), (" ", "kept.append(x)")]
     lines = screen(hunt(finding)).splitlines()
     assert lines[lines.index("   + kept.clear()") + 1] == "     kept.append(x)"
+
+
+def test_changes_at_several_lines_come_with_their_places() -> None:
+    diff = (
+        "--- a/t.py\n+++ b/t.py\n@@ -3,5 +3,5 @@\n f()\n-    ctx.y = y\n+    ctx.save_for_backward(y)\n g()\n h()\n"
+        "-    return ctx.y\n+    return ctx.saved_tensors[0]\n"
+    )
+    stored = StoredAt("t.py", 4, "ctx.y = y")
+    finding = replace(LOSSES, stored_at=stored, patch=Patch(diff, ("ctx.y = y",), ("ctx.save_for_backward(y)",)))
+    rows = [f"{sign} {line}" for sign, line in changed_rows(finding)]
+    assert rows[:3] == ["- ctx.y = y", "+ ctx.save_for_backward(y)", "at t.py:7"]
+    elsewhere = replace(finding, stored_at=StoredAt("t.py", 40, "h()"))
+    assert next(changed_rows(elsewhere)) == ("at", "t.py:4")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_very_long_file_name_loses_its_middle_and_keeps_the_line_number(width: int) -> None:
+    stored = StoredAt(f"{'n' * 200}.py", 17, "self.losses.append(loss)")
+    lines = screen(hunt(replace(LOSSES, stored_at=stored)), width).splitlines()
+    (line,) = (one for one in lines if ".py:17   self.losses" in one)
+    assert len(line) <= width
+
+
+def test_what_a_metric_keeps_is_no_leak_in_the_whole_report() -> None:
+    text = printed(lambda console: print_hunt(console, hunt(replace(LOSSES, severity=Severity.NOTE)), True), 120)
+    assert "Each step adds 1 tensor" in text
+    assert "leaks 1 tensor" not in text
