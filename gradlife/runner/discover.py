@@ -1,4 +1,4 @@
-"""Find scenarios: by file, by folder, by FILE::NAME, by the name of a built-in one.
+"""Find scenarios: all of a file or folder, one by FILE::NAME, or a built-in one by its name.
 
 Loading a scenario file runs its code, so a child process does it and returns plain data.
 """
@@ -18,7 +18,7 @@ from gradlife.runner.worker.supervisor import RESULT_LIMIT
 #: Time limit for loading one file, in seconds.
 LOAD_LIMIT = 20.0
 
-#: The text that identifies a scenario file among Python files.
+#: A Python file is a scenario file if it has this text.
 MARK = "gradlife.scenario"
 
 
@@ -58,21 +58,21 @@ def discover(paths: Sequence[str] = ()) -> tuple[Story, ...]:
 
 
 def stories_of(server: ForkServer, path: str) -> list[Story]:
-    """Return the scenarios of one argument."""
+    """Return the scenarios that one command-line argument names."""
     file, _, name = path.partition("::")
     place = Path(file)
     if place.is_dir() and not name:
         return load_all(server, files_in(place))
     if place.is_file():
         stories = load(server, place)
-        return picked(stories, name) if name else stories
+        return select_named(stories, name) if name else stories
     if place.suffix == ".py" or len(place.parts) > 2:
         raise ScenarioError(f"there is no file {file}", "a file of scenarios, or gradlife list")
-    return picked(load_all(server, files_in(builtin_folder())), path)
+    return select_named(load_all(server, files_in(builtin_folder())), path)
 
 
-def picked(stories: Sequence[Story], name: str) -> list[Story]:
-    """Return the scenario of this name or id, or one for each context of the story."""
+def select_named(stories: Sequence[Story], name: str) -> list[Story]:
+    """Return the scenario of this name or id. If it runs in several contexts, return one for each."""
     exact = [story for story in stories if name in (story.info.name, story.info.id)]
     found = exact[:1] or [story for story in stories if name == story.info.family]
     if not found:
@@ -122,15 +122,15 @@ def refuse_bad_file(file: Path, ended: Ended) -> None:
 
 
 def decode_info(item: dict[str, Any], file: Path) -> ScenarioInfo:
-    """Build a scenario from a child's report."""
-    values = dict(item, file=shown(file), origin=tuple(item["origin"]))
+    """Build a scenario from the JSON of the child that loaded it."""
+    values = dict(item, file=display_path(file), origin=tuple(item["origin"]))
     values["expects"] = tuple(Declared(**expect) for expect in item["expects"])
     values["differs"] = tuple(DeclaredDifference(**differs) for differs in item["differs"])
     return ScenarioInfo(**values)
 
 
-def shown(file: Path) -> str:
-    """Format a file's path for reports, relative to a folder that the reader knows."""
+def display_path(file: Path) -> str:
+    """Format a file's path for reports: relative to the working folder or the checkout, else only its name."""
     path = file.resolve()
     for base in (Path.cwd(), path.parent.parent.parent):
         if path.is_relative_to(base):

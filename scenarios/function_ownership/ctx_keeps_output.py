@@ -4,9 +4,7 @@ from gradlife.scenario import Expect, scenario
 
 BEFORE_TRAVERSAL = "torch-1.1 torch-1.2 torch-1.8 torch-1.9"
 ONEFLOW = "oneflow-*"
-BLIND = (
-    "the collector sees no edge from a tensor to its grad_fn before 1.10, so the cycle has a leg that it cannot follow"
-)
+BLIND = "the collector sees no edge from a tensor to its grad_fn before 1.10, so the cycle has a reference that it cannot follow"
 SEEN = "from 1.10 on a tensor that is the only owner of its grad_fn shows it to the collector, which then sees the whole cycle"
 ONEFLOW_BLIND = "OneFlow's tensors and nodes are unknown to the collector, so no cycle of theirs is ever found"
 

@@ -2,7 +2,7 @@
 
 from gradlife.scenario import Expect, scenario
 
-EMPTIED = "backward emptied the slot, which was the C++ leg of the ring"
+EMPTIED = "backward emptied the slot, which was the C++ reference in the ring"
 
 
 def identity(packed):

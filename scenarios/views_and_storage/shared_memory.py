@@ -135,7 +135,7 @@ def storage_names_its_tensor(lab):
     """`t.untyped_storage().owner = t`: a storage's wrapper is preserved too, so it can close a ring.
 
     The tensor's impl owns the storage (C++), the storage owns its wrapper since another owner exists, the wrapper's
-    dict owns the tensor. The middle leg is not Python's, so the collector never finds the ring. Memory trackers
+    dict owns the tensor. The second reference is in C++, so the collector never finds the ring. Memory trackers
     that tag storages meet this first. The fix: tag with a weak reference, a name or a number.
     """
     tensor = lab.tensor()

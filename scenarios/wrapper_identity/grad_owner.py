@@ -6,7 +6,7 @@ from functools import partial
 from gradlife.scenario import Expect, scenario
 
 CACHED = "torch-1.[1-9]"
-RING = "x -> (C++) its gradient -> the wrapper -> __dict__ -> x: one leg is in C++"
+RING = "x -> (C++) its gradient -> the wrapper -> __dict__ -> x: one reference is in C++"
 
 
 def owned_weakly(x):

@@ -5,7 +5,7 @@ from functools import partial
 from gradlife.scenario import Expect, scenario
 
 CACHED = "torch-1.[1-9]"
-KEPT = "leaf's wrapper -> its __dict__ -> out -> grad node -> (C++) leaf -> its wrapper: one leg is in C++"
+KEPT = "leaf's wrapper -> its __dict__ -> out -> grad node -> (C++) leaf -> its wrapper: one reference is in C++"
 ALL_PYTHON = "the ring runs through out's closure, which the collector sees like any object of Python's"
 DIED = "the wrapper is not owned by C++: it goes with its last name, and takes out and the graph along"
 

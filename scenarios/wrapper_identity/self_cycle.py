@@ -32,7 +32,7 @@ def tensor_holds_itself(lab):
     `gc`. That is not free of cost: until the collector runs, the storage stays, and the collector counts objects,
     not bytes, so a gigabyte held by a cycle of two objects gives it no reason to hurry.
 
-    This is the control for the cycles with a leg in C++: same look in Python, other verdict.
+    This is the control for the cycles with a reference in C++: they look the same in Python and have another verdict.
     """
     tensor = lab.tensor()
     lab.attempt("tensor.me = tensor", partial(setattr, tensor, "me", tensor))

@@ -99,7 +99,7 @@ def what_the_collector_sees_of_a_graph(lab):
     At each C++ object. The product's node is tracked and shows nothing: neither the node before it, nor what it saved. The
     Function's node shows ctx's attributes, but not what `save_for_backward` saved, and not its edges. The output shows its
     hooks. So a reference chain drawn by objgraph or gc ends at a tensor, whatever stands behind it; and a cycle
-    with one such leg looks like a chain that nobody closes.
+    with one such object in it looks like a chain with an open end.
 
     The types are listed without `type` and without what every instance has; a dictionary is counted once.
     """

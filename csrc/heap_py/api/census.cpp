@@ -12,7 +12,7 @@ void take_census(Graph& graph, const WalkOptions& options) {
   graph.addresses.reserve(gl_estimate_tracked() + 4096);
   graph.types.reserve(gl_estimate_tracked() + 4096);
   for (const PyObject* object : options.hidden_objects)
-    builder.hide(static_cast<Address>(reinterpret_cast<uintptr_t>(object)));
+    builder.exclude(static_cast<Address>(reinterpret_cast<uintptr_t>(object)));
   const uint32_t process = builder.add_type({"process", NodeKind::root, 0, 1});
   TypeTable types(builder, no_providers);
   builder.add(8, process);  // has no address
@@ -27,7 +27,7 @@ void take_census(Graph& graph, const WalkOptions& options) {
       [](PyObject* object, void* state) {
         Call& call = *static_cast<Call*>(state);
         const Address address = static_cast<Address>(reinterpret_cast<uintptr_t>(object));
-        if (call.ran_out || call.builder.is_hidden(address)) return;
+        if (call.ran_out || call.builder.is_excluded(address)) return;
         try {
           call.graph.types.push_back(call.types.row_of(Py_TYPE(object)));
           call.graph.addresses.push_back(address);

@@ -31,7 +31,7 @@ class WalkSink final : public ReferenceSink {
     ++count_;
   }
   void taken(PyObject* target, Relation relation, const char* label) override {
-    builder_.begin_taken();
+    builder_.begin_cleared_dict();
     python(target, relation, label, -1);
   }
   void keeper(const void* target, uint32_t type, const char* label) override {
@@ -50,7 +50,7 @@ class WalkSink final : public ReferenceSink {
     const auto between = [](const IntermediateOwner& owner) {
       return Builder::Between{address_of(owner.native), owner.type, owner.owners};
     };
-    builder_.await(address_of(wrapper), address_of(target), between(first), between(second));
+    builder_.add_latent(address_of(wrapper), address_of(target), between(first), between(second));
   }
 
  private:
@@ -136,7 +136,7 @@ Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provi
       builder_(graph, 2 * std::min(options.budget, max_room_ahead), options.with_leaves),
       types_(builder_, providers_),
       modules_(PyImport_GetModuleDict()) {
-  for (const PyObject* object : options.hidden_objects) builder_.hide(address_of(object));
+  for (const PyObject* object : options.hidden_objects) builder_.exclude(address_of(object));
   if (options.min_atom_bytes != 0) builder_.leave_out(is_small_atom_at, options.min_atom_bytes);
 }
 
@@ -256,7 +256,7 @@ void Walker::add_tracked() {
   gl_visit_tracked(
       [](PyObject* object, void* state) {
         Call& call = *static_cast<Call*>(state);
-        if (!call.walker->builder_.is_hidden(address_of(object)) && !call.walker->builder_.append(address_of(object)))
+        if (!call.walker->builder_.is_excluded(address_of(object)) && !call.walker->builder_.append(address_of(object)))
           call.ran_out = true;
       },
       &call);

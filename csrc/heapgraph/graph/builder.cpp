@@ -54,7 +54,7 @@ uint32_t Builder::add_type(TypeRow row) {
 
 void Builder::resolve() {
   constexpr size_t ahead = 10;
-  if (ran_out_) throw std::bad_alloc();
+  if (is_out_of_memory_) throw std::bad_alloc();
   Edges& edges = graph_.references;
   edges.targets.reserve(edges.targets.size() + pending_.size());
   const size_t count = pending_.size();
@@ -69,7 +69,7 @@ void Builder::resolve() {
     } else if (item == hidden_mark) {
       graph_.first_hidden.add(static_cast<NodeId>(edges.first.size() - 1),
                               static_cast<uint32_t>(edges.targets.size()) - edges.first.back());
-    } else if (item == taken_mark) {
+    } else if (item == cleared_dict_mark) {
       graph_.cleared_dicts.add(static_cast<NodeId>(edges.first.size() - 1),
                                static_cast<uint32_t>(edges.targets.size()) - edges.first.back());
     } else if (item == coupled_mark) {

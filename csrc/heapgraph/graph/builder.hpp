@@ -1,5 +1,5 @@
-// Builds a graph in one pass: nodes are expanded in order, their references are collected in chunks, and each chunk is
-// resolved to nodes with prefetched lookups.
+// Builds a graph in one pass. The caller visits the nodes in the order in which they were added and passes the
+// references of each as addresses. `resolve` turns a chunk of addresses into nodes at once, to prefetch the lookups.
 #pragma once
 
 #include "heapgraph/graph/address_index.hpp"
@@ -9,9 +9,9 @@ namespace gradlife::heap {
 
 class Builder {
  public:
-  // Whether to leave out a Python object that was not added before, with the references to it.
+  // Returns whether to leave out a Python object, and the references to it.
   using LeavesOut = bool (*)(Address object, size_t min_bytes);
-  // `adds_unknown`: references to objects that were not added before add a node for them; else they are left out.
+  // `adds_unknown`: a reference to an object without a node adds one; otherwise the reference is left out.
   Builder(Graph& graph, size_t expected_nodes, bool adds_unknown = true);
   void leave_out(LeavesOut leaves_out, size_t min_bytes) {
     leaves_out_ = leaves_out;
@@ -20,7 +20,7 @@ class Builder {
 
   // Adds a node that nothing has referred to yet.
   NodeId add(Address address, uint32_t type);
-  // Adds one of many nodes, which cannot be found before `index_appended`. False: no memory.
+  // Adds a node that `find` does not know before `index_appended`; faster for many nodes. Returns false without memory.
   bool append(Address address) noexcept {
     return graph_.addresses.try_push_back(address) && graph_.types.try_push_back(unknown_type);
   }
@@ -29,8 +29,8 @@ class Builder {
   uint32_t add_type(TypeRow row);
   Graph& graph() { return graph_; }
 
-  // Starts the references of the next node, in the order of nodes. These three never throw, because C code calls them;
-  // `resolve` reports errors.
+  // Begins the references of the next node. The noexcept functions are called by C code; `resolve` reports their
+  // errors.
   void begin_next() noexcept { push(row_mark); }
   // Adds a reference to a Python object; its type is read later.
   void refer(Address address) noexcept { push(address); }
@@ -41,14 +41,15 @@ class Builder {
   }
   // The following references of this node are invisible to the collector.
   void begin_hidden() noexcept { push(hidden_mark); }
-  // The node is a wrapper that its native object keeps; only for that reason this number of references is hidden.
+  // The node is a wrapper that its native object keeps alive. This number of its references is hidden only because of
+  // that.
   void keep_wrapper(uint32_t references) noexcept {
     push(wrapper_mark | typed_mark);
     push(references);
   }
-  // The collector clears the wrapper's next reference although its native object keeps the wrapper.
-  void begin_taken() noexcept { push(taken_mark); }
-  // The next reference of this native node leads to its wrapper, which counts all other owners of the node as one.
+  // The next reference is that to a `__dict__` which the collector clears, see `Graph::cleared_dicts`.
+  void begin_cleared_dict() noexcept { push(cleared_dict_mark); }
+  // The next reference of this native node leads to its wrapper, see `Graph::coupled`.
   void begin_coupled() noexcept { push(coupled_mark); }
   // A native object on the path of a latent reference.
   struct Between {
@@ -56,16 +57,17 @@ class Builder {
     uint32_t type;
     uint32_t owners;
   };
-  void await(Address wrapper, Address target, const Between& first, const Between& second) noexcept {
+  // Adds a latent reference; `second` has address 0 if there is only one native object between the two.
+  void add_latent(Address wrapper, Address target, const Between& first, const Between& second) noexcept {
     for (Address item : {latent_mark | typed_mark, wrapper, target}) push(item);
     for (const Between& native : {first, second})
       for (Address item : {native.address, Address{native.type}, Address{native.owners}}) push(item);
   }
-  // Leaves out references to these targets, which are the tool's own objects.
-  void hide(Address address) { hidden_.push_back(address); }
-  bool is_hidden(Address address) const {
-    for (Address hidden : hidden_)
-      if (hidden == address) return true;
+  // Leaves out an object of gradlife itself, and the references to it.
+  void exclude(Address address) { excluded_.push_back(address); }
+  bool is_excluded(Address address) const {
+    for (Address excluded : excluded_)
+      if (excluded == address) return true;
     return false;
   }
   bool is_full() const { return pending_.size() >= chunk; }
@@ -82,18 +84,18 @@ class Builder {
   static constexpr Address coupled_mark = 6;
   static constexpr Address wrapper_mark = 10;
   static constexpr Address latent_mark = 12;
-  static constexpr Address taken_mark = 14;
+  static constexpr Address cleared_dict_mark = 14;
   static constexpr Address typed_mark = 1;
   static constexpr size_t latent_items = 8;  // after its mark
   void push(Address item) noexcept {
-    if (!pending_.try_push_back(item)) ran_out_ = true;
+    if (!pending_.try_push_back(item)) is_out_of_memory_ = true;
   }
   NodeId node_of(Address address, uint32_t type) {
     const NodeId node = index_.find(address);
     if (node != no_node) return node;
     const bool is_left_out =
         type == unknown_type && (!adds_unknown_ || (leaves_out_ != nullptr && leaves_out_(address, min_bytes_)));
-    return is_left_out || is_hidden(address) ? no_node : add(address, type);
+    return is_left_out || is_excluded(address) ? no_node : add(address, type);
   }
   void refer_to(Address address, uint32_t type) {
     const NodeId node = node_of(address, type);
@@ -105,11 +107,11 @@ class Builder {
   AddressIndex index_;
   size_t indexed_ = 0;
   Buffer<Address> pending_;
-  Buffer<Address> hidden_;
+  Buffer<Address> excluded_;
   bool adds_unknown_;
   LeavesOut leaves_out_ = nullptr;
   size_t min_bytes_ = 0;
-  bool ran_out_ = false;
+  bool is_out_of_memory_ = false;
 };
 
 }  // namespace gradlife::heap

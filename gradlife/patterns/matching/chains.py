@@ -1,4 +1,4 @@
-"""Recognize graphs that lead from each step into the previous one, by their repeated nodes."""
+"""Recognize an autograd graph that each step makes longer, and why, by the grad nodes that repeat in it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 from gradlife.model.hunt import FindingKind
 from gradlife.patterns.matching.pattern import Case
 
-#: Nodes that only pass a gradient on, between the sums of a running total.
+#: Grad nodes that only pass a gradient on. They say nothing about the reason, and are skipped.
 PASSING = re.compile(r"(To(Copy)?|View|Squeeze|Unsqueeze|Reshape|Alias|Clone|Expand)Backward\d?")
 
 
 def is_chain(case: Case) -> bool:
-    """Whether one tensor's graph grows, not a container."""
+    """Whether what grows is the graph of one tensor, not a container."""
     return case.kind is FindingKind.GROWTH and case.site is None and bool(backbone(case))
 
 
 def backbone(case: Case) -> list[str]:
-    """Return the grad nodes on the path from the held tensor, or its own node if the path ends there."""
+    """Return the grad nodes on the path from the tensor on, without `PASSING`; only its grad_fn if the path ends at it."""
     steps = case.steps
     start = next((token.step for token in case.path if str(token) == "tensor.grad_fn"), None)
     if start is None:
@@ -33,7 +33,7 @@ def is_node(name: str) -> bool:
 
 
 def is_running_total(case: Case) -> bool:
-    """Whether it is a chain of sums, one per step. A scalar that starts with one sum counts too."""
+    """Whether each step adds to a total: the graph begins with two sums, or with one if the tensor is a scalar."""
     nodes = backbone(case)
     if not is_chain(case) or nodes[0] != "AddBackward0":
         return False
@@ -41,17 +41,17 @@ def is_running_total(case: Case) -> bool:
 
 
 def is_weight_chain(case: Case) -> bool:
-    """Whether it is a chain of differences: a weight minus a step along its gradient."""
+    """Whether each step updates a weight: the graph begins with the difference of the weight and a scaled gradient."""
     return is_chain(case) and backbone(case)[0] in {"SubBackward0", "AddcdivBackward0", "AddcmulBackward0"}
 
 
 def is_state_chain(case: Case) -> bool:
-    """Whether it is any other chain."""
+    """Whether the graph of one tensor grows at all. Its pattern stands after those of totals and weights."""
     return is_chain(case)
 
 
 def is_scalar(case: Case) -> bool:
-    """Whether the tensor at the head of the chain is a scalar."""
+    """Whether the tensor whose graph grows is a scalar."""
     steps = case.steps
     head = next((token.step for token in case.path if str(token) == "tensor.grad_fn"), len(steps) - 1)
     return bool(steps) and "[]" in steps[head].detail

@@ -1,4 +1,8 @@
-"""Lag, drag, void: whether memory that is alive at the peak is read again."""
+"""Classify memory that is alive at the peak by its next use: read later, lag, drag, void or unread.
+
+An overwrite of a whole storage begins a new content. A content is unused from its last read to the next overwrite or
+the storage's death. Times are ticks: each operation has one before it and one within it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ ZEROING = frozenset({"aten.zero_", "aten._foreach_zero_"})
 
 
 def use_at(storage: Storage, operation: int) -> Use:
-    """Return how a storage that is alive within an operation is used from there on."""
+    """Return how a storage that is alive during an operation is used from then on."""
     if operation in storage.reads or operation in storage.overwrites or storage.birth == operation:
         return Use.READ_LATER
     read, overwrite = storage.next_read(operation), storage.next_overwrite(operation)
@@ -24,16 +28,16 @@ def use_at(storage: Storage, operation: int) -> Use:
 
 
 def was_read(storage: Storage, operation: int) -> bool:
-    """Whether the content at an operation was read before."""
+    """Whether the content that the storage has at an operation was read before."""
     last = preceding(storage.reads, operation)
     written = preceding(storage.overwrites, operation)
     return last is not None and (written is None or last > written)
 
 
 def gaps(storage: Storage) -> Iterator[tuple[int, int]]:
-    """Yield the ticks from the last read of a content to its end. Content that outlives the recording has no end.
+    """Yield for each content the ticks during which it is unused. A content that outlives the recording is left out.
 
-    A storage from before the recording that is never read in it is unused from the beginning.
+    A storage that is older than the recording and never read in it is unused from the beginning.
     """
     if storage.birth is None and not storage.reads and not storage.overwrites:
         if storage.died is not None:
@@ -51,13 +55,13 @@ def gaps(storage: Storage) -> Iterator[tuple[int, int]]:
 
 
 def last_use(storage: Storage, start: int, end: int | None) -> int:
-    """Return the last operation between two that reads the content; the first of the two if none does."""
+    """Return the last operation from `start` to `end` that reads the storage; `start` if none does."""
     last = preceding(storage.reads, end) if end is not None else (storage.reads[-1] if storage.reads else None)
     return start if last is None or last < start else last
 
 
 def zeroed_gaps(storage: Storage, recording: Recording) -> Iterator[tuple[int, int]]:
-    """Yield the ticks from writing zeros to their first read: nothing needs the memory in between."""
+    """Yield the ticks between writing zeros and their first read. The memory could be freed and allocated again then."""
     for number in storage.overwrites:
         read = storage.next_read(number)
         if recording.operations[number].function in ZEROING and read is not None:

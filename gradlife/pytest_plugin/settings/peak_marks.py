@@ -1,4 +1,4 @@
-"""The marker ``peak_memory``: what it says, checked when tests are collected."""
+"""Read and check the arguments of the marker ``peak_memory``."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "m
 
 @dataclass(frozen=True, slots=True)
 class PeakTerms:
-    """The terms of a test's marker; None: no limit of this kind."""
+    """The arguments of a test's marker. None means no limit."""
 
-    limit: int | None = None  # bytes
-    drag: float | None = None  # per cent of the peak
+    limit: int | None = None  # bytes of the peak
+    drag: float | None = None  # the part of the peak that may be never read again, in per cent
 
 
-#: The key under which an item keeps its terms.
+#: The key of a test's terms in its stash.
 TERMS = pytest.StashKey[PeakTerms]()
 
 
 def terms_of(item: pytest.Item) -> PeakTerms | None:
-    """The terms of a test's marker, the closest one; None where it has none. Raises `BadMarker`."""
+    """Return the terms of a test's closest marker; None if it has none. Raises `BadMarker`."""
     mark = item.get_closest_marker(MARKER)
     if mark is None:
         return None
