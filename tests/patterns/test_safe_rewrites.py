@@ -14,6 +14,7 @@ from gradlife.patterns.rewrites.hook_argument import with_own_argument
 from gradlife.patterns.rewrites.log_text import log_text
 from gradlife.patterns.rewrites.pack_hook import packed_without_graph
 from gradlife.patterns.rewrites.removed_hook import without_hook_after_use
+from gradlife.patterns.rewrites.replaced_head import without_old_groups
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.unused_graph import without_unused_graph
 
@@ -299,3 +300,90 @@ def test_a_kept_tensor_of_which_alone_gradients_are_asked_becomes_a_leaf_again()
     assert new_lines(without_unused_graph, INNER, 4, "params") == wanted
     for other in ("print(t.params)", "torch.autograd.grad(x, y)", "def f(w):\n    torch.autograd.grad(x, w)"):
         assert new_lines(without_unused_graph, f"{INNER}{other}\n", 4, "params") == []
+
+
+LOOP = """\
+class Extractor:
+    def __init__(self, layer):
+        self.seen = None
+        self.handle = layer.register_forward_hook(self.capture)
+
+    def capture(self, module, args, output):
+        self.seen = output.detach()
+
+for x in batches:
+    {}extractor = Extractor(model[1])
+    model(x)
+    loss = extractor.seen.mean()
+    loss.backward()
+{}"""
+
+
+def removed_in_loop(before: str = "", after: str = "") -> list[str]:
+    return new_lines(without_hook_after_use, LOOP.format(before, after), 4)
+
+
+def test_a_hook_of_an_object_of_one_turn_of_a_loop_is_removed_after_its_last_use() -> None:
+    assert removed_in_loop() == ["extractor.handle.remove()"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("print(extractor.seen)\n    ", ""),
+        ("if skip(x): continue\n    ", ""),
+        ("", "print(extractor.seen)\n"),
+        ("", "def show():\n    return extractor\n"),
+    ],
+)
+def test_a_hook_of_an_object_that_outlives_its_turn_stays(before: str, after: str) -> None:
+    assert removed_in_loop(before, after) == []
+
+
+HEADS = """\
+net = Net()
+opt = {}
+for task in tasks:
+    net.head = nn.Linear(32, 4)
+    opt.add_param_group({{"params": net.head.parameters()}})
+    train(net, opt)
+{}"""
+
+
+def dropped(made: str = "torch.optim.Adam(net.parameters(), lr=0.1)", rest: str = "") -> list[str]:
+    return new_lines(without_old_groups, HEADS.format(made, rest), 5)
+
+
+def test_the_groups_of_replaced_heads_are_dropped_before_another_is_added() -> None:
+    assert dropped() == [
+        "for old in [one for group in opt.param_groups[1:] for one in group['params']]:",
+        "opt.state.pop(old, None)",
+        "del opt.param_groups[1:]  # of heads that the model no longer has",
+    ]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "opt.add_param_group(extra)",
+        "print(opt.param_groups)",
+        "torch.save(opt.state_dict(), path)",
+        "schedule = StepLR(opt, 10)",
+        "print(opt.state)",
+        "scaler = GradScaler()",
+    ],
+)
+def test_the_groups_stay_where_other_code_may_see_them(rest: str) -> None:
+    assert dropped(rest=f"{rest}\n") == []
+
+
+def test_the_groups_stay_where_the_first_one_is_not_known() -> None:
+    assert dropped("torch.optim.SGD([{'params': a}, {'params': b}])") == []
+    assert dropped("make(net)") == []
+
+
+def test_a_method_that_removes_the_hook_and_that_nothing_calls_removes_nothing() -> None:
+    close = "    def close(self):\n        self.handle.remove()\n\nfor x in batches:"
+    text = LOOP.format("", "").replace("for x in batches:", close)
+    assert new_lines(without_hook_after_use, text, 4) == ["extractor.handle.remove()"]
+    assert new_lines(without_hook_after_use, text.replace("loss.backward()", "extractor.close()"), 4) == []

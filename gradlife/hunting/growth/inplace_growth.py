@@ -22,6 +22,10 @@ from gradlife.model.hunt import PerStep
 #: Least rounds in which a place must grow: a batch may by chance be larger than the last one a few times.
 MIN_ROUNDS = 4
 
+#: Short hunts have fewer rounds. Then the rates of all rounds must be about the same: at least this share of the largest.
+FEW_ROUNDS = 3
+EVEN = 0.8
+
 #: Objects below this share of the largest at a place do not count as growing.
 MIN_SHARE = 0.5
 
@@ -46,7 +50,7 @@ class Body:
 def swollen(evidence: Evidence, known: Sequence[GrownGroup]) -> list[GrownGroup]:
     """Return the places that took more memory in every round, without those in `known`."""
     snapshots = evidence.snapshots
-    if len(snapshots) <= MIN_ROUNDS or not has_new_sizes(evidence):
+    if len(snapshots) <= FEW_ROUNDS or not has_new_sizes(evidence):
         return []
     found = [bodies_of(snapshot.graph) for snapshot in snapshots]
     common = set.intersection(*({place for body in one for place in body.places} for one in found))
@@ -99,7 +103,15 @@ def amounts_of(bodies: Iterable[Body], common: Set[Place]) -> Counter[Place | No
 def grows_in_place(amounts: Sequence[int], evidence: Evidence) -> bool:
     """Whether the amount grew in every round, by about as much per step."""
     added = [after - before for before, after in itertools.pairwise(amounts)]
+    if len(added) < MIN_ROUNDS and not is_even(added, evidence):
+        return False
     return all(one > 0 for one in added) and is_steady(added[evidence.judged_rounds.start :], evidence)
+
+
+def is_even(added: Sequence[int], evidence: Evidence) -> bool:
+    """Whether every round added about as much per step as any other."""
+    rates = [amount / evidence.steps(number) for number, amount in enumerate(added)]
+    return min(rates) >= EVEN * max(rates)
 
 
 def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: Sequence[int]) -> GrownGroup:

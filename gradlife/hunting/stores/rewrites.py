@@ -29,6 +29,7 @@ from gradlife.patterns.rewrites.kept_traceback import without_traceback
 from gradlife.patterns.rewrites.log_text import log_text
 from gradlife.patterns.rewrites.pack_hook import packed_without_graph
 from gradlife.patterns.rewrites.removed_hook import without_hook_after_use
+from gradlife.patterns.rewrites.replaced_head import without_old_groups
 from gradlife.patterns.rewrites.saved_on_ctx import saved_for_backward
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.unread_store import keep_newest, keep_nothing
@@ -37,6 +38,9 @@ from gradlife.patterns.rewrites.weak_self import weak_argument, weak_method
 
 #: A tensor with its graph in a container that grows.
 KEPT_GRAPH = "GL402"
+
+#: Parameters that an optimizer alone keeps.
+OLD_HEADS = "GL601"
 
 #: The shape of a tensor with one element, as shown.
 SCALAR = " []"
@@ -54,6 +58,7 @@ ON_ITS_LINE = {
     packed_without_graph: "backward gets the same values, the graph goes",
     without_gradient: "the gradient stays until its last use",
     without_hook_after_use: "the hook stays until its last use",
+    without_old_groups: "the groups of the model stay, those of earlier heads go",
     handed_back: "the result is returned, and kept no longer",
     weak_method: "the method is called as before, the cycle goes",
     weak_argument: "the function computes the same, the cycle goes",
@@ -88,7 +93,9 @@ def changes(
         yield from of_tensors(trace, line, source, sources)
     site = Site(source.text, source.tree, line, "", trees)
     for rewrite, remains in ON_ITS_LINE.items():
-        if rewrite is not log_text or has_short_text(trace):
+        if (rewrite is not log_text or has_short_text(trace)) and (
+            rewrite is not without_old_groups or code == OLD_HEADS
+        ):
             yield Change(source, rewrite(site), remains)
     if any(registrations_of(hop) for step in trace.cycle for hop in step.hops):
         yield Change(source, with_own_argument(site), "the hook computes the same, the cycle goes")

@@ -62,8 +62,10 @@ class Site:
             return None
         return Edit(last, len(row), last, len(row), f"\n{self.before(node)}{line}")
 
-    def then(self, function: ast.FunctionDef, last: ast.stmt, line: str) -> Iterator[Edit]:
-        """Yield the edits that put a line below a statement of a function; above the return if it returns a value."""
+    def then(self, function: ast.stmt, last: ast.stmt, line: str) -> Iterator[Edit]:
+        """Yield the edits that put a line below a statement of a function or a loop; above the return if it returns a
+        value.
+        """
         if not isinstance(last, ast.Return):
             below = self.line_below(last, line)
             yield from [below] if below is not None else []

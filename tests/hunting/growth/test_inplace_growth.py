@@ -165,3 +165,17 @@ def test_a_small_tensor_beside_an_array_that_gets_longer_is_no_part_of_it() -> N
     graph, [found] = hunted_with_graph(step)
     assert {graph.type(node) for node in found.group.members if graph.kind(node) == "storage"} == set()
     assert "numpy.ndarray" in {graph.type(node) for node in found.group.members}
+
+
+@pytest.mark.parametrize(("parts", "count"), [((100, 100, 100), 1), ((100, 100, 180), 0)])
+def test_in_three_rounds_what_grows_evenly_is_found(parts: tuple[int, ...], count: int) -> None:
+    """A hunt with `--steps 40` has three rounds; a text that every step made longer was called clean."""
+    log = Log()
+    seen = [take_snapshot(0, collect=Collect.NOTHING)]
+    for number, part in enumerate(parts, 1):
+        for _ in range(STEPS):
+            log.data = numpy.concatenate([log.data, numpy.zeros(part)])
+        seen.append(take_snapshot(STEPS * number, collect=Collect.NOTHING))
+    evidence = evidence_of(seen)
+    found = [one for one in swollen(evidence, []) if "Log" in holder_of(one, evidence.graph)]
+    assert [one.per_step.bytes for one in found] == [800.0] * count
