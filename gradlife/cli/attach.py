@@ -20,9 +20,10 @@ from gradlife.cli.formats import Outputs, add_formats
 from gradlife.cli.hunt import WRITERS, Show, add_fail_on, finish, number, size
 from gradlife.cli.open import ask
 from gradlife.cli.options.addresses import address_or_type
+from gradlife.cli.options.follow_options import EVERY, add_follow, duration, refuse_without_follow
 from gradlife.cli.pages import Why, print_why
 from gradlife.cli.peak import WRITERS as PEAK_WRITERS
-from gradlife.cli.watching.follow import EVERY, Follower, add_follow, duration, refuse_without_follow
+from gradlife.cli.watching.follow import Follower
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.parent import Result

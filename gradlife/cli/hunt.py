@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
+from gradlife.cli.options.follow_options import add_follow, refuse_without_follow
 from gradlife.cli.options.late_options import take_late_options
-from gradlife.cli.watching.follow import add_follow, follow_program, refuse_without_follow
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.rank import rank_of
@@ -259,6 +259,8 @@ def has_ranks(folder: str) -> bool:
 
 def followed(args: argparse.Namespace) -> int:
     """Watch the program as long as it runs, and report at its end."""
+    from gradlife.cli.watching.follow import follow_program
+
     with Outputs(args, WRITERS) as outputs:
         result = follow_program(args, args.target)
         if result.report is None:

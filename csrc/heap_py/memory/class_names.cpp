@@ -43,18 +43,18 @@ bool ClassNames::is_in_library(Address address) const {
 // The address of the type information precedes a vtable.
 std::string ClassNames::read_name(uint64_t vtable) const {
   uint64_t information;
-  return reader_.read_word(vtable - 8, &information) ? read_name_of(information) : "";
+  return library_memory_.read_word(vtable - 8, &information) ? read_name_of(information) : "";
 }
 
 // The type information has its name in its second word.
 std::string ClassNames::read_name_of(Address information) const {
   uint64_t name;
   if (!is_in_library(information)) return "";
-  if (!reader_.read_word(information + 8, &name) || !is_in_library(name)) return "";
+  if (!library_memory_.read_word(information + 8, &name) || !is_in_library(name)) return "";
   std::string text;
   char piece[256];
   for (size_t step = sizeof piece; text.size() < 1024 && step >= 16;) {
-    if (!reader_.read(name + text.size(), piece, step)) {
+    if (!library_memory_.read(name + text.size(), piece, step)) {
       step /= 2;  // the memory after the name may not be readable
       continue;
     }
@@ -84,19 +84,21 @@ const std::string* ClassNames::of_object(Address address) {
 // ABI). A base at another address than the object's own cannot be seen from a pointer to it.
 Address ClassNames::first_base(Address information) {
   uint64_t kind, base, flags;
-  if (!reader_.read_word(information, &kind)) return 0;
+  if (!library_memory_.read_word(information, &kind)) return 0;
   const std::string* name = of_vtable(kind);
   if (name == nullptr) return 0;
-  if (*name == "N10__cxxabiv120__si_class_type_infoE") return reader_.read_word(information + 16, &base) ? base : 0;
+  if (*name == "N10__cxxabiv120__si_class_type_infoE")
+    return library_memory_.read_word(information + 16, &base) ? base : 0;
   if (*name != "N10__cxxabiv121__vmi_class_type_infoE") return 0;
-  const bool is_read = reader_.read_word(information + 24, &base) && reader_.read_word(information + 32, &flags);
+  const bool is_read =
+      library_memory_.read_word(information + 24, &base) && library_memory_.read_word(information + 32, &flags);
   return is_read && (flags >> 8) == 0 ? base : 0;
 }
 
 std::vector<std::string> ClassNames::lineage(uint64_t vtable) {
   std::vector<std::string> names;
   uint64_t information;
-  if (of_vtable(vtable) == nullptr || !reader_.read_word(vtable - 8, &information)) return names;
+  if (of_vtable(vtable) == nullptr || !library_memory_.read_word(vtable - 8, &information)) return names;
   constexpr size_t deepest = 16;
   while (information != 0 && names.size() < deepest) {
     const std::string name = read_name_of(information);
@@ -110,24 +112,24 @@ std::vector<std::string> ClassNames::lineage(uint64_t vtable) {
 // The C++ ABI has three classes of type information, by the number of bases.
 void ClassNames::add_bases(Address information, std::vector<Address>& into) {
   uint64_t vtable, base;
-  if (!reader_.read_word(information, &vtable)) return;
+  if (!library_memory_.read_word(information, &vtable)) return;
   const std::string* known = of_vtable(vtable);
   if (known == nullptr) return;
   const std::string& kind = *known;
-  if (kind == "N10__cxxabiv120__si_class_type_infoE" && reader_.read_word(information + 16, &base)) {
+  if (kind == "N10__cxxabiv120__si_class_type_infoE" && library_memory_.read_word(information + 16, &base)) {
     into.push_back(base);
   } else if (kind == "N10__cxxabiv121__vmi_class_type_infoE") {
     uint32_t flags_and_count[2];
-    if (!reader_.read(information + 16, flags_and_count, sizeof flags_and_count)) return;
+    if (!library_memory_.read(information + 16, flags_and_count, sizeof flags_and_count)) return;
     for (uint32_t i = 0; i < std::min(flags_and_count[1], max_bases); ++i)
-      if (reader_.read_word(information + 24 + 16 * uint64_t{i}, &base)) into.push_back(base);
+      if (library_memory_.read_word(information + 24 + 16 * uint64_t{i}, &base)) into.push_back(base);
   }
 }
 
 std::vector<std::string> ClassNames::ancestors(uint64_t vtable) {
   std::vector<std::string> names;
   std::vector<Address> pending(1);
-  if (!reader_.read_word(vtable - 8, pending.data())) return names;
+  if (!library_memory_.read_word(vtable - 8, pending.data())) return names;
   while (!pending.empty() && names.size() < max_bases) {
     const Address information = pending.back();
     pending.pop_back();

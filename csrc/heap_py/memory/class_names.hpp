@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "heap_py/memory/memory_reader.hpp"
+#include "heap_py/memory/page_cache.hpp"
 
 namespace gradlife::heap {
 
@@ -34,8 +34,10 @@ class ClassNames {
   Address first_base(Address information);
   void add_bases(Address information, std::vector<Address>& into);
 
-  MemoryReader reader_;
-  std::vector<Range> libraries_;                     // in order
+  MemoryReader reader_;           // of objects, which change
+  PageCache library_memory_;      // of vtables and type information: constant, and read some 200,000 times in a process
+                                  // with PyTorch
+  std::vector<Range> libraries_;  // in order
   std::unordered_map<uint64_t, std::string> known_;  // empty: not a vtable
 };
 

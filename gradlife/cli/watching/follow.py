@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -16,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from gradlife.attach.client import Session, connect
 from gradlife.attach.launched import START
-from gradlife.errors import UsageError
-from gradlife.hunting.run.durations import seconds_of
+from gradlife.cli.options.follow_options import EVERY
 from gradlife.hunting.run.findings_log import FindingsLog
 from gradlife.hunting.run.parent import Result, passing_on
 from gradlife.hunting.run.running import Progress, Terms
@@ -28,59 +26,8 @@ from gradlife.reports.theme import make_console
 if TYPE_CHECKING:
     from gradlife.reports.formats.prometheus.metrics import Metrics
 
-#: Options that require --follow.
-OPTIONS = {"every": "--every", "findings": "--findings", "state": "--state", "metrics": "--metrics"}
-
-#: Default seconds between two measurements.
-EVERY = 600.0
-
 #: Seconds between two checks for the socket of a starting program.
 INTERVAL = 0.05
-
-
-def add_follow(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument(
-        "--follow", action="store_true", help="watch for days, in rounds that grow longer; Ctrl-C ends it"
-    )
-    parser.add_argument(
-        "--every",
-        type=duration,
-        metavar="TIME",
-        help="with --follow: time between measurements, and least time between rounds: 30s, 10min, 2h (10min)",
-    )
-    parser.add_argument("--findings", metavar="FILE", help="with --follow: append each finding as a JSON line")
-    parser.add_argument(
-        "--state", metavar="FILE", help="with --follow: remember reported findings in this file, for the next run"
-    )
-    parser.add_argument(
-        "--metrics",
-        type=port,
-        metavar="PORT",
-        help="with --follow: serve metrics to Prometheus at localhost:PORT/metrics",
-    )
-
-
-def refuse_without_follow(args: argparse.Namespace) -> None:
-    """Raise UsageError if an option of --follow is given without it."""
-    wrong = next((option for name, option in OPTIONS.items() if getattr(args, name) is not None), None)
-    if wrong is not None and not args.follow:
-        raise UsageError(f"{wrong} is an option of --follow", f"--follow {wrong}")
-
-
-def duration(text: str) -> float:
-    """Parse ``90s``, ``10min`` or ``2h`` as seconds."""
-    try:
-        return seconds_of(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(f"{error.message}: {error.hint}") from None
-
-
-def port(text: str) -> int:
-    """Parse a port number."""
-    if not re.fullmatch(r"[0-9]{1,5}", text) or not 0 < int(text) < 65536:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
-    return int(text)
 
 
 class Follower:

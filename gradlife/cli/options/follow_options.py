@@ -1,0 +1,60 @@
+"""The options of `--follow`, which `hunt` and `attach` share. Following itself is imported only when it is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from gradlife.errors import UsageError
+from gradlife.hunting.run.durations import seconds_of
+
+#: Options that require --follow.
+OPTIONS = {"every": "--every", "findings": "--findings", "state": "--state", "metrics": "--metrics"}
+
+#: Default seconds between two measurements.
+EVERY = 600.0
+
+
+def add_follow(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--follow", action="store_true", help="watch for days, in rounds that grow longer; Ctrl-C ends it"
+    )
+    parser.add_argument(
+        "--every",
+        type=duration,
+        metavar="TIME",
+        help="with --follow: time between measurements, and least time between rounds: 30s, 10min, 2h (10min)",
+    )
+    parser.add_argument("--findings", metavar="FILE", help="with --follow: append each finding as a JSON line")
+    parser.add_argument(
+        "--state", metavar="FILE", help="with --follow: remember reported findings in this file, for the next run"
+    )
+    parser.add_argument(
+        "--metrics",
+        type=port,
+        metavar="PORT",
+        help="with --follow: serve metrics to Prometheus at localhost:PORT/metrics",
+    )
+
+
+def refuse_without_follow(args: argparse.Namespace) -> None:
+    """Raise UsageError if an option of --follow is given without it."""
+    wrong = next((option for name, option in OPTIONS.items() if getattr(args, name) is not None), None)
+    if wrong is not None and not args.follow:
+        raise UsageError(f"{wrong} is an option of --follow", f"--follow {wrong}")
+
+
+def duration(text: str) -> float:
+    """Parse ``90s``, ``10min`` or ``2h`` as seconds."""
+    try:
+        return seconds_of(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(f"{error.message}: {error.hint}") from None
+
+
+def port(text: str) -> int:
+    """Parse a port number."""
+    if not re.fullmatch(r"[0-9]{1,5}", text) or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)
