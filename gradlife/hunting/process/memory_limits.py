@@ -6,8 +6,11 @@ import os
 import resource
 from collections.abc import Iterator
 
-#: A report is due when memory has doubled since the last one and exceeds this many bytes.
+#: A report is due when memory has doubled since the last one and exceeds both: this many bytes, and this share of the
+#: limit or a GiB. The import of PyTorch alone takes 300 MB, and a report stops the program for a second.
 MIN_DOUBLED = 256 << 20
+MIN_DOUBLED_SHARE = 1 / 8
+MAX_UNREPORTED = 1 << 30
 
 #: Near the limit, a report is due when memory has grown by this factor: the last one before a kill should be recent.
 MORE = 1.1
@@ -22,6 +25,7 @@ class Memory:
         self.limit = limit or system_limit()
         self._next = share  # share of the limit at which the next interim report is due
         self._last = 0
+        self._min_doubled = max(MIN_DOUBLED, min(MAX_UNREPORTED, int(self.limit * MIN_DOUBLED_SHARE)))
         self.resident = 0
         self.peak = 0  # most resident bytes seen
 
@@ -34,7 +38,7 @@ class Memory:
         is_near = used >= self._next
         if is_near:
             self._next = used * MORE
-        has_doubled = self.resident >= max(2 * self._last, MIN_DOUBLED)
+        has_doubled = self.resident >= max(2 * self._last, self._min_doubled)
         if has_doubled or is_near:
             self._last = self.resident
         return has_doubled or is_near

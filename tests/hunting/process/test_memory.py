@@ -58,15 +58,22 @@ def test_no_limit_is_read_where_there_is_none_or_no_groups(tmp_path: Path) -> No
     assert list(group_limits(str(tmp_path / "none"), str(tmp_path))) == []
 
 
-def test_stock_is_taken_near_the_limit_and_again_for_each_tenth_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_is_due_near_the_limit_and_again_for_each_tenth_more(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = iter([80, 90, 95, 98, 100, 108, 121])
     monkeypatch.setattr("gradlife.hunting.process.memory_limits.usage", lambda pid: (next(taken), 0))
     memory = Memory(limit=100, share=0.9)
     assert [memory.is_time(1) for _ in range(7)] == [False, True, False, False, True, False, True]
 
 
-def test_stock_is_taken_whenever_memory_has_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_is_due_whenever_memory_has_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = iter(number << 20 for number in (200, 256, 500, 512, 600))
     monkeypatch.setattr("gradlife.hunting.process.memory_limits.usage", lambda pid: (next(taken), 0))
-    memory = Memory(limit=1 << 40)
+    memory = Memory(limit=2 << 30)
     assert [memory.is_time(1) for _ in range(5)] == [False, True, False, True, False]
+
+
+def test_the_import_of_torch_on_a_large_machine_is_no_reason_for_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = iter(number << 20 for number in (330, 1000, 1024, 2047, 2048))
+    monkeypatch.setattr("gradlife.hunting.process.memory_limits.usage", lambda pid: (next(taken), 0))
+    memory = Memory(limit=24 << 30)
+    assert [memory.is_time(1) for _ in range(5)] == [False, False, True, False, True]
