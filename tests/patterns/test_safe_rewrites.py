@@ -12,6 +12,7 @@ from gradlife.patterns.rewrites.grad_with_graph import without_gradient
 from gradlife.patterns.rewrites.handed_back import handed_back
 from gradlife.patterns.rewrites.hook_argument import with_own_argument
 from gradlife.patterns.rewrites.log_text import log_text
+from gradlife.patterns.rewrites.numbered_name import with_one_name
 from gradlife.patterns.rewrites.pack_hook import packed_without_graph
 from gradlife.patterns.rewrites.removed_hook import without_hook_after_use
 from gradlife.patterns.rewrites.replaced_head import without_old_groups
@@ -387,3 +388,43 @@ def test_a_method_that_removes_the_hook_and_that_nothing_calls_removes_nothing()
     text = LOOP.format("", "").replace("for x in batches:", close)
     assert new_lines(without_hook_after_use, text, 4) == ["extractor.handle.remove()"]
     assert new_lines(without_hook_after_use, text.replace("loss.backward()", "extractor.close()"), 4) == []
+
+
+NUMBERED = """\
+class Net(nn.Module):
+    def forward(self, x):
+        out = self.layer(x)
+        setattr(self, {}, out.detach())
+        return out
+{}"""
+
+
+def renamed(name: str = 'f"act_{self.n}"', rest: str = "") -> list[str]:
+    return new_lines(with_one_name, NUMBERED.format(name, rest), 4)
+
+
+def test_an_attribute_with_a_number_that_nothing_reads_gets_one_name() -> None:
+    assert renamed() == ['setattr(self, "act_latest", out.detach())  # nothing reads older ones']
+    assert renamed(rest="print(net.activation, getattr(net, 'layer'))\n") == renamed()
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "print(net.act_7)",
+        "print(getattr(net, name))",
+        "print(getattr(net, 'act_3'))",
+        "print(vars(net))",
+        "torch.save(net, path)",
+        "print(net.__dict__)",
+        "other = copy.deepcopy(net)",
+        "names = ['act_1', 'act_2']",
+    ],
+)
+def test_a_numbered_attribute_that_other_code_may_read_stays(rest: str) -> None:
+    assert renamed(rest=f"{rest}\n") == []
+
+
+def test_a_name_that_may_be_any_stays() -> None:
+    assert renamed('f"{prefix}_{n}"') == []
+    assert renamed("name") == []

@@ -27,6 +27,7 @@ from gradlife.patterns.rewrites.kept_graph import without_graph
 from gradlife.patterns.rewrites.kept_loss import keep_number
 from gradlife.patterns.rewrites.kept_traceback import without_traceback
 from gradlife.patterns.rewrites.log_text import log_text
+from gradlife.patterns.rewrites.numbered_name import with_one_name
 from gradlife.patterns.rewrites.pack_hook import packed_without_graph
 from gradlife.patterns.rewrites.removed_hook import without_hook_after_use
 from gradlife.patterns.rewrites.replaced_head import without_old_groups
@@ -59,6 +60,7 @@ ON_ITS_LINE = {
     without_gradient: "the gradient stays until its last use",
     without_hook_after_use: "the hook stays until its last use",
     without_old_groups: "the groups of the model stay, those of earlier heads go",
+    with_one_name: "the newest stays, older ones go",
     handed_back: "the result is returned, and kept no longer",
     weak_method: "the method is called as before, the cycle goes",
     weak_argument: "the function computes the same, the cycle goes",

@@ -1,0 +1,58 @@
+"""Give an attribute one name: `setattr(self, f"act_{n}", x)` becomes `setattr(self, "act_latest", x)`.
+
+The newest value stays, older ones go. It is safe if nothing reads such an attribute: none is written out, and nothing
+reaches attributes by names that it computes, copies the object or saves it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradlife.patterns.rewrites.reads import REFLECTION, is_reflection, last_name
+from gradlife.patterns.rewrites.site import Site
+from gradlife.patterns.rewrites.source_edits import edited, replaced
+
+#: Names by which a program may see all attributes of an object.
+SEEING = REFLECTION | {"dir", "hasattr", "delattr", "getmembers", "pickle", "dump", "dumps", "save", "deepcopy", "copy"}
+
+LATEST = "latest"
+
+
+def with_one_name(site: Site) -> str | None:
+    """Return the changed source; None if the line sets no numbered attribute, or if other code may read it."""
+    node = site.statement
+    call = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+    if node is None or call is None or last_name(call.func) != "setattr" or len(call.args) != 3:
+        return None
+    name = call.args[1]
+    prefix = prefix_of(name) if isinstance(name, ast.JoinedStr) else ""
+    if not prefix or not isinstance(name, ast.JoinedStr):
+        return None
+    own = {id(part) for part in ast.walk(name)}
+    pattern = pattern_of(name)
+    if any(may_read(part, pattern) for part in site.nodes() if id(part) not in own):
+        return None
+    edits = [replaced(name, f'"{prefix}{LATEST}"'), *site.remark(node, "nothing reads older ones")]
+    return edited(site.text, edits)
+
+
+def prefix_of(name: ast.JoinedStr) -> str:
+    """Return the letters that a formatted text begins with; empty if it begins otherwise."""
+    first = name.values[0].value if name.values and isinstance(name.values[0], ast.Constant) else ""
+    return first if isinstance(first, str) and re.fullmatch(r"[A-Za-z]\w*", first) else ""
+
+
+def pattern_of(name: ast.JoinedStr) -> re.Pattern[str]:
+    """Return the names that a formatted text may give."""
+    parts = (re.escape(str(one.value)) if isinstance(one, ast.Constant) else r"\w*" for one in name.values)
+    return re.compile("".join(parts))
+
+
+def may_read(node: ast.AST, pattern: re.Pattern[str]) -> bool:
+    """Whether the node may read one of these attributes, or all of them."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in SEEING | {"__dict__"} or pattern.fullmatch(node.attr) is not None
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and pattern.fullmatch(node.value) is not None
+    return last_name(node) in SEEING or is_reflection(node, "")
