@@ -80,7 +80,7 @@ programs: $(VENV)/.built ## hunt ten training programs, each as it is and with l
 clocks: $(VENV)/.built ## hunt twenty programs that leak once an epoch, a trial or a round, and their clean twins
 	$(BIN)/python -m benchmarks.clocks $(ARGS)
 
-real: $(VENV)/.built ## hunt programs of public libraries, as they are and with a leak planted in each (ARGS="-k ignite")
+real: $(VENV)/.built ## hunt programs of public libraries, as they are and with a leak planted in each (ARGS="-k ignite"; ARGS=--peak: their peaks)
 	$(BIN)/python -m benchmarks.real.environment
 	build/real/venv/bin/python -m benchmarks.real $(ARGS)
 

@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.real.judging import MAX_OVERHEAD, MIN_FOUND, Planted, Unmodified, judge_planted, judge_unmodified
+from benchmarks.real.peaks import PeakRow, print_peaks, run_peak
 from benchmarks.real.plants import PLANTS
 from benchmarks.real.running import run_bare, run_hunted
 
@@ -73,7 +74,6 @@ def run_program(script: Path, folder: Path, limit: float, as_it_is: bool = True,
 
 def run_all(arguments: argparse.Namespace, folder: Path) -> Iterator[Row]:
     """Each program; a line on the error stream as each is done."""
-    scripts = [path for path in sorted(SCRIPTS.glob("*/*.py")) if arguments.k in f"{path.parent.name}/{path.stem}"]
 
     def one(script: Path) -> Row:
         row = run_program(script, folder, arguments.limit, not arguments.planted, not arguments.unmodified)
@@ -81,7 +81,24 @@ def run_all(arguments: argparse.Namespace, folder: Path) -> Iterator[Row]:
         return row
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        yield from pool.map(one, scripts)
+        yield from pool.map(one, chosen_scripts(arguments.k))
+
+
+def chosen_scripts(text: str) -> list[Path]:
+    """The scripts with this text in folder/name."""
+    return [path for path in sorted(SCRIPTS.glob("*/*.py")) if text in f"{path.parent.name}/{path.stem}"]
+
+
+def run_peaks(arguments: argparse.Namespace, folder: Path) -> Iterator[PeakRow]:
+    """The peak of each program whose libraries are installed; a line on the error stream as each is done."""
+    for script in chosen_scripts(arguments.k):
+        absent = absent_libraries(script.read_text(encoding="utf-8"))
+        if absent:
+            print(f"{script.stem}: skipped, no {', '.join(absent)}", file=sys.stderr, flush=True)
+            continue
+        row = run_peak(script, folder, arguments.limit)
+        print(f"{row.program}: {row.trouble or f'{row.saved_share:.1%} to save'}", file=sys.stderr, flush=True)
+        yield row
 
 
 def misses(row: Row) -> list[str]:
@@ -174,6 +191,7 @@ def main() -> int:
     parser.add_argument("-k", metavar="TEXT", default="", help="only programs with this in folder/name")
     parser.add_argument("--planted", action="store_true", help="only hunts with a planted leak")
     parser.add_argument("--unmodified", action="store_true", help="only programs as they are")
+    parser.add_argument("--peak", action="store_true", help="record the peak of each program, and hunt none")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time (default 1)")
     parser.add_argument("--limit", type=float, default=900, help="seconds after which a run is killed (default 900)")
     parser.add_argument("--keep", metavar="FOLDER", help="leave scripts, reports and output here")
@@ -182,6 +200,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="real-") as folder:
         kept = Path(arguments.keep or folder)
         kept.mkdir(parents=True, exist_ok=True)
+        if arguments.peak:
+            print_peaks(list(run_peaks(arguments, kept.absolute())))
+            return 0
         rows = list(run_all(arguments, kept.absolute()))
     print_rows(rows)
     if arguments.json:

@@ -76,6 +76,7 @@ uint32_t CallSites::place_of(Source& source, PyCodeObject* code, int instruction
   const auto known = source.places.find(instruction);
   if (known != source.places.end()) return known->second;
   Place place{utf8(code->co_filename), utf8(code->co_qualname), gl_line_of(code, instruction)};
+  if (detail_ == Detail::columns) place.column = gl_column_of(code, instruction);
   const auto [at, is_new] = known_places_.try_emplace(std::move(place), static_cast<uint32_t>(places_.size()));
   if (is_new) places_.push_back(at->first);
   source.places.emplace(instruction, at->second);

@@ -18,8 +18,9 @@ namespace gradlife::heap {
 struct Place {
   std::string file, function;
   int line;
+  int column = -1;  // -1: not read, or unknown
   bool operator<(const Place& other) const {
-    return std::tie(file, function, line) < std::tie(other.file, other.function, other.line);
+    return std::tie(file, function, line, column) < std::tie(other.file, other.function, other.line, other.column);
   }
 };
 
@@ -30,11 +31,17 @@ class CallSites {
   static constexpr size_t usual_frames = 3;
   using Stack = std::array<uint32_t, max_frames>;
 
+  enum class Detail : uint8_t { lines, columns };
+
   // Files with these prefixes are not part of the program: runners, where its stack ends; skipped files, which are
   // never shown; foreign files, which are shown if there is nothing else.
   CallSites(std::vector<std::string> runners, std::vector<std::string> skipped, std::vector<std::string> foreign,
-            size_t depth = usual_frames)
-      : runners_(std::move(runners)), skipped_(std::move(skipped)), foreign_(std::move(foreign)), depth_(depth) {}
+            size_t depth = usual_frames, Detail detail = Detail::lines)
+      : runners_(std::move(runners)),
+        skipped_(std::move(skipped)),
+        foreign_(std::move(foreign)),
+        depth_(depth),
+        detail_(detail) {}
 
   // Returns the call site of the calling thread; `unknown` if only libraries run in it, or memory is short.
   uint32_t current() noexcept;
@@ -62,6 +69,7 @@ class CallSites {
 
   std::vector<std::string> runners_, skipped_, foreign_;
   size_t depth_;  // number of program frames to keep of a stack
+  Detail detail_;
   const void* end_ = nullptr;
   std::unordered_map<const PyCodeObject*, Source> sources_;
   std::map<Place, uint32_t> known_places_;

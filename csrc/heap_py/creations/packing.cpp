@@ -12,7 +12,7 @@ std::vector<std::string> texts(PyObject* tuple) {
   return found;
 }
 
-Ref stack_list(const CallSites& sites) {
+Ref stack_list(const CallSites& sites, bool with_columns) {
   Ref list = checked(PyList_New(0));
   for (const CallSites::Stack& stack : sites.stacks()) {
     const Ref row = checked(PyList_New(0));
@@ -20,8 +20,9 @@ Ref stack_list(const CallSites& sites) {
       if (at == CallSites::unknown) break;
       const Place& place = sites.places()[at];
       const Ref file = text(place.file), function = text(place.function);
-      checked_status(
-          PyList_Append(row.get(), checked(Py_BuildValue("OiO", file.get(), place.line, function.get())).get()));
+      const Ref frame =
+          checked(Py_BuildValue(with_columns ? "OiOi" : "OiO", file.get(), place.line, function.get(), place.column));
+      checked_status(PyList_Append(row.get(), frame.get()));
     }
     checked_status(PyList_Append(list.get(), row.get()));
   }

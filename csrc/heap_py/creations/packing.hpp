@@ -20,7 +20,8 @@ Ref packed(const std::vector<Number>& numbers) {
                                            static_cast<Py_ssize_t>(numbers.size() * sizeof(Number))));
 }
 
-// [[(file, line, function), ...], ...]: innermost frame of each stack first.
-Ref stack_list(const CallSites& sites);
+// [[(file, line, function), ...], ...]: innermost frame of each stack first. With columns: (file, line, function,
+// column).
+Ref stack_list(const CallSites& sites, bool with_columns = false);
 
 }  // namespace gradlife::heap

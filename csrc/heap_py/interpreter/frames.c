@@ -75,6 +75,14 @@ int gl_line_of(PyCodeObject* code, int instruction) {
   return instruction < 0 ? code->co_firstlineno : PyCode_Addr2Line(code, instruction * (int)sizeof(_Py_CODEUNIT));
 }
 
+int gl_column_of(PyCodeObject* code, int instruction) {
+  int line, column, last_line, last_column;
+  if (instruction < 0 || PyCode_Addr2Location(code, instruction * (int)sizeof(_Py_CODEUNIT), &line, &column, &last_line,
+                                              &last_column) == 0)
+    return -1;
+  return column;
+}
+
 void* gl_generator_frame(PyObject* object) {
   if (!PyGen_Check(object) && !PyCoro_CheckExact(object) && !PyAsyncGen_CheckExact(object)) return NULL;
   PyGenObject* generator = (PyGenObject*)object;

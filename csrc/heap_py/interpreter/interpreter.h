@@ -44,7 +44,8 @@ int gl_read_frame(void* frame, gl_frame* read); /* 0: it is no frame of Python c
 
 /* The code that a frame runs, and where it stands in it; 0 as above. Cheaper than the whole frame. */
 int gl_frame_place(void* frame, PyCodeObject** code, int* instruction);
-int gl_line_of(PyCodeObject* code, int instruction); /* 0: unknown */
+int gl_line_of(PyCodeObject* code, int instruction);   /* 0: unknown */
+int gl_column_of(PyCodeObject* code, int instruction); /* in bytes; -1: unknown */
 
 /* How many values stand on a frame's stack, also where it does not write that down. An upper bound while an instruction
  * takes values off: the last of them may be gone already. */

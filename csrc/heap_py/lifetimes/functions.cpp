@@ -49,7 +49,7 @@ PyObject* follow_storages(PyObject*, PyObject* arguments) {
     }
     const std::vector<uintptr_t> before = addresses_of(storages);
     recorder = std::make_unique<LifetimeRecorder>(
-        CallSites(texts(runners), texts(skipped), texts(foreign), CallSites::max_frames),
+        CallSites(texts(runners), texts(skipped), texts(foreign), CallSites::max_frames, CallSites::Detail::columns),
         LifetimeCallbacks{Ref::borrow(plain), checked(PyUnicode_FromString("__torch_dispatch__")),
                           Ref::borrow(describe), Ref::borrow(written), Ref::borrow(on_alarm)},
         reinterpret_cast<int (*)()>(static_cast<uintptr_t>(graph_task)));
@@ -98,7 +98,7 @@ PyObject* followed(PyObject*, PyObject*) {
     LifetimeRecorder& of = running();
     of.look();
     const Ref operations = packed(of.operations()), events = packed(of.events());
-    const Ref rows = packed(of.storages().rows()), stacks = stack_list(of.sites());
+    const Ref rows = packed(of.storages().rows()), stacks = stack_list(of.sites(), true);
     return checked(PyTuple_Pack(4, operations.get(), events.get(), rows.get(), stacks.get())).release();
   });
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gradlife.model.peak.report import (
@@ -31,14 +32,17 @@ from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import use_at
 from gradlife.peaks.edits.advice import Life, edits_for
 from gradlife.peaks.recording.holders import Held
-from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
+from gradlife.peaks.recording.lifetimes import Frame, Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
 
 #: The context of operations that an optimizer runs.
 OPTIMIZER = "(optimizer)"
 
 #: torch's device type numbers.
-DEVICES = {0: "cpu", 1: "cuda", 6: "hip", 9: "xla", 12: "xpu", 13: "mps", 20: "privateuse"}
+DEVICES = {0: "cpu", 1: "cuda", 6: "hip", 9: "xla", 12: "xpu", 13: "mps"}
+
+#: The device type of backends outside of torch, which name it themselves.
+PRIVATE = 20
 
 #: Savings below this share of the peak are ignored.
 MIN_SAVING = 0.02
@@ -57,8 +61,17 @@ class Recorded:
 
 def device_name(device: int) -> str:
     """Return the name of a device, such as ``cuda:0``."""
-    kind = DEVICES.get(device & 0xFF, f"device type {device & 0xFF}")
+    number = device & 0xFF
+    kind = private_name() if number == PRIVATE else DEVICES.get(number, f"device type {number}")
     return kind if kind == "cpu" else f"{kind}:{device >> 8}"
+
+
+def private_name() -> str:
+    """Return the name that a backend outside of torch gave its devices."""
+    name = getattr(
+        getattr(sys.modules.get("torch"), "_C", None), "_get_privateuse1_backend_name", lambda: "privateuseone"
+    )
+    return str(name())
 
 
 def judged(recorded: Recorded, report: PeakReport) -> PeakReport:
@@ -247,7 +260,15 @@ class Judge:
             self.is_graph_read(group),
             operations[group.zeroing].frames if group.zeroing is not None else (),
             tuple(filter(None, [needless_retain(self._recording, max(group.last, 0))])),
+            tuple(self.forward_uses(group.largest())),
         )
+
+    def forward_uses(self, storage: Storage) -> Iterator[tuple[str, Sequence[Frame]]]:
+        """Yield the operations of forward passes that use a storage, with their stacks, the last ones first."""
+        numbers = {*storage.reads, *([storage.birth] if storage.birth is not None else [])}
+        for operation in (self._recording.operations[at] for at in sorted(numbers, reverse=True)):
+            if not operation.in_backward:
+                yield operation.function, operation.frames
 
     def is_graph_read(self, group: Group) -> bool:
         """Whether a backward pass goes through the graphs of this group: it frees them, or reads what only they save."""
@@ -257,10 +278,16 @@ class Judge:
             return True
         ours = {storage.address for storage in group.storages}
         read = [one for one in self._storages if any(self._recording.operations[at].in_backward for at in one.reads)]
-        for held in self._looks.all():
+        return any(self._is_saved_only_by(one, ours) for one in read)
+
+    def _is_saved_only_by(self, one: Storage, ours: Iterable[int]) -> bool:
+        """Whether only graphs that save our storages save this one, once the forward pass has used it last."""
+        operations = self._recording.operations
+        last = max((at for at in one.reads if not operations[at].in_backward), default=0)
+        for held in self._looks.since(last):
             graphs = frozenset[object]().union(*(saved_places(held[address]) for address in ours if address in held))
-            saved = (saved_places(held[one.address]) for one in read if is_activation(held.get(one.address)))
-            if any(places and places <= graphs for places in saved):
+            saved = saved_places(held[one.address]) if is_activation(held.get(one.address)) else frozenset()
+            if saved and saved <= graphs:
                 return True
         return False
 

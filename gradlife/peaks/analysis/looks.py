@@ -51,9 +51,9 @@ class Looks:
         """Return the holders within an operation; empty if none were read."""
         return next((look.held for look in self._looks if look.operation == operation), {})
 
-    def all(self) -> Iterator[Mapping[int, Held]]:
-        """Return the holders of each look."""
-        return (look.held for look in self._looks)
+    def since(self, operation: int) -> Iterator[Mapping[int, Held]]:
+        """Return the holders of each look from an operation on."""
+        return (look.held for look in self._looks if look.operation >= operation)
 
     def all_held(self) -> dict[int, Held]:
         """Return the last known holders of each storage, by its address."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterable
 
@@ -12,10 +13,18 @@ from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame, Recording
 from gradlife.peaks.recording.variables import Kind
 from gradlife.peaks.sources.liveness import deletion_point
-from gradlife.peaks.sources.program import function_of, last_mention, mentions_in_head, source_of, spot_at
+from gradlife.peaks.sources.program import (
+    Position,
+    function_of,
+    last_mention,
+    mentions_in_head,
+    positions_at,
+    source_of,
+    spot_at,
+)
 
-#: Lines of a function: the file, the function's qualified name, the first line and the last.
-Span = tuple[str, str, int, int]
+#: A part of a function: the file, the function's qualified name, its beginning and its end.
+Span = tuple[str, str, Position, Position]
 
 #: Kinds of holders that end with a frame.
 OF_FRAMES = frozenset({Kind.LOCAL, Kind.GENERATOR, Kind.EXCEPTION, Kind.GLOBAL, Kind.OTHER})
@@ -86,17 +95,22 @@ def written_name(holder: Holder) -> str:
 
 
 def span_of(frame: Frame, holder: Holder) -> Span | None:
-    """Return the lines from the statement that a frame runs to where a name is released; None if that is above."""
+    """Return the part from the statement that a frame runs to where a name is released; None if that is above."""
     file, line, function = frame
     source, name = source_of(file), written_name(holder)
     node = function_of(source, function, line) if source is not None else None
     spot = spot_at(node, line) if node is not None else None
     if spot is not None and name and not mentions_in_head(spot.statement, name) and last_mention(spot, name):
         return None
-    first, end = spot.lines if spot is not None else (line, line)
+    first, end = (start_of(spot.statement), spot.end) if spot is not None else positions_at(line)
     if source is not None and node is not None and spot is not None and is_deleted(holder):
-        end = deletion_point(node, spot, holder.name, (), source.tree)[0].lines[1]
-    return file, function, min(first, line), max(end, line)
+        end = deletion_point(node, spot, holder.name, (), source.tree)[0].end
+    return file, function, first, end
+
+
+def start_of(statement: ast.stmt) -> Position:
+    """Return the beginning of a statement."""
+    return statement.lineno, statement.col_offset
 
 
 def is_deleted(holder: Holder) -> bool:
@@ -105,6 +119,11 @@ def is_deleted(holder: Holder) -> bool:
 
 
 def runs(frames: Iterable[Frame], span: Span) -> bool:
-    """Whether a stack runs these lines."""
+    """Whether a stack runs this part."""
     file, function, first, end = span
-    return any(frame[0] == file and frame[2] == function and first <= frame[1] <= end for frame in frames)
+    for frame in frames:
+        if frame[0] == file and frame[2] == function:
+            here, there = positions_at(frame[1])
+            if first <= there and here < end:
+                return True
+    return False

@@ -73,7 +73,15 @@ class Replay:
         weighed = [(group, max(self._relief_of(group), default=0)) for group in self._all]
         left = sorted((one for one in weighed if one[1] >= least), key=lambda one: -one[1])
         chosen = self._choose([group for group, _ in left[:MAX_GROUPS]])
-        return self._steps([one for one in chosen if self._is_needed(one, chosen)])
+        return self._steps(self._needed(chosen))
+
+    def _needed(self, chosen: Sequence[Group]) -> list[Group]:
+        """Return the savings without those that lower nothing beside the others, the last ones first."""
+        kept = list(chosen)
+        for one in reversed(chosen):
+            if not self._is_needed(one, kept):
+                kept.remove(one)
+        return kept
 
     def _choose(self, left: list[Group]) -> list[Group]:
         """Choose the best group, then the best of the rest, until enough of all is saved."""

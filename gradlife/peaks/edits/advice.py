@@ -25,14 +25,18 @@ from gradlife.peaks.edits.names import (
     yield_of,
     zeroing_after_step,
 )
+from gradlife.peaks.edits.statements import is_alone, place_of, put_below, without
 from gradlife.peaks.recording.holders import NEVER_UNPACKED, UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
-from gradlife.peaks.sources.liveness import deletion_point
+from gradlife.peaks.sources.liveness import Inner, deletion_point, inner_reader
 from gradlife.peaks.sources.program import Function, Source, Spot, function_of, last_mention, source_of, spot_at
 
 #: What makes a backward pass keep its graph.
 RETAIN = re.compile(r",\s*retain_graph=True\b|\bretain_graph=True\s*,\s*|\bretain_graph=True\b")
+
+#: How an edit begins that records no graph.
+NO_GRAD = "`with torch.no_grad():`"
 
 #: The argument that makes an optimizer overwrite gradients instead of dropping them.
 ZEROS = "set_to_none=False"
@@ -48,14 +52,23 @@ class Life:
     is_graph_read: bool = False  # whether a backward pass reads other tensors saved by the graph
     zeroing: Sequence[Frame] = ()  # the stack of the operation that overwrote it with zeros
     retained: Sequence[Frame] = ()  # the `backward(retain_graph=True)` that kept it, if nothing else needs the graph
+    uses: Sequence[tuple[str, Sequence[Frame]]] = ()  # forward operations and their stacks, the last ones first
 
 
 def edits_for(holders: Sequence[Holder], life: Life) -> tuple[Edit, ...]:
     """Return the edits that together release the storages, one for each name."""
     names = list({holder.place: holder for holder in holders if holder.can_let_go}.values())
     dropped = [spot for holder in names if (spot := stored_at(holder, life)[1]) is not None]
-    found = [edit_for(holder, life, [spot.statement for spot in dropped]) for holder in names]
-    return tuple(dict.fromkeys(found))
+    found = {holder: edit_for(holder, life, [spot.statement for spot in dropped]) for holder in names}
+    without = {
+        node_of(holder): edit for holder, edit in found.items() if edit.text.startswith(NO_GRAD) and edit.changes
+    }
+    return tuple(dict.fromkeys(without.get(node_of(holder), edit) for holder, edit in found.items()))
+
+
+def node_of(holder: Holder) -> str:
+    """Return what saves a storage, such as ``saved result of ExpBackward0``; empty if no graph does."""
+    return holder.text.partition(",")[0] if holder.kind is Kind.SAVED else ""
 
 
 def edit_for(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
@@ -96,7 +109,8 @@ def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     spot = spot_at(function, line) if function is not None else None
     if source is None or function is None or spot is None:
         return Edit(f"`del {holder.name}` after line {line}", file, line)
-    edit = delete_after(source, function, last_mention(spot, holder.name) or spot, holder.name, dropped)
+    mention = last_mention(spot, holder.name) if inner_reader(function, holder.name) is None else None
+    edit = delete_after(source, function, mention or spot, holder.name, dropped)
     return edit if holder.file else replace(edit, changes=(), patch="")  # other cells may read the name
 
 
@@ -142,23 +156,16 @@ def delete_after(source: Source, function: Function, spot: Spot, name: str, drop
     """Put ``del name`` below a statement; with changed lines if nothing reads the name afterwards."""
     spot, reader = deletion_point(function, spot, name, dropped, source.tree)
     last = spot.statement.end_lineno or spot.statement.lineno
-    text = f"`del {name}` after line {last}"
+    text = f"`del {name}` after {place_of(source, spot)}"
     if reader is not None:
         line = getattr(reader, "lineno", last)
+        if isinstance(reader, Inner):
+            return Edit(f"{text}, and what holds the function of line {line}, which reads it", source.file, last)
         return Edit(f"{text}; line {line} mentions `{name}` later", source.file, last)
     is_end = isinstance(spot.statement, ast.Return | ast.Raise)
-    if is_end or not stands_alone(source, spot) or not is_bound_by(function, last, name):
+    if is_end or not is_bound_by(function, last, name):
         return Edit(text, source.file, last)
-    indent = " " * spot.statement.col_offset
-    return edit_of(source, text, last, LineChange(last + 1, last, (f"{indent}del {name}",)))
-
-
-def stands_alone(source: Source, spot: Spot) -> bool:
-    """Whether the statement shares no line with another, so that a line can be put below it."""
-    lines, statement = source.text.splitlines(), spot.statement
-    head = lines[statement.lineno - 1].encode()[: statement.col_offset]
-    tail = lines[(statement.end_lineno or 1) - 1].encode()[statement.end_col_offset or 0 :].strip()
-    return not head.strip() and (not tail or tail.startswith(b"#"))
+    return edit_of(source, text, last, put_below(source, spot, f"del {name}"))
 
 
 def container_edit(holder: Holder, life: Life) -> Edit:
@@ -187,13 +194,10 @@ def dead_store_edit(holder: Holder, life: Life) -> Edit | None:
     source, spot = stored_at(holder, life)
     if source is None or spot is None:
         return None
-    line, end = spot.statement.lineno, spot.statement.end_lineno or 0
+    line, change = spot.statement.lineno, without(source, spot)
     shown = f".{holder.name}" if holder.kind is Kind.ATTRIBUTE else holder.name
-    text = f"drop line {line}: nobody reads `{shown}{holder.path}`"
-    if not stands_alone(source, spot):
-        return Edit(text, source.file, line)
-    rest = () if len(spot.block) > 1 else (" " * spot.statement.col_offset + "pass",)
-    return edit_of(source, text, line, LineChange(line, end, rest))
+    text = f"drop {place_of(source, spot)}: nobody reads `{shown}{holder.path}`"
+    return edit_of(source, text, line, change) if change is not None else Edit(text, source.file, line)
 
 
 @cache
@@ -243,12 +247,11 @@ def unset_after(source: Source, function: Function, spot: Spot, holder: Holder) 
     """Put ``self.name = None`` below a statement; with changed lines if nothing else in the file reads it."""
     last = spot.statement.end_lineno or spot.statement.lineno
     owner = owner_in(spot.statement, holder.name)
-    text = f"`{owner}.{holder.name} = None` after line {last}"
+    text = f"`{owner}.{holder.name} = None` after {place_of(source, spot)}"
     is_end = isinstance(spot.statement, ast.Return | ast.Raise)
-    if holder.path or is_end or not stands_alone(source, spot) or is_read_besides(source, spot, holder.name):
+    if holder.path or is_end or is_read_besides(source, spot, holder.name):
         return Edit(text, source.file, last)
-    indent = " " * spot.statement.col_offset
-    return edit_of(source, text, last, LineChange(last + 1, last, (f"{indent}{owner}.{holder.name} = None",)))
+    return edit_of(source, text, last, put_below(source, spot, f"{owner}.{holder.name} = None"))
 
 
 def gradient_edit(life: Life) -> Edit:
@@ -279,13 +282,12 @@ def none_edit(frame: Frame) -> Edit:
 
 def moved_zeroing(source: Source, step: Spot, zeroing: Spot) -> Edit:
     """Move `zero_grad()` to directly below the optimizer's step."""
-    line, below = zeroing.statement.lineno, step.statement.end_lineno or 0
-    call = source.text.splitlines()[line - 1].strip()
-    text = f"move `{call}` from line {line} to below line {below}"
-    if not (stands_alone(source, step) and stands_alone(source, zeroing)):
+    line = zeroing.statement.lineno
+    call, removed = ast.unparse(zeroing.statement), without(source, zeroing)
+    text = f"move `{call}` from line {line} to below {place_of(source, step)}"
+    if removed is None:
         return Edit(text, source.file, line)
-    moved = LineChange(below + 1, below, (" " * step.statement.col_offset + call,))
-    return edit_of(source, text, line, moved, LineChange(line, zeroing.statement.end_lineno or 0, ()))
+    return edit_of(source, text, line, put_below(source, step, call), removed)
 
 
 def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
@@ -294,17 +296,27 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
         return retain_edit(life.retained[0])
     if life.in_backward and holder.name and not holder.path:
         return name_edit(holder, life, dropped)
-    named, innermost = frame_of_name(holder, life.birth), next(iter(life.birth), None)
+    stack = saving_stack(holder, life)
+    named, innermost = frame_of_name(holder, stack), next(iter(stack), None)
     frame = named if named is not None and assigned_at(named, holder.name) is not None else innermost
     where = f" around line {frame[1]}" if frame is not None else ""
     place = (frame[0], frame[1]) if frame is not None else ("", 0)
     if life.is_graph_read:
-        place = (life.birth[0][0], life.birth[0][1]) if life.birth else ("", 0)
+        place = (life.birth[0][0], int(life.birth[0][1])) if life.birth else ("", 0)
         made = f": it is made at line {place[1]}" if place[1] else ""
         return Edit(f"save no tensor for a backward pass that does not read it{made}", *place)
     if holder.path:
         return Edit(f"keep `{holder.name}{holder.path}` as `.item()` or `.detach()`: its graph is held", *place)
-    return no_grad_edit(holder, frame) or Edit(f"`with torch.no_grad():`{where} if no backward pass reads it", *place)
+    return no_grad_edit(holder, frame) or Edit(f"{NO_GRAD}{where} if no backward pass reads it", *place)
+
+
+def saving_stack(holder: Holder, life: Life) -> Sequence[Frame]:
+    """Return the stack of the operation whose node saves a storage: the last one of its name, else the first use."""
+    node = node_of(holder).partition("Backward")[0].rpartition(" ")[2].lower()
+    for function, frames in life.uses:
+        if function.removeprefix("aten.").replace("_", "") == node:
+            return frames
+    return life.birth
 
 
 def retain_edit(frame: Frame) -> Edit:
@@ -323,12 +335,12 @@ def no_grad_edit(holder: Holder, frame: Frame | None) -> Edit | None:
     spot = assigned_at(frame, holder.name) if frame is not None else None
     if source is None or spot is None:
         return None
-    if not stands_alone(source, spot) or not imports_torch(source):
+    if not is_alone(source, spot) or not imports_torch(source):
         return None
     first, last = spot.lines
     indent, rows = " " * spot.statement.col_offset, source.text.splitlines()[first - 1 : last]
     lines = (f"{indent}with torch.no_grad():", *(f"    {row}" if row.strip() else row for row in rows))
-    return edit_of(source, f"`with torch.no_grad():` around line {first}", first, LineChange(first, last, lines))
+    return edit_of(source, f"{NO_GRAD} around line {first}", first, LineChange(first, last, lines))
 
 
 def assigned_at(frame: Frame, name: str) -> Spot | None:

@@ -12,8 +12,24 @@ from dataclasses import dataclass, field
 #: Events of a storage, as the extension numbers them.
 BORN, APPEARED, READ, OVERWRITTEN, DIED, RESIZED = range(6)
 
-#: A frame: file, line, function.
+#: A frame: file, line (a `Line` if the column is known), function.
 Frame = tuple[str, int, str]
+
+
+class Line(int):
+    """A line number that also has the column of what the frame runs, in bytes."""
+
+    column: int
+
+    @classmethod
+    def at(cls, line: int, column: int) -> int:
+        """Return a line with its column; the plain number if that is unknown."""
+        if column < 0:
+            return line
+        found = cls(line)
+        found.column = column
+        return found
+
 
 NO_SITE = 0xFFFFFFFF
 
@@ -102,10 +118,14 @@ class Recording:
 
 
 def read_recording(
-    raw: tuple[bytes, bytes, bytes, list[list[Frame]]], names: Sequence[str], contexts: Sequence[str], steps: list[int]
+    raw: tuple[bytes, bytes, bytes, list[list[tuple[str, int, str, int]]]],
+    names: Sequence[str],
+    contexts: Sequence[str],
+    steps: list[int],
 ) -> Recording:
     """Decode what the extension recorded. ``names`` and ``contexts`` are those of the numbers in it."""
-    operations, events, rows, stacks = raw
+    operations, events, rows, places = raw
+    stacks = [[(file, Line.at(line, column), function) for file, line, function, column in one] for one in places]
     storages = merge_shared(read_storages(events, rows))
     return Recording(read_operations(operations, stacks, names, contexts), storages, steps)
 

@@ -81,20 +81,23 @@ def hidden_readers(function: Function, name: str, module: ast.Module | None) -> 
     if module is not None and is_declared_global(function, name):
         own = {id(node) for node in ast.walk(function)}
         yield from (one for one in ast.walk(module) if is_mention(one, name) and id(one) not in own)
+    if (inner := inner_reader(function, name)) is not None:
+        yield inner
     for node in ast.walk(function):
         if node is function:
             continue
-        if (
-            isinstance(node, Inner)
-            and not has_its_own(node, name)
-            and any(is_mention(one, name) for one in ast.walk(node))
-        ):
-            yield node
         is_known = module is not None and isinstance(node, ast.Global) and node in function.body
         if isinstance(node, ast.Global | ast.Nonlocal) and name in node.names and not is_known:
             yield node
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in REFLECTION:
             yield node
+
+
+def inner_reader(function: Function, name: str) -> ast.AST | None:
+    """Return the first inner function that reads a name of the function around it."""
+    inner = (node for node in ast.walk(function) if isinstance(node, Inner) and node is not function)
+    ours = (node for node in inner if not has_its_own(node, name))
+    return next((node for node in ours if any(is_mention(one, name) for one in ast.walk(node))), None)
 
 
 def has_its_own(inner: Inner, name: str) -> bool:

@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from gradlife.hunting.process import changed_sources
+from gradlife.peaks.recording.lifetimes import Line
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+
+#: A place in a file: a line, and a column in bytes.
+Position = tuple[int, int]
+
+#: A column after all others.
+LINE_END = 1 << 30
 
 #: The name of the frame that runs a module.
 MODULE = "<module>"
@@ -43,7 +50,12 @@ class Spot:
     @property
     def lines(self) -> tuple[int, int]:
         """The first and last line of the statement, without its blocks."""
-        return self.statement.lineno, head_end(self.statement)
+        return self.statement.lineno, max(self.statement.lineno, self.end[0])
+
+    @property
+    def end(self) -> Position:
+        """The end of the statement, without its blocks."""
+        return head_end(self.statement)
 
 
 @cache
@@ -79,18 +91,33 @@ def functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef
 
 
 def spot_at(function: Function, line: int) -> Spot | None:
-    """Return the innermost statement of a function at a line."""
-    return spot_in(function.body, line, ())
+    """Return the innermost statement of a function at a line; of several there, the one at its column."""
+    return spot_in(function.body, line, ()) or spot_in(function.body, int(line), ())
 
 
 def spot_in(block: Sequence[ast.stmt], line: int, outer: tuple[Spot, ...]) -> Spot | None:
     """Return the innermost statement of a block at a line."""
     for index, statement in enumerate(block):
-        if first_line(statement) <= line <= (statement.end_lineno or 0):
+        if covers(statement, line):
             spot = Spot(block, index, outer)
             inner = (spot_in(part, line, (*outer, spot)) for part in blocks(statement))
             return next((one for one in inner if one is not None), spot)
     return None
+
+
+def covers(statement: ast.stmt, line: int) -> bool:
+    """Whether a statement has a line, and the column if that is known."""
+    end = statement.end_lineno or 0, statement.end_col_offset or 0
+    first, last = positions_at(line)
+    start = first_line(statement), statement.col_offset
+    return start <= last and first < end
+
+
+def positions_at(line: int) -> tuple[Position, Position]:
+    """Return the position at which a frame is; the first and last of its line if its column is unknown."""
+    if isinstance(line, Line):
+        return (line, line.column), (line, line.column)
+    return (line, 0), (line, LINE_END)
 
 
 def blocks(statement: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
@@ -113,10 +140,13 @@ def first_line(statement: ast.stmt) -> int:
     return statement.lineno
 
 
-def head_end(statement: ast.stmt) -> int:
-    """Return the last line of a statement before its blocks."""
+def head_end(statement: ast.stmt) -> Position:
+    """Return the end of a statement before its blocks."""
     inner = next(blocks(statement), None)
-    return max(statement.lineno, inner[0].lineno - 1) if inner else statement.end_lineno or statement.lineno
+    if not inner:
+        return statement.end_lineno or statement.lineno, statement.end_col_offset or LINE_END
+    line, column = first_line(inner[0]), inner[0].col_offset
+    return (line, column) if line == statement.lineno else (line - 1, LINE_END)
 
 
 def last_mention(spot: Spot, name: str) -> Spot | None:

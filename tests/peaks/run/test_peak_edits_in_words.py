@@ -109,3 +109,19 @@ def test_graphs_of_a_validation_are_not_recorded_although_training_reads_their_p
     edits = [edit.text for saving in before.savings for edit in saving.edits]
     assert edits == [f"`with torch.no_grad():` around line {line} if no backward pass reads it"]  # no `import torch`
     assert before.savings[-1].peak_after == pytest.approx(after.peak_bytes, rel=0.03)
+
+
+def three_on_a_line(net: Any, optimizer: Any) -> None:
+    out = net(torch.ones(500, 100)); loss = out.exp().sum(); loss.backward()  # fmt: skip  # noqa: E702
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def test_what_a_line_of_several_statements_uses_last_is_found_by_its_column() -> None:
+    """The whole line was taken for the last use, so that nothing could be saved in it."""
+    net = torch.nn.Sequential(torch.nn.Linear(100, 100), torch.nn.Linear(100, 100))
+    optimizer = torch.optim.SGD(net.parameters(), 1e-6)
+    report = gradlife.peak(lambda: three_on_a_line(net, optimizer))
+    line = three_on_a_line.__code__.co_firstlineno + 1
+    found = {edit.text: saving.saved_alone_bytes for saving in report.savings for edit in saving.edits}
+    assert found[f"`del out` after `loss = out.exp().sum()` in line {line}"] == 500 * 100 * 4

@@ -1,0 +1,62 @@
+"""Changed lines that put a statement below another, or remove one, also if it shares its line with others."""
+
+from __future__ import annotations
+
+import ast
+
+from gradlife.model.peak.report import LineChange
+from gradlife.peaks.sources.program import Source, Spot
+
+
+def is_alone(source: Source, spot: Spot) -> bool:
+    """Whether the statement shares no line with another, so that a line can be put below it."""
+    head, tail = around(source, spot.statement)
+    return not head.strip() and (not tail.strip() or tail.strip().startswith(b"#"))
+
+
+def around(source: Source, statement: ast.stmt) -> tuple[bytes, bytes]:
+    """Return what stands before a statement on its first line, and behind it on its last."""
+    lines = source.text.splitlines()
+    head = lines[statement.lineno - 1].encode()[: statement.col_offset]
+    return head, lines[(statement.end_lineno or 1) - 1].encode()[statement.end_col_offset or 0 :]
+
+
+def put_below(source: Source, spot: Spot, text: str) -> LineChange:
+    """Put a statement below another: on a line of its own, or behind it on a line that others share."""
+    statement = spot.statement
+    last = statement.end_lineno or statement.lineno
+    if is_alone(source, spot):
+        return LineChange(last + 1, last, (" " * statement.col_offset + text,))
+    row, end = source.text.splitlines()[last - 1].encode(), statement.end_col_offset or 0
+    return LineChange(last, last, ((row[:end] + f"; {text}".encode() + row[end:]).decode(),))
+
+
+def without(source: Source, spot: Spot) -> LineChange | None:
+    """Remove a statement; None if it shares a line with others and has several lines."""
+    statement = spot.statement
+    first, last = statement.lineno, statement.end_lineno or statement.lineno
+    if is_alone(source, spot):
+        return LineChange(first, last, () if len(spot.block) > 1 else (" " * statement.col_offset + "pass",))
+    if first != last:
+        return None
+    head, tail = around(source, statement)
+    if len(spot.block) == 1:
+        return LineChange(first, first, ((head + b"pass" + tail).decode(),))
+    if tail.lstrip().startswith(b";"):
+        rest = tail.lstrip()[1:].lstrip()
+        return LineChange(first, first, ((head + rest).decode() if rest else head.decode().rstrip("; "),))
+    return LineChange(first, first, (head.decode().rstrip("; ") + tail.decode(),))
+
+
+def place_of(source: Source, spot: Spot) -> str:
+    """Name the place of a statement: ``line 12``; on a line that others share, with how it begins."""
+    last = spot.statement.end_lineno or spot.statement.lineno
+    if is_alone(source, spot):
+        return f"line {last}"
+    text = ast.unparse(spot.statement).partition("\n")[0]
+    shown = text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+    return f"`{shown}` in line {last}"
+
+
+#: Most characters of a statement to show.
+MAX_SHOWN = 24
