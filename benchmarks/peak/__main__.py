@@ -13,11 +13,13 @@ from rich.table import Table
 
 from benchmarks.peak.cost import LIMIT, cost_table
 from benchmarks.peak.measured import CLEAN, NOTHING, WASTEFUL, outcomes, peak_of, programs
+from gradlife.model.peak.report import PeakReport
 
 
 def savings_table() -> tuple[Table, bool]:
     """Return a table of each program's report and the savings of its edits, and whether all are right."""
-    table = Table("program", "edit", "peak", "predicted", "measured", "", title="bytes that an edit saves")
+    heads = "program", "edit", "peak", "predicted", "measured", "", "of malloc"
+    table = Table(*heads, title="bytes that an edit saves, and how much of malloc's growth storages explain")
     is_good = True
     for path in programs(WASTEFUL):
         text = path.read_text(encoding="utf-8")
@@ -25,13 +27,21 @@ def savings_table() -> tuple[Table, bool]:
         for one in outcomes(text, report):
             is_good &= one.is_right and one.measured > 0
             numbers = (f"{number:,}" for number in (report.peak_bytes, one.predicted, one.measured))
-            table.add_row(path.stem, one.what, *numbers, "" if one.is_right else "OFF")
+            table.add_row(path.stem, one.what, *numbers, "" if one.is_right else "OFF", explained(report))
     for path in programs(CLEAN):
         report = peak_of(path.read_text(encoding="utf-8"))
         is_good &= report.saved_bytes <= NOTHING * report.peak_bytes
         holders = "; ".join(saving.holder for saving in report.savings) or "nothing to save"
-        table.add_row(path.stem, holders, f"{report.peak_bytes:,}", f"{report.saved_bytes:,}", "", "")
+        table.add_row(
+            path.stem, holders, f"{report.peak_bytes:,}", f"{report.saved_bytes:,}", "", "", explained(report)
+        )
     return table, is_good
+
+
+def explained(report: PeakReport) -> str:
+    """Return how much of malloc's growth up to the peak the growth of storages explains; empty if malloc did not grow."""
+    memory = report.memory
+    return f"{memory.recorded_bytes / memory.grown_bytes:.1%}" if memory is not None and memory.grown_bytes > 0 else ""
 
 
 def main() -> int:
