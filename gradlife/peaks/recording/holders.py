@@ -26,6 +26,9 @@ MAX_STORAGES = 2000
 PARAMETERS, BUFFERS = "_parameters", "_buffers"
 MODULE, OPTIMIZER = "torch.nn.modules.module.Module", "torch.optim.optimizer.Optimizer"
 
+#: The base of outputs that have fields and are mappings, too.
+MAPPING = "collections.OrderedDict"
+
 #: The reference from a frame to a value that no name has.
 STACK = "stack"
 
@@ -228,11 +231,18 @@ class Search:
         return self._reference(node, node)
 
     def _is_record(self, node: int, owner: Reference) -> bool:
-        """Whether local variables other than ``self`` hold the object, such as a model's output."""
+        """Whether variables other than ``self`` hold the object, such as a model's output."""
         if has_base(owner, MODULE):
             return False
         variables = self._variables.get(self._graph.describe(node).address, ())
-        return bool(variables) and all(one.name != "self" for one in variables)
+        if not variables:
+            return has_base(owner, MAPPING) and self._is_global(node)
+        return all(one.name != "self" for one in variables)
+
+    def _is_global(self, node: int) -> bool:
+        """Whether a variable of a module holds the object."""
+        above = (self._graph.describe(one).address for one in self._graph.referrers(node))
+        return any(address in self._modules for address in above)
 
     def _parameter_name(self, tensor: int) -> str:
         for node in self._graph.referrers(tensor):
