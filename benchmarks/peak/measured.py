@@ -36,8 +36,8 @@ class Outcome:
 
 
 def programs(folder: Path) -> list[Path]:
-    """The programs of a folder."""
-    return sorted(path for path in folder.glob("*.py") if path.stem != "__init__")
+    """The programs of a folder and of those in it."""
+    return sorted(path for path in folder.rglob("*.py") if path.stem != "__init__")
 
 
 def peak_of(text: str) -> PeakReport:

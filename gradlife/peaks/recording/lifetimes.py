@@ -9,27 +9,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gradlife.peaks.sources.line import Line
+
 #: Events of a storage, as the extension numbers them.
 BORN, APPEARED, READ, OVERWRITTEN, DIED, RESIZED = range(6)
 
 #: A frame: file, line (a `Line` if the column is known), function.
 Frame = tuple[str, int, str]
-
-
-class Line(int):
-    """A line number that also has the column of what the frame runs, in bytes."""
-
-    column: int
-
-    @classmethod
-    def at(cls, line: int, column: int) -> int:
-        """Return a line with its column; the plain number if that is unknown."""
-        if column < 0:
-            return line
-        found = cls(line)
-        found.column = column
-        return found
-
 
 NO_SITE = 0xFFFFFFFF
 

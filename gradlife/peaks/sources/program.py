@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from gradlife.hunting.process import changed_sources
-from gradlife.peaks.recording.lifetimes import Line
+from gradlife.peaks.sources.line import Line
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 

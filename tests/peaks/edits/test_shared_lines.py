@@ -10,8 +10,8 @@ from gradlife.model.peak.report import LineChange, Owner
 from gradlife.peaks.edits.advice import Life, edits_for
 from gradlife.peaks.edits.changes import changed
 from gradlife.peaks.recording.holders import Holder
-from gradlife.peaks.recording.lifetimes import Line
 from gradlife.peaks.recording.variables import Kind
+from gradlife.peaks.sources.line import Line
 from gradlife.peaks.sources.program import function_of, source_of, spot_at
 
 TEXT = """\

@@ -1,0 +1,1 @@
+"""Programs without waste that differ in how a statement is written."""

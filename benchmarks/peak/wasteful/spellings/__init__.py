@@ -1,0 +1,1 @@
+"""Programs with waste that differ in how a statement is written."""
