@@ -239,3 +239,12 @@ def test_an_array_that_gets_longer_is_cut_with_the_methods_of_arrays() -> None:
     found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.LARGER), statement=line)
     assert (found.code, found.title) == ("GL704", "an array is made longer at each step")
     assert found.advice.code == "seen = np.concatenate([seen, rows])[-10_000:].copy()"
+
+
+def test_callbacks_that_wait_in_an_event_loop_are_no_list_of_the_program() -> None:
+    root = step("module", "global variable 'loop'", ("internal", "__dict__", -1), ("dict_value", "'loop'", -1))
+    loop = step("asyncio.unix_events._UnixSelectorEventLoop", "._scheduled", ("attribute", "_scheduled", -1))
+    table = step("list", "[3]", ("item", "", 3), length=41)
+    handle = step("asyncio.events.Handle", "._args", ("attribute", "_args", -1))
+    args = step("tuple", "[0]", ("item", "", 0), length=1)
+    assert grown(root, loop, table, handle, args, at=2) == "GL521 scheduled callbacks keep their arguments"

@@ -24,7 +24,7 @@ from gradlife.hunting.findings.leak_trace import (
 )
 from gradlife.hunting.findings.metric_states import is_metric_state
 from gradlife.hunting.growth.carried_state import Carrier
-from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.groups import Group, has_variables
 from gradlife.hunting.growth.per_object_growth import path_to_place
 from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.model.growth import Growth, GrowthKind
@@ -92,7 +92,17 @@ def path_below(graph: _heap.Graph, group: Group, path: tuple[int, ...]) -> Holde
 
 
 def path_through(graph: _heap.Graph, group: Group, container: int) -> HolderPath | None:
-    """Find the path through a container to one of its most informative members."""
+    """Find the path through a container to one of its most informative members.
+
+    Among variables, the heaviest members may be below one that each step replaces: the path leads to what gathers.
+    """
+    if has_variables(graph, container):
+        items = sorted(items_of(graph, group, container).intersection(group.tops))
+        return (
+            named_path(graph, container, items[len(items) // 2 : len(items) // 2 + 1], items[len(items) // 2])
+            if items
+            else None
+        )
     held = best_members(graph, group, container)
     node = held[len(held) // 2]
     if container in graph.path(node):

@@ -32,6 +32,8 @@ def may_mention(text: str, place: Place) -> bool:
     """Whether the source of a file may have a statement about the place. Most files are ruled out without parsing."""
     if place.name in text or not place.name.isidentifier():  # another key may be written in another way
         return True
+    if place.kind is PlaceKind.GLOBAL:
+        return "globals()[" in text
     has_made_names = place.kind is PlaceKind.KEY or any(f"{name}(" in text for name in ("setattr", *REGISTERS))
     return place.kind in {PlaceKind.ATTRIBUTE, PlaceKind.KEY} and has_made_names and ("f'" in text or 'f"' in text)
 
@@ -128,6 +130,9 @@ def is_target(node: ast.expr, scope: Scope, place: Place) -> bool:
     """Whether assigning to the target assigns the place. Rebinding a variable that stood for the place does not."""
     if isinstance(node, ast.Name):
         return node.id == place.name and is_variable(scope, place)
+    if isinstance(node, ast.Subscript) and place.kind is PlaceKind.GLOBAL:
+        is_of_module = isinstance(node.value, ast.Call) and called(node.value) == "globals"
+        return is_of_module and is_text(node.slice, place.name)
     return is_place(node, scope, place)
 
 

@@ -299,6 +299,17 @@ HOLDER_PATHS = (
     ),
     Pattern(
         "GL521",
+        "scheduled callbacks keep their arguments",
+        "{holder} of an event loop has {count} callbacks that wait for their time. Each keeps its arguments until it has run or "
+        "is cancelled.",
+        "Schedule it sooner, or cancel the handle when you no longer need it.",
+        "handle = loop.call_later(delay, function)\n...\nhandle.cancel()",
+        paths=("@ {growing} loop.* ...",),
+        kinds=GROWTH,
+        example="frame of main local variable 'loop' → EventLoop ._scheduled → list [41] → TimerHandle ._args → Tensor",
+    ),
+    Pattern(
+        "GL521",
         "a registered callback keeps its arguments",
         "A registered callback ({registry}) keeps {what} until it is called.",
         "Unregister it when you no longer need it, and pass plain data as arguments.",

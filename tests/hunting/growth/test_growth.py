@@ -535,3 +535,20 @@ def test_an_object_with_a_new_attribute_at_each_step_is_what_grows() -> None:
     shown = growth_finding(found.graph, grown, CreationSites())
     assert shown.code == "GL511"
     assert shown.title == "each step adds an attribute under a new name"
+
+
+@pytest.mark.whole
+def test_among_variables_the_path_leads_to_those_that_gather_and_not_to_the_newest_batch() -> None:
+    module = sys.modules["gathering"] = type(sys)("gathering")
+
+    def step(number: int) -> None:
+        module.batch = torch.ones(64)
+        setattr(module, f"loss_{number}", (module.batch * torch.ones(64, requires_grad=True)).sum())
+
+    try:
+        found = evidence(step, 3, 5, 7, 11)
+        grown = next(one for one in grown_groups(found)[0] if one.containers)
+        shown = growth_finding(found.graph, grown, CreationSites())
+    finally:
+        del sys.modules["gathering"]
+    assert shown.trace.steps[0].via.startswith("global variable 'loss_")

@@ -84,3 +84,9 @@ def test_none_and_a_detached_tensor_store_no_graph() -> None:
     text = "def step(run, x):\n    if run.out:\n        run.out = run.out.detach()\n    run.out = x * 2\n"
     kept = replace(trace(variable("run"), owned("out")), tensor=TensorFacts("MulBackward0"))
     assert found(kept, text) == (4, "run.out = x * 2", "step", "sure")
+
+
+def test_a_global_variable_of_a_computed_name_is_stored_through_globals() -> None:
+    text = 'for i in batches:\n    x = make(i)\n    globals()[f"loss_{i}"] = x\n'
+    assert found(trace(variable("loss_41")), text) == (3, 'globals()[f"loss_{i}"] = x', "", "sure")
+    assert found(trace(variable("rate_41")), text) is None
