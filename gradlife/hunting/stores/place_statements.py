@@ -16,7 +16,7 @@ ADDERS = frozenset(
     {"append", "appendleft", "add", "extend", "extendleft", "insert", "setdefault", "update", "__setitem__"}
 )
 #: The same, and methods of queues, trackers and registries, where a library's object owns the container.
-PUTTERS = ADDERS | {"put", "put_nowait", "push", "register", "submit", "send", "write"}
+PUTTERS = ADDERS | {"put", "put_nowait", "push", "register", "submit", "send", "write", "callback"}
 
 #: Functions that put their second argument into the first.
 PUSHERS = frozenset({"heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"})

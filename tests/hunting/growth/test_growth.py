@@ -10,7 +10,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -539,7 +539,8 @@ def test_an_object_with_a_new_attribute_at_each_step_is_what_grows() -> None:
 
 @pytest.mark.whole
 def test_among_variables_the_path_leads_to_those_that_gather_and_not_to_the_newest_batch() -> None:
-    module = sys.modules["gathering"] = type(sys)("gathering")
+    module: Any = ModuleType("gathering")
+    sys.modules["gathering"] = module
 
     def step(number: int) -> None:
         module.batch = torch.ones(64)

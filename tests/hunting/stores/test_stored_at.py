@@ -90,3 +90,9 @@ def test_a_global_variable_of_a_computed_name_is_stored_through_globals() -> Non
     text = 'for i in batches:\n    x = make(i)\n    globals()[f"loss_{i}"] = x\n'
     assert found(trace(variable("loss_41")), text) == (3, 'globals()[f"loss_{i}"] = x', "", "sure")
     assert found(trace(variable("rate_41")), text) is None
+
+
+def test_a_callback_of_an_exit_stack_is_stored_by_the_call_that_registers_it() -> None:
+    stack = owned("_exit_callbacks", "contextlib.ExitStack")
+    kept = trace(variable("stack"), stack, LIST)
+    assert found(kept, "for x in y:\n    stack.callback(restore, x)\n") == (2, "stack.callback(restore, x)", "", "sure")
