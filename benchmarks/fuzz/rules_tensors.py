@@ -42,6 +42,7 @@ CHANGES = (
     "div_(2)",
     "tanh_()",
     "sigmoid_()",
+    "pow_(2)",
 )
 
 

@@ -71,8 +71,9 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, DType 
 }
 
 Tensor wrapped_number(const Scalar& value) {
-  Tensor number = empty({}, value.natural_dtype());
-  kernels::fill(*number, value);
+  const Scalar fitting = value.is_unsigned ? Scalar(value.to<double>()) : value;  // no dtype holds the integer
+  Tensor number = empty({}, fitting.natural_dtype());
+  kernels::fill(*number, fitting);
   number->set_wrapped_number();
   return number;
 }

@@ -239,6 +239,11 @@ const UnaryRule abs_rule{node_spec("AbsBackward0", self_field), Saves::self, num
 const UnaryRule reciprocal_rule{node_spec("ReciprocalBackward0", result_field), Saves::result, float_kernel<Reciprocal>,
                                 [](G gradient, G result) { return mul(neg(gradient), conj(mul(result, result))); }};
 
+void refuse_relu(DType dtype) {
+  require(dtype != DType::boolean, "Boolean inputs not supported for relu");
+  if (is_complex(dtype)) fail(ErrorKind::not_implemented, "clamp is not supported for complex types");
+}
+
 }  // namespace
 
 Tensor neg(const Tensor& a) {
@@ -252,7 +257,10 @@ Tensor log(const Tensor& a) { return apply(log_rule, a); }
 Tensor sin(const Tensor& a) { return apply(sin_rule, a); }
 Tensor cos(const Tensor& a) { return apply(cos_rule, a); }
 Tensor tanh(const Tensor& a) { return apply(tanh_rule, a); }
-Tensor relu(const Tensor& a) { return apply(relu_rule, a); }
+Tensor relu(const Tensor& a) {
+  refuse_relu(a->dtype());
+  return apply(relu_rule, a);
+}
 Tensor sqrt(const Tensor& a) { return apply(sqrt_rule, a); }
 Tensor sigmoid(const Tensor& a) { return apply(sigmoid_rule, a); }
 Tensor abs(const Tensor& a) {
@@ -266,7 +274,10 @@ Tensor neg_in_place(const Tensor& target) { return apply_in_place(neg_rule, targ
 Tensor exp_in_place(const Tensor& target) { return apply_in_place(exp_rule, target); }
 Tensor sin_in_place(const Tensor& target) { return apply_in_place(sin_rule, target); }
 Tensor tanh_in_place(const Tensor& target) { return apply_in_place(tanh_rule, target); }
-Tensor relu_in_place(const Tensor& target) { return apply_in_place(relu_rule, target); }
+Tensor relu_in_place(const Tensor& target) {
+  refuse_relu(target->dtype());
+  return apply_in_place(relu_rule, target);
+}
 Tensor sigmoid_in_place(const Tensor& target) { return apply_in_place(sigmoid_rule, target); }
 
 namespace {

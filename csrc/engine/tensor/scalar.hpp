@@ -18,6 +18,7 @@ constexpr bool is_complex_type<std::complex<T>> = true;
 struct Scalar {
   enum class Kind : uint8_t { boolean, integer, real, complex };
   Kind kind = Kind::integer;
+  bool is_unsigned = false;  // an integer from 2^63 on, of which `integer` has the bits
   int64_t integer = 0;
   double real = 0;
   double imaginary = 0;
@@ -31,6 +32,11 @@ struct Scalar {
     scalar.kind = Kind::boolean;
     return scalar;
   }
+  static Scalar unsigned_integer(uint64_t value) {
+    Scalar scalar(static_cast<int64_t>(value));
+    scalar.is_unsigned = true;
+    return scalar;
+  }
   static Scalar complex(double real, double imaginary) {
     Scalar scalar(real);
     scalar.kind = Kind::complex;
@@ -41,7 +47,7 @@ struct Scalar {
   T to() const {
     if constexpr (is_complex_type<T>) {
       using Part = typename T::value_type;
-      return T(static_cast<Part>(has_real() ? real : static_cast<double>(integer)), static_cast<Part>(imaginary));
+      return T(to_real<Part>(), static_cast<Part>(imaginary));
     } else if constexpr (std::is_same_v<T, bool>) {
       return has_real() ? real != 0 || imaginary != 0 : integer != 0;
     } else {
@@ -52,8 +58,15 @@ struct Scalar {
              : sizeof(T) == 4            ? "int"
                                          : "int64_t",
              " without overflow");
-      return has_real() ? static_cast<T>(real) : static_cast<T>(integer);
+      return to_real<T>();
     }
+  }
+  template <class T>
+  T to_real() const {
+    if (has_real()) return static_cast<T>(real);
+    if (!is_unsigned) return static_cast<T>(integer);
+    if (std::is_integral_v<T>) fail(ErrorKind::runtime, "value cannot be converted to type int64_t without overflow");
+    return static_cast<T>(static_cast<uint64_t>(integer));
   }
   bool is_real() const { return kind == Kind::real; }
   bool has_real() const { return is_real() || kind == Kind::complex; }

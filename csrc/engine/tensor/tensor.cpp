@@ -1,5 +1,6 @@
 #include "engine/tensor/tensor.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -51,11 +52,15 @@ Storage::Storage(void* data, size_t bytes, Handle owner)
 }
 
 void Storage::grow(size_t bytes) {
-  if (bytes <= bytes_) return;
+  if (bytes > bytes_) resize(bytes);
+}
+
+void Storage::resize(size_t bytes) {
   require(may_grow(), "Trying to resize storage that is not resizable");
-  void* data = std::realloc(data_, bytes);
+  capacity_ = std::max({capacity_, bytes_, bytes, size_t{1}});
+  void* data = std::realloc(data_, capacity_);
   if (data == nullptr) fail(ErrorKind::memory, "not enough memory for a storage of ", bytes, " bytes");
-  live_storage_bytes.fetch_add(static_cast<int64_t>(bytes - bytes_), std::memory_order_relaxed);
+  live_storage_bytes.fetch_add(static_cast<int64_t>(bytes) - static_cast<int64_t>(bytes_), std::memory_order_relaxed);
   data_ = data;
   bytes_ = bytes;
 }

@@ -36,6 +36,9 @@ class Storage final : public Managed {
   bool is_foreign() const { return static_cast<bool>(owner_); }
   // Grows to at least `bytes`, possibly at another address. Error for foreign memory, or if others point into it.
   void grow(size_t bytes);
+  // Sets the size. Memory stays allocated, since tensors over the old size still point into it; in PyTorch they read
+  // freed memory.
+  void resize(size_t bytes);
   void forbid_growth() { may_grow_ = false; }
   bool may_grow() const { return may_grow_ && !is_foreign(); }
   const char* name() const override { return "Storage"; }
@@ -48,6 +51,7 @@ class Storage final : public Managed {
   void* data_ = nullptr;
   size_t bytes_ = 0;
   Handle owner_;
+  size_t capacity_ = 0;  // of a storage that was resized
   bool may_grow_ = true;
 };
 using StoragePtr = Ptr<Storage>;

@@ -130,14 +130,19 @@ void Args::require_cpu(size_t i) const {
   if (same == 0) raise_python(PyExc_RuntimeError, "gradlife's engine has no device '%S', only 'cpu'", values_[i]);
 }
 
-int64_t parse_integer(PyObject* object) {
+namespace {
+
+Scalar parse_whole_number(PyObject* object) {
   const Ref number = checked(PyNumber_Index(object));
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
-  if (overflow != 0) raise_python(PyExc_OverflowError, "int too big to convert");
-  if (value == -1 && PyErr_Occurred() != nullptr) throw PythonError();
-  return value;
+  if (overflow == 0) return Scalar(static_cast<int64_t>(value));
+  const unsigned long long unsigned_value = PyLong_AsUnsignedLongLong(number.get());
+  if (PyErr_Occurred() != nullptr) throw PythonError();
+  return Scalar::unsigned_integer(unsigned_value);
 }
+
+}  // namespace
 
 bool is_numpy_scalar(PyObject* object) { return std::strncmp(Py_TYPE(object)->tp_name, "numpy.", 6) == 0; }
 
@@ -149,11 +154,11 @@ bool parse_number(PyObject* object, Scalar* number) {
   } else if (PyBool_Check(object)) {
     *number = Scalar::boolean(object == Py_True);
   } else if (PyLong_Check(object)) {
-    *number = Scalar(parse_integer(object));
+    *number = parse_whole_number(object);
   } else if (!is_numpy_scalar(object) || Py_TYPE(object)->tp_as_number == nullptr || is_sequence(object)) {
     return false;
   } else if (PyIndex_Check(object) && std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") != 0) {
-    *number = Scalar(parse_integer(object));
+    *number = parse_whole_number(object);
   } else if (Py_TYPE(object)->tp_as_number->nb_float != nullptr &&
              std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") != 0) {
     const Ref converted = checked(PyNumber_Float(object));

@@ -56,7 +56,6 @@ inline std::optional<int64_t> optional_integer(const Args& args, size_t i) {
 void refuse_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 // Reads a Python or numpy number. False: not a number. Error: larger than 64 bits.
 bool parse_number(PyObject* object, Scalar* number);
-int64_t parse_integer(PyObject* object);
 bool is_sequence(PyObject* object);  // a list or tuple
 // `view(2, 3)` and `view((2, 3))`.
 Dims parse_sizes(PyObject* const* arguments, Py_ssize_t count);

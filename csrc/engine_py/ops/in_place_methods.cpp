@@ -52,6 +52,19 @@ PyObject* fill_method(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
   });
 }
 
+PyObject* pow_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("pow_", {"exponent"}, 1, arguments, count, names);
+    Scalar number;
+    if (parse_number(args[0], &number)) {
+      ops::pow_scalar_in_place(unwrap(self), number);
+    } else {
+      ops::pow_in_place(unwrap(self), args.tensor(0));
+    }
+    return Py_NewRef(self);
+  });
+}
+
 PyObject* copy_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("copy_", {"other", "non_blocking"}, 1, arguments, count, names);
@@ -79,6 +92,7 @@ PyMethodDef in_place_methods[] = {{"add_", as_method(scaled<ops::add_in_place, a
                                   {"sub_", as_method(scaled<ops::sub_in_place, sub_name>), fast_call, nullptr},
                                   {"mul_", as_method(binary<ops::mul_in_place, mul_name>), fast_call, nullptr},
                                   {"div_", as_method(binary<ops::div_in_place, div_name>), fast_call, nullptr},
+                                  {"pow_", as_method(pow_method), fast_call, nullptr},
                                   {"copy_", as_method(copy_method), fast_call, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 

@@ -136,6 +136,17 @@ PyObject* storage_resizable(PyObject* self, PyObject*) {
   return guarded([&] { return PyBool_FromLong(storage_of(self).may_grow()); });
 }
 
+PyObject* storage_resize(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    if (!PyLong_Check(number))
+      raise_python(PyExc_RuntimeError, "resize_ expects an int, but got %s", Py_TYPE(number)->tp_name);
+    const int64_t size = parse_integer(number);
+    if (size < 0) raise_python(PyExc_RuntimeError, "a storage cannot have a negative size: %lld", size);
+    storage_of(self).resize(static_cast<size_t>(size));
+    return Py_NewRef(self);
+  });
+}
+
 PyObject* storage_use_count(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromUnsignedLong(storage_of(self).use_count()); });
 }
@@ -179,6 +190,7 @@ Ref make_storage_base(const Ref& meta) {
                                   {"size", storage_nbytes, METH_NOARGS, nullptr},
                                   {"data_ptr", storage_data_ptr, METH_NOARGS, nullptr},
                                   {"resizable", storage_resizable, METH_NOARGS, nullptr},
+                                  {"resize_", storage_resize, METH_O, nullptr},
                                   {"_window", storage_window, METH_O, nullptr},
                                   {"_use_count", storage_use_count, METH_NOARGS, nullptr},
                                   {"_fix_weakref", storage_fix_weakref, METH_NOARGS, nullptr},

@@ -156,20 +156,21 @@ Ref wrap_dims(const Dims& dims) {
   return checked(PyTuple_Type.tp_new(state().size_type, arguments.get(), nullptr));
 }
 
+int64_t parse_integer(PyObject* object) {
+  const Ref number = checked(PyNumber_Index(object));
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+  if (overflow != 0) raise_python(PyExc_ValueError, "Overflow when unpacking long long");
+  if (value == -1 && PyErr_Occurred() != nullptr) throw PythonError();
+  return value;
+}
+
 Dims parse_dims(PyObject* sequence) {
-  if (PyLong_Check(sequence)) {
-    const long long value = PyLong_AsLongLong(sequence);
-    if (value == -1 && PyErr_Occurred()) throw PythonError();
-    return Dims{value};
-  }
+  if (PyLong_Check(sequence)) return Dims{parse_integer(sequence)};
   const Ref fast = checked(PySequence_Fast(sequence, "expected a sequence of ints"));
   Dims dims;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
-    const Ref number = checked(PyNumber_Index(PySequence_Fast_GET_ITEM(fast.get(), i)));
-    const long long value = PyLong_AsLongLong(number.get());
-    if (value == -1 && PyErr_Occurred()) throw PythonError();
-    dims.push_back(value);
-  }
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i)
+    dims.push_back(parse_integer(PySequence_Fast_GET_ITEM(fast.get(), i)));
   return dims;
 }
 

@@ -37,6 +37,7 @@ TensorList unwrap_list(PyObject* sequence);
 Ref wrap_dims(const Dims& dims);  // a torch.Size
 Ref wrap_dtype(DType dtype);
 bool parse_dtype(PyObject* object, DType* dtype);  // false: not a dtype
-Dims parse_dims(PyObject* sequence);               // of Python ints
+int64_t parse_integer(PyObject* object);
+Dims parse_dims(PyObject* sequence);  // of Python ints
 
 }  // namespace gradlife

@@ -52,6 +52,17 @@ def moved(*arguments: Any, **named: Any) -> Call:
     return call
 
 
+def storage_resized(*sizes: Any) -> Call:
+    """The sizes after each `resize_`; only elements inside the memory are read."""
+
+    def call(fw: Any) -> Any:
+        x = fw.ones(3)
+        storage = x.untyped_storage()
+        return [(storage.resize_(size) is storage, facts(x)) for size in sizes]
+
+    return call
+
+
 CASES: dict[str, Call] = {
     "set_ to nothing": lambda fw: facts(fw.ones(2).set_()),
     "set_ to a tensor": moved("tensor"),
@@ -72,6 +83,13 @@ CASES: dict[str, Call] = {
     "set_ of a result": lambda fw: (fw.ones(2, requires_grad=True) * 2).set_(fw.ones(3)).requires_grad,
     "set_ of a view": lambda fw: history(fw.ones(4)[1:].set_(fw.zeros(2))),
     "set_ of a leaf unrecorded": leaf_moved,
+    "storage made larger": storage_resized(24),
+    "storage made smaller": storage_resized(4),
+    "storage emptied": storage_resized(0),
+    "storage emptied and brought back": storage_resized(0, 12),
+    "storage resized to no number": storage_resized("much"),
+    "storage resized past 64 bits": storage_resized(2**70),
+    "storage of numpy resized": lambda fw: (lambda x: (x.numpy(), x.untyped_storage().resize_(40)))(fw.ones(2)),
 }
 
 
@@ -80,13 +98,22 @@ def outcome(fw: Any, call: Call) -> Any:
         warnings.simplefilter("ignore")
         try:
             return call(fw)
-        except (RuntimeError, TypeError, IndexError) as error:
+        except (RuntimeError, TypeError, IndexError, ValueError) as error:
             return type(error).__name__, str(error)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_sizes_and_memory_change_as_in_pytorch(name: str) -> None:
     assert outcome(mini, CASES[name]) == outcome(real, CASES[name])
+
+
+def test_a_storage_brought_back_shows_what_it_held() -> None:
+    x = mini.ones(3)
+    storage = x.untyped_storage()
+    storage.resize_(0)
+    assert (storage.nbytes(), x.sum().item()) == (0, 3.0)  # memory that PyTorch frees, and reads
+    storage.resize_(12)
+    assert x.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_a_storage_says_whether_it_may_grow() -> None:
