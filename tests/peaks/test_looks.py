@@ -128,3 +128,14 @@ def test_a_gradient_that_an_optimizer_reads_is_read() -> None:
 def test_what_was_there_before_and_is_freed_unread_is_unused_from_the_beginning() -> None:
     old: Storage = storage(0, 10, None, 9)
     assert list(gaps(old)) == [(0, tick_before(9))]
+
+
+def test_what_only_a_graph_holds_is_not_freed_with_the_name_of_another_of_its_origin() -> None:
+    """A loop's name was said to free all that its line had made, but graphs held all but the last."""
+    first, last = storage(0, 10, 0, 9, (1,)), storage(1, 10, 2, 9, (3,))
+    found = Recording(lines("nowhere.py", 3, 4, 3, 4, 5, 5, 5, 5, 5, 5), [first, last], [0, 10])
+    graph = Held([Holder(Owner.SAVED, "saved self of MulBackward0", Kind.SAVED)])
+    looks = Looks(found, [Look(5, {first.address: graph, last.address: held("out")})], 0)
+    groups = grouped(found, found.storages, looks, 0, 10)
+    freed_by_name = [group.storages for group in groups if {place[0] for place in group.places} == {Kind.LOCAL}]
+    assert freed_by_name == [[last]]

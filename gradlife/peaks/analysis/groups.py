@@ -20,6 +20,9 @@ from gradlife.peaks.recording.holders import Held, Holder
 from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
 
+#: What a group has in common: the places of its edits, and what its storages are for.
+Key = tuple[frozenset[tuple[str, str, str, str]], Owner | None]
+
 #: Holders that keep their contents for later steps.
 LASTING = frozenset({Owner.PARAMETER, Owner.BUFFER, Owner.OPTIMIZER})
 
@@ -95,24 +98,32 @@ def grouped(recording: Recording, storages: Sequence[Storage], looks: Looks, fir
     nameless = [one for one in known if one.is_nameless]
     seen = [one for one in known if not one.is_nameless]
     lasts = last_of_records(seen)
-    groups: dict[object, Group] = {}
-    homes: dict[Origin | None, Counter[object]] = defaultdict(Counter)
+    groups: dict[Key, Group] = {}
+    homes: dict[Origin | None, Counter[Key]] = defaultdict(Counter)
     for one in seen:
         key = key_of(one)
         homes[origin_of(recording, one.storage)][key] += 1
         add_to(groups, key, one, recording, lasts)
     for one in (*nameless, *(one for one in unused if one.held is None and one.zeroing is None)):
         origin = origin_of(recording, one.storage)
-        if origin is not None and homes[origin]:
-            [(home, _)] = homes[origin].most_common(1)
+        home = home_of(one, homes[origin]) if origin is not None else None
+        if home is not None:
             add_to(groups, home, replace(one, held=None), recording, lasts)
         elif one.held is not None:
             add_to(groups, key_of(one), one, recording, lasts)
     return list(groups.values())
 
 
-def key_of(one: Unused) -> object:
-    """What a group has in common: the places of its edits, and what its storages are for."""
+def home_of(one: Unused, homes: Counter[Key]) -> Key | None:
+    """Return the usual group of a storage's origin. One that only graphs hold is not freed where only names go."""
+    fitting = (
+        key for key, _ in homes.most_common() if one.held is None or any(Kind.SAVED in place for place in key[0])
+    )
+    return next(fitting, None)
+
+
+def key_of(one: Unused) -> Key:
+    """Return the group of a storage: the places of its edits, and what it is for."""
     return frozenset(holder.place for holder in one.names), one.held.owner if one.held else None
 
 
@@ -149,9 +160,7 @@ def last_of_records(seen: Sequence[Unused]) -> dict[int, int]:
     return found
 
 
-def add_to(
-    groups: dict[object, Group], key: object, one: Unused, recording: Recording, lasts: Mapping[int, int]
-) -> None:
+def add_to(groups: dict[Key, Group], key: Key, one: Unused, recording: Recording, lasts: Mapping[int, int]) -> None:
     """Add a storage to its group, free from the time at which the group's holders release it."""
     if key not in groups:
         assert one.held is not None

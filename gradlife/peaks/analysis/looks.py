@@ -67,7 +67,7 @@ class Looks:
         origin = origin_of(self._recording, storage)
         sooner = self._soonest.get(origin) if seen and origin is not None else None
         if sooner is not None and sooner[0] < seen[0][0] - gap[0] // 2:
-            seen.insert(0, (gap[0] // 2, sooner[1]))
+            seen.insert(0, (gap[0] // 2, with_graphs(sooner[1], seen[0][1])))
         start = gap[0]
         for number, (operation, held) in enumerate(seen):
             following = seen[number + 1] if number + 1 < len(seen) else None
@@ -158,6 +158,12 @@ def held_in(look: Look, storage: Storage) -> Held | None:
     """Return the holders of a storage at a look; None if the look did not see it."""
     found = [look.held[one] for one in (storage.address, *storage.aliases) if one in look.held]
     return Held([holder for held in found for holder in held.holders]) if found else None
+
+
+def with_graphs(held: Held, later: Held) -> Held:
+    """Return the holders with the graphs of a later look: a graph that holds a storage has saved it before."""
+    graphs = [one for one in later.holders if one.kind is Kind.SAVED and one not in held.holders]
+    return Held([*held.holders, *graphs])
 
 
 def places(held: Held) -> frozenset[tuple[str, str, str, str]]:
