@@ -17,6 +17,9 @@ from gradlife.peaks.edits.changes import changed
 HERE = Path(__file__).parent
 WASTEFUL, CLEAN = HERE / "wasteful", HERE / "clean"
 
+#: What all edits of a program are called.
+TOGETHER = "together"
+
 #: The allowed relative error of a saving, and the share of the peak that counts as nothing.
 EXACT, NOTHING = 0.03, 0.02
 
@@ -70,4 +73,4 @@ def outcomes(text: str, report: PeakReport) -> Iterator[Outcome]:
             found = report.peak_bytes - peak_of(changed(text, changes)).peak_bytes
             yield Outcome("; ".join(edit.text for edit in saving.edits), saving.saved_alone_bytes, found)
     found = report.peak_bytes - peak_of(changed(text, together)).peak_bytes
-    yield Outcome("together", report.peak_bytes - report.provable_peak_bytes, found)
+    yield Outcome(TOGETHER, report.peak_bytes - report.provable_peak_bytes, found)
