@@ -21,7 +21,7 @@ from gradlife.hunting.findings.severity import graded, room_now
 from gradlife.hunting.findings.short_runs import advice
 from gradlife.hunting.growth import caches
 from gradlife.hunting.growth.arrivals import arrived
-from gradlife.hunting.growth.garbage import garbage_of
+from gradlife.hunting.growth.garbage import appeared, garbage_of
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.inplace_growth import is_replaced, swollen
 from gradlife.hunting.growth.oversized_storages import finished_steps
@@ -55,7 +55,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         return HuntReport(facts.target, facts.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
     whole = evidence_of(snapshots, facts.rounds or ROUNDS)
     planted = planted_in(whole.snapshots, hunt.controls)
-    evidence = without_planted(whole, planted)
+    evidence = without_collectable(without_planted(whole, planted), hunt.after_collection)
     sure, unsure = grown_groups(evidence)
     grown_in_place = swollen(evidence, sure)
     replaced = [one for one in grown_in_place if is_replaced(evidence.graph, one, hunt.replaced)]
@@ -99,6 +99,14 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         script_status=facts.script_status,
         trouble=facts.trouble,
     )
+
+
+def without_collectable(evidence: Evidence, after: StepSnapshot | None) -> Evidence:
+    """Leave out unreachable objects that a full collection has freed since the last snapshot."""
+    if after is None:
+        return evidence
+    freed = {node for node in appeared(after.graph, evidence.graph) if evidence.graph.dominator(node) is None}
+    return replace(evidence, born={node: number for node, number in evidence.born.items() if node not in freed})
 
 
 def without_strays(findings: Sequence[Finding], rounds: Sequence[Round]) -> list[Finding]:

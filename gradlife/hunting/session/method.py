@@ -50,6 +50,7 @@ class Hunt:
     schedule: Schedule
     warmup_steps: int = 0
     snapshots: list[StepSnapshot] = field(default_factory=list)
+    after_collection: StepSnapshot | None = None  # taken if the last of the snapshots had no full collection before it
     spare: StepSnapshot | None = None  # taken in the warm-up; kept until there are enough rounds without it
     waiting: Waiting | None = None
     natives: list[Unreached] = field(default_factory=list)
@@ -229,7 +230,7 @@ class Hunt:
                 one.file.give_up()
         self.snapshots.clear()
         self.natives.clear()
-        self.spare = self.waiting = self.left_behind = self.parting = self.suspects = None
+        self.spare = self.waiting = self.left_behind = self.parting = self.suspects = self.after_collection = None
 
     @property
     def steps_now(self) -> int:
@@ -270,6 +271,7 @@ class Hunt:
         self.controls.plant(steps, self.steps)
         with_labels |= self.schedule.may_end and len(self.snapshots) >= MIN_ROUNDS  # may be the last snapshot
         latest = take_snapshot(self.steps, with_labels=with_labels, collect=Collect.NOTHING, waits=not self.lets_pass)
+        latest.is_collected = collect is Collect.ALL
         latest.malloc_per_step = self.malloc.per_step
         self.note(latest)
         yield from self._add(latest, began)

@@ -73,6 +73,8 @@ def with_unheld_memory(report: HuntReport, facts: TargetFacts) -> HuntReport:
 def judge_in_copy(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Judge the usual snapshots in a forked copy of the process."""
     snapshots = snapshots_at_return(hunt) or labelled(hunt)
+    if snapshots and not snapshots[-1].is_collected and not hunt.lets_pass:
+        hunt.after_collection = take_snapshot(hunt.steps_now)
 
     def work() -> HuntReport:
         from gradlife.hunting.session.judgement import judge_snapshots

@@ -78,6 +78,7 @@ class StepSnapshot:
 
     steps: int
     has_labels: bool
+    is_collected: bool = True  # whether a full collection preceded it: else it may have garbage of the old generation
     file: SnapshotFile | None = None
     opened: _heap.Graph | None = None
     compiled: Compiled = field(default_factory=Compiled)
@@ -143,9 +144,9 @@ def take_snapshot(
     collect.run()
     file = recorded(with_labels, waits) if CAN_FORK else None
     if file is not None:
-        return StepSnapshot(steps, with_labels, file, compiled=compiled_now())
+        return StepSnapshot(steps, with_labels, collect is Collect.ALL, file, compiled=compiled_now())
     graph = _heap.freeze(True, True, OWN_FOLDER, 0, MIN_ATOM_BYTES) if with_labels else walked()
-    return StepSnapshot(steps, with_labels, opened=graph, compiled=compiled_now())
+    return StepSnapshot(steps, with_labels, collect is Collect.ALL, opened=graph, compiled=compiled_now())
 
 
 def recorded(with_labels: bool, waits: bool) -> SnapshotFile | None:
