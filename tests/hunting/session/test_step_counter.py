@@ -55,6 +55,7 @@ def test_a_service_takes_steps_while_a_copy_judges_a_round(monkeypatch: pytest.M
     steps = 0
     while not counter.step():
         steps += 1
+        time.sleep(0.0001)  # a service's step takes time; each one gets planted objects of the hunt
         if steps == 1000:
             go.touch()
     hunt.close()
@@ -90,9 +91,13 @@ def test_a_step_of_a_service_does_not_wait_for_a_report() -> None:
 
 @pytest.mark.skipif(not CAN_FORK, reason="a copy of the process writes")
 def test_a_snapshot_whose_writer_dies_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, may_die = os.pipe()
+
     def die(*words: object) -> int:
         copy = os.fork()
         if copy == 0:
+            os.close(may_die)
+            os.read(waits, 1)
             os._exit(1)
         return copy
 
@@ -102,7 +107,9 @@ def test_a_snapshot_whose_writer_dies_is_left_out(monkeypatch: pytest.MonkeyPatc
     for _ in range(4):
         counter.step()
     assert len(hunt.snapshots) == 1
+    os.close(may_die)
     hunt.settle()
+    os.close(waits)
     counter.end()
     hunt.close()
     assert hunt.snapshots == []
