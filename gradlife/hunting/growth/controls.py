@@ -17,6 +17,9 @@ from typing import Any
 SHARE = 4
 MIN_STEPS = 3
 
+#: Most control steps in a round: a service may take millions of steps while a copy of it is judged.
+MAX_STEPS = 1000
+
 CYCLE_NAME = "PlantedCycle"
 
 #: Controls of running hunts. Keeps the held leak alive, as a variable of a program would.
@@ -88,7 +91,7 @@ class Controls:
         if self._function is None:
             self._function = planted_function(torch)
             planted.append(self)
-        wanted = max(MIN_STEPS, steps // SHARE)
+        wanted = min(MAX_STEPS, max(MIN_STEPS, steps // SHARE))
         with quiet(torch):
             rows = [self._plant_one(torch) for _ in range(wanted - self._early)]
         if rows:

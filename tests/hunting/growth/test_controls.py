@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from gradlife.hunting.growth import controls  # noqa: E402
 from gradlife.hunting.session.clean_report import TargetFacts  # noqa: E402
 from gradlife.hunting.session.method import Hunt  # noqa: E402
 from gradlife.hunting.session.report import report_of  # noqa: E402
@@ -53,6 +54,15 @@ def test_reports_in_the_midst_of_rounds_change_nothing(asked: tuple[int, ...]) -
     count, judged = hunted(*asked)
     assert count == 3 + 3 + 4 + 7 + 3
     assert judged[-1] == (True, True, True)
+
+
+@pytest.mark.whole
+def test_a_long_round_plants_a_limited_number_and_is_judged_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert controls.MAX_STEPS == 1000
+    monkeypatch.setattr(controls, "MAX_STEPS", 4)
+    count, judged = hunted()
+    assert count == 3 + 3 + 4 + 4 + 3
+    assert judged == [(True, True, True)]
 
 
 def test_seconds_of_a_report_are_none_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:

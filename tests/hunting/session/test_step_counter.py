@@ -55,7 +55,6 @@ def test_a_service_takes_steps_while_a_copy_judges_a_round(monkeypatch: pytest.M
     steps = 0
     while not counter.step():
         steps += 1
-        time.sleep(0.0001)  # a service's step takes time; each one gets planted objects of the hunt
         if steps == 1000:
             go.touch()
     hunt.close()
