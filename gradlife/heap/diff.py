@@ -59,9 +59,18 @@ def changed_counts(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
     ]
 
 
+#: Counts and bytes before and after, an example, and whether the example is in the later graph.
+PathRow = tuple[tuple[int, int], tuple[int, int], int, int]
+
+
 def changed_paths(before: HeapGraph, after: HeapGraph) -> list[PathChange]:
     """Return the places that hold another number of objects or bytes than before, the largest change first."""
-    rows = sorted(_heap.compare_paths(before, after), key=lambda row: (-abs(row[1][1] - row[0][1]), row[2]))
+
+    def largest_first(row: PathRow) -> tuple[int, int]:
+        (_, old_bytes), (_, new_bytes), node, _ = row
+        return -abs(new_bytes - old_bytes), node
+
+    rows = sorted(_heap.compare_paths(before, after), key=largest_first)
     found = []
     for (old_count, old_bytes), (new_count, new_bytes), node, is_in_after in rows[:MAX_PATHS]:
         graph = after if is_in_after else before  # the graph that `node`, an example of the place, is in

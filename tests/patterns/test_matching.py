@@ -212,7 +212,7 @@ def test_a_queue_that_grows_is_a_queue_and_not_its_deque() -> None:
 
 
 def grown(*steps: Step, at: int, hop: int = 0) -> str:
-    """The code and the title of a tensor below these steps, one of which grows."""
+    """The code and the title of a tensor that a path with a growing container leads to."""
     kept = Trace("Tensor", "float32 [8]", Lifetime.HELD, (*steps, step("torch.Tensor", "")), (), Ledger(1, ()))
     found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, at, hop))
     return f"{found.code} {found.title}"

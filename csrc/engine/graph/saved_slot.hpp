@@ -33,10 +33,10 @@ class SavedSlot {
     return slot;
   }
 
-  // Return the tensor with its history, after the unpack hook if there is one; an empty one if an undefined tensor was
-  // saved. Raise if the slot was freed, or the tensor was changed or detached in place.
+  // Return the tensor with its history. An unpack hook, if any, runs first. If an undefined tensor was saved, the
+  // result is an empty tensor. Raise if the slot was freed, or the tensor was changed or detached in place.
   Tensor unpack(const NodePtr& saved_for = NodePtr()) const;
-  // Unpack for the built-in operation `node`, which becomes the grad_fn of the tensor if that is its own output.
+  // Unpack for the built-in operation `node`. If the tensor is an output of `node`, `node` becomes its grad_fn.
   Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
   // Free the slot after backward. Under the policy trait `hooked_slot_keeps_accumulator` the grad accumulator stays.
   void release(const Policy& policy);
@@ -77,7 +77,7 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
-  bool lacks_accumulator_ = false;
+  bool lacks_accumulator_ = false;  // of a view that requires grad by its base alone: unpacking raises
   bool is_inplace_on_view_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;
 };

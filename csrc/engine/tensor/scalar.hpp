@@ -18,7 +18,7 @@ constexpr bool is_complex_type<std::complex<T>> = true;
 struct Scalar {
   enum class Kind : uint8_t { boolean, integer, real, complex };
   Kind kind = Kind::integer;
-  bool is_unsigned = false;  // an integer from 2^63 on, of which `integer` has the bits
+  bool is_unsigned = false;  // an integer of 2^63 or more; `integer` has its bits
   int64_t integer = 0;
   double real = 0;
   double imaginary = 0;

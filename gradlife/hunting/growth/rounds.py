@@ -19,7 +19,7 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_
 from gradlife.hunting.snapshots.survivors import Births
 from gradlife.model.hunt import Control, Round
 
-#: The controls: a list that grows, leaked cycles, and the clean twin, a ring of tensors of which old ones are dropped.
+#: The controls: a list that grows, leaked cycles, and the clean twin, a ring that drops its old tensors.
 HELD, CYCLE, RING = "held", "cycle", "clean"
 
 

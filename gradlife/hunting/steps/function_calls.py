@@ -17,25 +17,25 @@ MAIN = "__main__"
 #: The name of the decorator that counts calls, among the main module's globals.
 DECORATOR = "__gradlife_step__"
 
-#: Called after each step.
-Step = Callable[[], object]
+#: What the hunt wants to have called after each step.
+AfterStep = Callable[[], object]
 
 
 class CallSteps:
     """Counts the calls of one function. A call counts when it returns; one that raises does not count.
 
-    After the first call, `begin` starts the hunt; its argument is a name for the steps. What it returns is called after
-    each further call.
+    After the first call, `begin` starts the hunt; its argument is a name for the steps. It returns the function that is
+    to be called after each further call.
     """
 
-    def __init__(self, target: str, begin: Callable[[str], Step]) -> None:
+    def __init__(self, target: str, begin: Callable[[str], AfterStep]) -> None:
         module, mark, function = target.partition(":")
         if not mark or not function:
             raise UsageError(f"{target!r} names no function", "--step-on module:function, or __main__:function")
         self.module = module
         self._names = function.split(".")
         self._begin = functools.partial(begin, f"call of {function}")
-        self._step: Step | None = None
+        self._after_step: AfterStep | None = None
         self._undo: Callable[[], object] = lambda: None
 
     @property
@@ -53,10 +53,10 @@ class CallSteps:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             result = function(*args, **kwargs)
-            if self._step is None:
-                self._step = self._begin()
+            if self._after_step is None:
+                self._after_step = self._begin()
             else:
-                self._step()
+                self._after_step()
             return result
 
         return call
@@ -74,7 +74,10 @@ class CallSteps:
         setattr(owner, self._names[-1], self.with_counting(found))
 
     def compile_decorated(self, source: bytes, path: str) -> CodeType:
-        """Compile the main module with the decorator `DECORATOR` on the function, so that its first call counts, too."""
+        """Compile the main module with the decorator `DECORATOR` on the function.
+
+        The module usually calls the function while it is executed, before `attach` could replace it.
+        """
         tree = ast.parse(source, path)
         body: list[ast.stmt] = tree.body
         found: ast.stmt | None = None

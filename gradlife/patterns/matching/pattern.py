@@ -81,4 +81,4 @@ class Pattern:
     when: Condition | None = None
     kinds: frozenset[FindingKind] = field(default_factory=lambda: frozenset(FindingKind))
     links: tuple[str, ...] = ()
-    example: str = ""  # example trace for `gradlife explain`
+    example: str = ""  # example trace for `gradlife explain`; `state` stands for an object of the program

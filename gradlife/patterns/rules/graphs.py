@@ -1,8 +1,9 @@
 """The GL4xx patterns: training code that keeps autograd graphs.
 
 A row has a GL code, a title, the reason for the leak, the advice, and example code. `Pattern` describes the other
-fields, `gradlife/patterns/matching/matcher.py` how `paths` are written. `gradlife/patterns/wording.py` fills in the
-names in braces, such as `{holder}`. The first row that matches a trace is used.
+fields. In sentences and code, `gradlife/patterns/wording.py` fills in the names in braces, such as `{holder}`. In
+`paths`, braces stand for conditions on an object, such as `{growing}`: `gradlife/patterns/matching/matcher.py` describes
+how they are written. The first row that matches a trace is used.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from gradlife.model.peak.report import Checkpoint
 from gradlife.peaks.analysis.looks import Gap
 from gradlife.peaks.analysis.savings import Replay
-from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before
 
-#: The table has at most MAX_ROWS rows, each of which saves at least MIN_SHARE of the peak.
+#: Most rows of the table, and the least that a row saves, as a share of the peak.
 MAX_ROWS = 8
 MIN_SHARE = 0.01
 
@@ -56,7 +56,7 @@ def rows_of(
         lower = replay.peak - replay.peak_if_freed(freed)
         if lower < MIN_SHARE * replay.peak:
             continue
-        nbytes = sum(one.sizes[-1][1] for path in paths for one in modules[path])
+        nbytes = sum(one.last_bytes for path in paths for one in modules[path])
         share = 100 * sum(seconds.get(path, 0.0) for path in paths) / seconds[""] if seconds.get("") else 0.0
         yield Checkpoint(family if len(paths) > 1 else paths[0], len(paths), nbytes, lower, round(share, 1))
 
@@ -68,10 +68,11 @@ def prefixes(path: str) -> Iterator[str]:
 
 
 def checkpoint_gaps(recording: Recording, storages: Sequence[Storage]) -> Iterator[tuple[int, Gap]]:
-    """Yield the number of each activation of a module, and the ticks during which checkpointing would not keep it.
+    """Yield each activation of a module, by its storage number, and the ticks during which checkpointing would free it.
 
-    The gap begins after the activation's last use in the forward pass and ends when the backward pass first reads one
-    of the activations. Each operation has a tick before it and a tick within it.
+    Each operation has a tick before it and a tick within it. The gap is from the first to the last of its ticks: from
+    after the activation's last use in the forward pass to before the operation of the backward pass that first reads
+    one of the activations.
     """
     backward = [at for one in storages for at in one.reads if recording.operations[at].in_backward]
     if not backward:
@@ -80,5 +81,5 @@ def checkpoint_gaps(recording: Recording, storages: Sequence[Storage]) -> Iterat
     for storage in storages:
         forward = [at for at in storage.reads if not recording.operations[at].in_backward]
         last_use = max([*forward, storage.birth or 0])
-        if tick_before(last_use + 1) < tick_within(first_read):
+        if last_use < first_read:
             yield storage.number, (tick_before(last_use + 1), tick_before(first_read))

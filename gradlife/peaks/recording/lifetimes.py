@@ -61,6 +61,11 @@ class Storage:
     overwrites: list[int] = field(default_factory=list)
     aliases: list[int] = field(default_factory=list)  # addresses of other storages with the same memory
 
+    @property
+    def last_bytes(self) -> int:
+        """The bytes after the last change of its size."""
+        return self.sizes[-1][1]
+
     def bytes_at(self, tick: int) -> int:
         """Return the bytes at a tick; 0 if the storage is not alive."""
         if tick < self.born or (self.died is not None and tick >= self.died):
