@@ -364,6 +364,25 @@ def test_the_groups_of_replaced_heads_are_dropped_before_another_is_added() -> N
 
 
 @pytest.mark.parametrize(
+    ("place", "loop"),
+    [
+        ("net.heads[task]", "for task in tasks"),
+        ("getattr(net, task)", "for task in tasks"),
+        ("net.head", "for net in nets"),
+        ("head", "for task in tasks"),
+    ],
+)
+def test_the_groups_stay_if_an_earlier_head_may_be_in_use_at_another_place(place: str, loop: str) -> None:
+    source = HEADS.replace("net.head.parameters", f"{place}.parameters").replace("for task in tasks", loop)
+    assert new_lines(without_old_groups, source.format("torch.optim.Adam(net.parameters())", ""), 5) == []
+
+
+def test_the_groups_of_an_item_with_a_fixed_key_are_dropped_too() -> None:
+    source = HEADS.replace("net.head", 'net["head"]').format("torch.optim.Adam(net.parameters())", "")
+    assert len(new_lines(without_old_groups, source, 5)) == 3
+
+
+@pytest.mark.parametrize(
     "rest",
     [
         "opt.add_param_group(extra)",

@@ -2,7 +2,7 @@
 
 The optimizer keeps the parameters of a head that the model has replaced, and their state. They get no gradients any more,
 so the optimizer passes them over: dropping them changes no number. It is safe if this statement adds all groups but the
-first, and nothing else reads groups or state.
+first, all for heads at one place, and nothing else reads groups or state.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def without_old_groups(site: Site) -> str | None:
     if not isinstance(optimizer, ast.Name | ast.Attribute) or is_watched(site, last_name(optimizer)):
         return None
     made = [*creations(site, last_name(optimizer))]
-    if not made or not all(map(has_one_group, made)):
+    if not made or not all(map(has_one_group, made)) or not is_for_one_place(site, call, optimizer):
         return None
     written = site.written(optimizer)
     lines = (
@@ -55,6 +55,46 @@ def is_watched(site: Site, name: str) -> bool:
             return True
         added += word == ADDING
     return added != 1
+
+
+def is_for_one_place(site: Site, call: ast.Call, optimizer: ast.expr) -> bool:
+    """Whether the call adds the parameters of an attribute or an item with a fixed name, of an object that stays the
+    same: at another place, an earlier head may still be in use.
+    """
+    found = [one.func for one in ast.walk(call) if isinstance(one, ast.Call) and last_name(one.func) == "parameters"]
+    place = found[0].value if len(found) == 1 and isinstance(found[0], ast.Attribute) else None
+    is_fixed = isinstance(place, ast.Attribute) or (
+        isinstance(place, ast.Subscript) and isinstance(place.slice, ast.Constant)
+    )
+    if not is_fixed or place is None:
+        return False
+    base = base_name(place)
+    return bool(base) and (base == base_name(optimizer) or is_set_once(site, base))
+
+
+def base_name(node: ast.expr) -> str:
+    """Return the variable that an expression of attributes and items begins with; "" if it begins with none."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+            return ""
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_set_once(site: Site, name: str) -> bool:
+    """Whether one plain assignment outside of loops sets the variable, and nothing else: no loop and no argument."""
+    if any(isinstance(node, ast.arg) and node.arg == name for node in site.nodes()):
+        return False
+    stored = [
+        node
+        for node in site.nodes()
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+    ]
+    return (
+        len(stored) == 1
+        and isinstance(site.reader.parent(stored[0]), ast.Assign)
+        and next(site.reader.around(stored[0], ast.For, ast.AsyncFor, ast.While), None) is None
+    )
 
 
 def is_attribute_of(node: ast.AST, name: str) -> bool:
