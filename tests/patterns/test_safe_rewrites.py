@@ -427,6 +427,13 @@ def test_an_attribute_with_a_number_that_nothing_reads_gets_one_name() -> None:
     assert renamed(rest="print(net.activation, getattr(net, 'layer'))\n") == renamed()
 
 
+@pytest.mark.parametrize("value", ["nn.Linear(2, 2)", "nn.Parameter(out)"])
+def test_a_numbered_module_or_parameter_keeps_its_name(value: str) -> None:
+    assert new_lines(with_one_name, NUMBERED.format('f"act_{self.n}"', "").replace("out.detach()", value), 4) == []
+    text = NUMBERED.format('f"act_{self.n}"', "").replace("self.layer(x)", value)
+    assert new_lines(with_one_name, text.replace("out.detach()", "out"), 4) == []
+
+
 @pytest.mark.parametrize(
     "rest",
     [

@@ -1,7 +1,8 @@
 """Give an attribute one name: `setattr(self, f"act_{n}", x)` becomes `setattr(self, "act_latest", x)`.
 
 The newest value stays, older ones go. It is safe if nothing reads such an attribute: none is written out, and nothing
-reaches attributes by names that it computes, copies the object or saves it.
+reaches attributes by names that it computes, copies the object or saves it. A new module or parameter is left alone: the
+object's `parameters()` would have it.
 """
 
 from __future__ import annotations
@@ -31,10 +32,21 @@ def with_one_name(site: Site) -> str | None:
         return None
     own = {id(part) for part in ast.walk(name)}
     pattern = pattern_of(name)
+    if is_made_by_class(site, call.args[2]):
+        return None
     if any(may_read(part, pattern) for part in site.nodes() if id(part) not in own):
         return None
     edits = [replaced(name, f'"{prefix}{LATEST}"'), *site.remark(node, "nothing reads older ones")]
     return edited(site.text, edits)
+
+
+def is_made_by_class(site: Site, value: ast.expr) -> bool:
+    """Whether the value, or what its variable is set to anywhere, is a call of a name with a capital letter."""
+    values = [value]
+    if isinstance(value, ast.Name):
+        stores = [node for node in site.nodes() if isinstance(node, ast.Assign)]
+        values += [one.value for one in stores if value.id in map(last_name, one.targets)]
+    return any(isinstance(one, ast.Call) and last_name(one.func)[:1].isupper() for one in values)
 
 
 def prefix_of(name: ast.JoinedStr) -> str:

@@ -68,11 +68,11 @@ def is_for_one_place(site: Site, call: ast.Call, optimizer: ast.expr) -> bool:
     )
     if not is_fixed or place is None:
         return False
-    base = base_name(place)
-    return bool(base) and (base == base_name(optimizer) or is_set_once(site, base))
+    variable = first_variable(place)
+    return bool(variable) and (variable == first_variable(optimizer) or is_set_once(site, variable))
 
 
-def base_name(node: ast.expr) -> str:
+def first_variable(node: ast.expr) -> str:
     """Return the variable that an expression of attributes and items begins with; "" if it begins with none."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
