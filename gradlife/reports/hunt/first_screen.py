@@ -86,7 +86,7 @@ class FirstScreen:
 
 def screen_lines(report: HuntReport, width: int) -> list[Text]:
     """Return the lines of the whole screen."""
-    head = folded_lines(head_text(report), width, 2)
+    head = folded_lines(head_text(report, width), width, 2)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
         texts = [*first_screen_lines(report), *(Text(sentence(note)) for note in worker_notes(report))]
         notes = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
@@ -97,10 +97,11 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     return [*head, Text(""), *middle, *foot]
 
 
-def head_text(report: HuntReport) -> Text:
-    """Return the verdict with the rate."""
+def head_text(report: HuntReport, width: int) -> Text:
+    """Return the verdict with the rate. The target has a line at most, so that the rate has another."""
     word, style = verdict_word(report)
-    text = Text.assemble((word, style), "  ", (report.target, TITLE))
+    target = middle_out(report.target, width - len(word) - 2)
+    text = Text.assemble((word, style), "  ", (target, TITLE))
     if report.verdict in (HuntVerdict.CLEAN, HuntVerdict.INCONCLUSIVE) or not report.findings:
         return text.append(f": {headline(report)}")
     if report.ranks:

@@ -313,6 +313,14 @@ def test_a_very_long_file_name_loses_its_middle_and_keeps_the_line_number(width:
     assert len(line) <= width
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_very_long_target_leaves_a_line_for_the_rate(width: int) -> None:
+    first, second, *_ = screen(hunt(LOSSES, target=f"{'n' * 200}.py"), width).splitlines()
+    assert first.startswith("LEAK  nnn")
+    assert first.endswith("nnn.py")
+    assert second.startswith("grows by 65.5 kB per step")
+
+
 def test_what_a_metric_keeps_is_no_leak_in_the_whole_report() -> None:
     text = printed(lambda console: print_hunt(console, hunt(replace(LOSSES, severity=Severity.NOTE)), True), 120)
     assert "Each step adds 1 tensor" in text
