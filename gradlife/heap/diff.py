@@ -59,7 +59,7 @@ def changed_counts(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
     ]
 
 
-#: Counts and bytes before and after, an example, and whether the example is in the later graph.
+#: Count and bytes before; count and bytes after; a node as an example; 1 if that is a node of the later graph.
 PathRow = tuple[tuple[int, int], tuple[int, int], int, int]
 
 

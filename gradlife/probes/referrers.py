@@ -1,6 +1,6 @@
 """What Python-level tools find when they search for the holders of a subject that is never freed.
 
-The answer is one of `ROOT`, `DEAD_END` and `NOTHING`.
+The answer is `ROOT`, `DEAD_END` or `NOTHING`, if the search comes to an end.
 """
 
 from __future__ import annotations

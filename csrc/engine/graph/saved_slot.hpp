@@ -26,7 +26,7 @@ class SavedSlot {
   SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_view = false);
   SavedSlot(SavedSlot&&) = default;
   SavedSlot& operator=(SavedSlot&&) = default;
-  // Return a slot that raises when it is unpacked, as one does after backward.
+  // Return a slot in the state after backward: unpacking it raises.
   static SavedSlot make_freed() {
     SavedSlot slot;
     slot.was_set_ = true;
@@ -34,7 +34,7 @@ class SavedSlot {
   }
 
   // Return the tensor with its history. An unpack hook, if any, runs first. If an undefined tensor was saved, the
-  // result is an empty tensor. Raise if the slot was freed, or the tensor was changed or detached in place.
+  // result is an undefined tensor. Raise if the slot was freed, or the tensor was changed or detached in place.
   Tensor unpack(const NodePtr& saved_for = NodePtr()) const;
   // Unpack for the built-in operation `node`. If the tensor is an output of `node`, `node` becomes its grad_fn.
   Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
@@ -77,7 +77,7 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
-  bool lacks_accumulator_ = false;  // of a view that requires grad by its base alone: unpacking raises
+  bool lacks_accumulator_ = false;  // of a view that requires grad only because its base does; then unpacking raises
   bool is_inplace_on_view_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;
 };

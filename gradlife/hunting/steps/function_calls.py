@@ -17,15 +17,15 @@ MAIN = "__main__"
 #: The name of the decorator that counts calls, among the main module's globals.
 DECORATOR = "__gradlife_step__"
 
-#: What the hunt wants to have called after each step.
+#: The hunt's function that is called after each step.
 AfterStep = Callable[[], object]
 
 
 class CallSteps:
     """Counts the calls of one function. A call counts when it returns; one that raises does not count.
 
-    After the first call, `begin` starts the hunt; its argument is a name for the steps. It returns the function that is
-    to be called after each further call.
+    After the first call, `begin` starts the hunt; its argument is a name for the steps. It returns the hunt's
+    function that is called after each further call.
     """
 
     def __init__(self, target: str, begin: Callable[[str], AfterStep]) -> None:

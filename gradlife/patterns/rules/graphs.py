@@ -1,9 +1,9 @@
 """The GL4xx patterns: training code that keeps autograd graphs.
 
 A row has a GL code, a title, the reason for the leak, the advice, and example code. `Pattern` describes the other
-fields. In sentences and code, `gradlife/patterns/wording.py` fills in the names in braces, such as `{holder}`. In
-`paths`, braces stand for conditions on an object, such as `{growing}`: `gradlife/patterns/matching/matcher.py` describes
-how they are written. The first row that matches a trace is used.
+fields. In sentences and code, `gradlife/patterns/wording.py` fills in the names in braces, such as `{holder}`. `paths`
+are written in a small language of their own, where braces stand for conditions such as `{growing}`. Its description is in
+`gradlife/patterns/matching/matcher.py`. The first row that matches a trace is used.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ GRAPH_PATHS = (
         "Each step computes {holder} from its previous value ({node}), with a graph. The graph leads through all earlier "
         "steps and keeps what each of them saved.",
         "Detach the state between steps.",
-        "{holder_code} = {holder_code}.detach()  # of a tuple: tuple(t.detach() for t in state)",
+        "{holder_code} = {holder_code}.detach()  # if it is a tuple: tuple(t.detach() for t in state)",
         change="{detached}",
         paths=("tensor.grad_fn ...", "=tensor$"),
         when=is_state_chain,

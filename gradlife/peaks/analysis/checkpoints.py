@@ -15,7 +15,7 @@ from gradlife.peaks.analysis.looks import Gap
 from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before
 
-#: Most rows of the table, and the least that a row saves, as a share of the peak.
+#: The table has at most so many rows, and only rows that save at least this share of the peak.
 MAX_ROWS = 8
 MIN_SHARE = 0.01
 
@@ -32,6 +32,7 @@ def checkpoint_table(
     step, and under "" the time of the whole step. ``replay`` computes the peak without some storages.
     """
     rows = list(rows_of(recording, saved, replay, seconds))
+    # `peak_lower` is the number of bytes by which the peak falls
     best = sorted(rows, key=lambda row: (-row.peak_lower, row.recompute_percent))
     found: dict[tuple[int, int], Checkpoint] = {}
     for row in best:  # a module and its only child save the same; keep the child, which is recomputed faster
@@ -56,7 +57,7 @@ def rows_of(
         lower = replay.peak - replay.peak_if_freed(freed)
         if lower < MIN_SHARE * replay.peak:
             continue
-        nbytes = sum(one.last_bytes for path in paths for one in modules[path])
+        nbytes = sum(one.final_bytes for path in paths for one in modules[path])
         share = 100 * sum(seconds.get(path, 0.0) for path in paths) / seconds[""] if seconds.get("") else 0.0
         yield Checkpoint(family if len(paths) > 1 else paths[0], len(paths), nbytes, lower, round(share, 1))
 
@@ -70,9 +71,8 @@ def prefixes(path: str) -> Iterator[str]:
 def checkpoint_gaps(recording: Recording, storages: Sequence[Storage]) -> Iterator[tuple[int, Gap]]:
     """Yield each activation of a module, by its storage number, and the ticks during which checkpointing would free it.
 
-    Each operation has a tick before it and a tick within it. The gap is from the first to the last of its ticks: from
-    after the activation's last use in the forward pass to before the operation of the backward pass that first reads
-    one of the activations.
+    An activation is free from the end of its last use in the forward pass until the backward pass first reads any of the
+    activations. Times are ticks: each operation has one before it and one within it.
     """
     backward = [at for one in storages for at in one.reads if recording.operations[at].in_backward]
     if not backward:

@@ -62,8 +62,8 @@ class Storage:
     aliases: list[int] = field(default_factory=list)  # addresses of other storages with the same memory
 
     @property
-    def last_bytes(self) -> int:
-        """The bytes after the last change of its size."""
+    def final_bytes(self) -> int:
+        """The size after all resizing."""
         return self.sizes[-1][1]
 
     def bytes_at(self, tick: int) -> int:
