@@ -77,7 +77,9 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
-  bool lacks_accumulator_ = false;  // of a view that requires grad only because its base does; then unpacking raises
+  // Set for a view without a grad_fn that requires grad only because its base does. It has no accumulator, so that
+  // unpacking it raises.
+  bool lacks_accumulator_ = false;
   bool is_inplace_on_view_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;
 };

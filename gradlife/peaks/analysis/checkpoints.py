@@ -72,7 +72,8 @@ def checkpoint_gaps(recording: Recording, storages: Sequence[Storage]) -> Iterat
     """Yield each activation of a module, by its storage number, and the ticks during which checkpointing would free it.
 
     An activation is free from the end of its last use in the forward pass until the backward pass first reads any of the
-    activations. Times are ticks: each operation has one before it and one within it.
+    activations. Uses are numbers of operations. The yielded times are ticks: each operation has one before it and one
+    within it, so that an operation ends where the tick before the next one begins.
     """
     backward = [at for one in storages for at in one.reads if recording.operations[at].in_backward]
     if not backward:
