@@ -38,7 +38,8 @@ class SavedSlot {
   Tensor unpack(const NodePtr& saved_for = NodePtr()) const;
   // Unpack for the built-in operation `node`. If the tensor is an output of `node`, `node` becomes its grad_fn.
   Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
-  // Free the slot after backward. Under the policy trait `hooked_slot_keeps_accumulator` the grad accumulator stays.
+  // Free the slot after backward. A grad accumulator, which only a slot with hooks has, stays under the policy trait
+  // `hooked_slot_keeps_accumulator`.
   void release(const Policy& policy);
   void reset();  // free everything
   // Whether a tensor was saved here, even if it is freed by now.
@@ -77,8 +78,8 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
-  // Set for a view without a grad_fn that requires grad only because its base does. It has no accumulator, so that
-  // unpacking it raises.
+  // Whether the saved tensor is a view whose base requires grad, while the view itself has neither a flag nor a
+  // grad_fn. Such a view has no accumulator, and unpacking the slot raises.
   bool lacks_accumulator_ = false;
   bool is_inplace_on_view_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;

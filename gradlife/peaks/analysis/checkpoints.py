@@ -72,8 +72,8 @@ def checkpoint_gaps(recording: Recording, storages: Sequence[Storage]) -> Iterat
     """Yield each activation of a module, by its storage number, and the ticks during which checkpointing would free it.
 
     An activation is free from the end of its last use in the forward pass until the backward pass first reads any of the
-    activations. Uses are numbers of operations. The yielded times are ticks: each operation has one before it and one
-    within it, so that an operation ends where the tick before the next one begins.
+    activations. These two ticks are yielded. There are two ticks for each operation: `tick_before` it and `tick_within`
+    it. The use of an activation by operation 5 is over at the tick before operation 6.
     """
     backward = [at for one in storages for at in one.reads if recording.operations[at].in_backward]
     if not backward:
