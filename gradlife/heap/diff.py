@@ -83,7 +83,7 @@ def path_text(steps: tuple[Step, ...]) -> str:
     """Format a path on one line, with `*` for numbers: ``module train: global variable 'losses'[*]``."""
     if not steps:
         return ""
-    # `via` is the reference that leads on from a step. None leads on from the last step, the object itself.
+    # `via` is the reference from a step to the next one. No reference leaves the last step: it is the object itself.
     words = [NUMBERS.sub("[*]", step.via) for step in steps[:-1]]
     path = "".join(word if word[:1] in ".[" else f" → {word}" for word in words if word)
     return f"{steps[0].object} {steps[0].detail}".strip() + ": " + path.removeprefix(" → ")
