@@ -10,7 +10,7 @@ from collections import Counter
 
 from gradlife import _heap
 from gradlife.heap.graph import HeapGraph
-from gradlife.heap.object_lists import large_object
+from gradlife.heap.object_lists import describe_object
 from gradlife.heap.steps import merged_steps
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
 from gradlife.model.trace import Step
@@ -38,7 +38,7 @@ def changed_objects(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
     # In a row, `new`, `gone` and `grown` are each a number of objects and their bytes.
     rows = _heap.compare_objects(before, after, MAX_EXAMPLES)
     return [
-        TypeChange(name, kind, *new, *gone, *grown, tuple(large_object(after, node) for node in nodes))
+        TypeChange(name, kind, *new, *gone, *grown, tuple(describe_object(after, node) for node in nodes))
         for name, kind, new, gone, grown, nodes in rows
         if kind != "root"
     ]

@@ -7,7 +7,7 @@ from gradlife.heap.steps import merged_steps
 from gradlife.model.heap import LargeObject
 
 
-def large_object(graph: HeapGraph, node: int) -> LargeObject:
+def describe_object(graph: HeapGraph, node: int) -> LargeObject:
     """Return a node's sizes and path."""
     found = graph.describe(node)
     raw = graph.path_steps(node)

@@ -14,7 +14,7 @@ from gradlife.heap.diff import compare
 from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
 from gradlife.heap.graph import Explanation, HeapGraph, References
 from gradlife.heap.neighbourhood import neighbourhood_of
-from gradlife.heap.object_lists import large_object
+from gradlife.heap.object_lists import describe_object
 from gradlife.heap.object_names import MAX_NAMED, nodes_named, searched
 from gradlife.heap.origin import PROGRAM, make_notes
 from gradlife.heap.ownership_links import short_type
@@ -108,15 +108,15 @@ class Snapshot:
         If one object that it holds accounts for half of its retained size, that one is listed instead: not a module or
         its dict, but the large list in it.
         """
-        return tuple(large_object(self._graph, node) for node in self._graph.largest(count))
+        return tuple(describe_object(self._graph, node) for node in self._graph.largest(count))
 
     def instances(self, type_name: str, count: int = 10) -> tuple[LargeObject, ...]:
         """Return the objects of a type, most retained first. ``type_name`` may omit the module."""
-        return tuple(large_object(self._graph, node) for node in self._nodes_of(type_name)[:count])
+        return tuple(describe_object(self._graph, node) for node in self._nodes_of(type_name)[:count])
 
     def find(self, text: str, count: int = 10) -> tuple[LargeObject, ...]:
         """Return objects with a text in their type, description or name, most retained first."""
-        return tuple(large_object(self._graph, node) for node in searched(self._graph, text, count))
+        return tuple(describe_object(self._graph, node) for node in searched(self._graph, text, count))
 
     def retained(self, address: int) -> int:
         """Return the retained size of the object at an address, ``id(obj)`` in its process."""

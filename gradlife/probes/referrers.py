@@ -73,7 +73,7 @@ def is_module(obj: Any) -> bool:
 
 
 def frame_ids() -> set[int]:
-    """Return the ids of the frames on the call stack: they refer to the subject only because of this search."""
+    """Return the ids of all frames on the call stack. The search ignores them, because it is itself a part of the stack."""
     ids: set[int] = set()
     frame = sys._getframe()
     while frame is not None:

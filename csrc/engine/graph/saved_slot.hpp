@@ -38,8 +38,8 @@ class SavedSlot {
   Tensor unpack(const NodePtr& saved_for = NodePtr()) const;
   // Unpack for the built-in operation `node`. If the tensor is an output of `node`, `node` becomes its grad_fn.
   Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
-  // Free the slot after backward. A grad accumulator, which only a slot with hooks has, stays under the policy trait
-  // `hooked_slot_keeps_accumulator`.
+  // Free the slot after backward. If the policy has the trait `hooked_slot_keeps_accumulator`, the slot keeps its grad
+  // accumulator.
   void release(const Policy& policy);
   void reset();  // free everything
   // Whether a tensor was saved here, even if it is freed by now.
@@ -67,7 +67,7 @@ class SavedSlot {
   Tensor data_;
   std::unique_ptr<SavedHooks> hooks_;
   NodePtr grad_fn_;           // of a non-leaf that is not the node's own output
-  NodePtr grad_accumulator_;  // of a leaf
+  NodePtr grad_accumulator_;  // of a leaf in a slot with hooks
   WeakNodePtr weak_grad_fn_;  // of an output changed in place on a view; weak to avoid a cycle
   VersionPtr version_;
   mutable Tensor prefetched_;
@@ -78,8 +78,8 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
-  // Whether the saved tensor is a view whose base requires grad, while the view itself has neither a flag nor a
-  // grad_fn. Such a view has no accumulator, and unpacking the slot raises.
+  // Whether the saved tensor is a view that has no grad_fn and whose own requires_grad is false, but whose base
+  // requires grad. It has no accumulator, and unpacking the slot raises.
   bool lacks_accumulator_ = false;
   bool is_inplace_on_view_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;

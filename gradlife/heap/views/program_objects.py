@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife.heap.graph import HeapGraph, Reference, is_native
-from gradlife.heap.object_lists import large_object
+from gradlife.heap.object_lists import describe_object
 from gradlife.heap.program_modules import MAIN
 from gradlife.heap.program_paths import PYTHON, ProgramPaths, library_of
 from gradlife.heap.snapshot import Snapshot
@@ -66,7 +66,7 @@ class ProgramObjects:
     def _row(self, value: Value) -> HeldVariable:
         shares = self._graph.shares(value.nodes, True)
         objects, tensors, grad_nodes, storages, storage_bytes, _ = map(sum, zip(*shares, strict=True))
-        found = replace(large_object(self._graph, value.node), retained=self._weight(value))
+        found = replace(describe_object(self._graph, value.node), retained=self._weight(value))
         return HeldVariable(value.name, found, objects, tensors, grad_nodes, storages, storage_bytes)
 
     def chosen(self, count: int) -> list[Value]:

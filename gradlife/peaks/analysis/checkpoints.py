@@ -69,11 +69,11 @@ def prefixes(path: str) -> Iterator[str]:
 
 
 def checkpoint_gaps(recording: Recording, storages: Sequence[Storage]) -> Iterator[tuple[int, Gap]]:
-    """Yield each activation of a module, by its storage number, and the ticks during which checkpointing would free it.
+    """Yield each activation of a module, by its storage number, and when checkpointing would free it and need it again.
 
     An activation is free from the end of its last use in the forward pass until the backward pass first reads any of the
-    activations. These two ticks are yielded. There are two ticks for each operation: `tick_before` it and `tick_within`
-    it. The use of an activation by operation 5 is over at the tick before operation 6.
+    activations. Times are ticks. If operation 5 is the last to use an activation, it is free from the tick before
+    operation 6.
     """
     backward = [at for one in storages for at in one.reads if recording.operations[at].in_backward]
     if not backward:

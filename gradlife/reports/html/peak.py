@@ -117,7 +117,7 @@ def facts(report: PeakReport) -> Iterator[tuple[str, str]]:
     unused = percent(report.unused_bytes, report.peak_bytes)
     yield "Never read again", f"{size(report.unused_bytes)} ({unused})"
     yield "All savings", size(report.saved_bytes)
-    yield "Lower bound", f"{size(report.lower_bound_bytes)}, if each were freed at its last use"
+    yield "Lowest possible peak", f"{size(report.lower_bound_bytes)}, if each storage were freed at its last use"
     yield "A step", short(report.stepped_by)
 
 

@@ -115,4 +115,4 @@ def checkpoint_words(row: Checkpoint, report: PeakReport) -> str:
 
 def bound(report: PeakReport) -> str:
     """Return the lower bound of the peak in words, and what counted as a step."""
-    return f"{size(report.lower_bound_bytes)} if each were freed at its last use · steps: {report.stepped_by}"
+    return f"lowest possible peak: {size(report.lower_bound_bytes)} · steps: {report.stepped_by}"

@@ -25,7 +25,7 @@ def test_the_first_screen() -> None:
         "1  local logits of main (train.py:23): 16.4 MB",
         "   made at line 15, last read at line 21 (_log_softmax), held until line 21 of …",
         "   saves 16.4 MB (13.5 %), `del logits` after line 21",
-        "105 MB if each were freed at its last use · steps: AdamW.step · more: --full",
+        "lowest possible peak: 105 MB · steps: AdamW.step · more: --full",
     ]
 
 
