@@ -66,8 +66,8 @@ class SavedSlot {
 
   Tensor data_;
   std::unique_ptr<SavedHooks> hooks_;
-  NodePtr grad_fn_;           // of a non-leaf that is not the node's own output
-  NodePtr grad_accumulator_;  // of a leaf in a slot with hooks
+  NodePtr grad_fn_;           // of a non-leaf that is neither the node's output nor kept as it is
+  NodePtr grad_accumulator_;  // of a leaf that is not kept as it is
   WeakNodePtr weak_grad_fn_;  // of an output changed in place on a view; weak to avoid a cycle
   VersionPtr version_;
   mutable Tensor prefetched_;
@@ -78,8 +78,8 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
-  // Whether the saved tensor is a view that has no grad_fn and whose own requires_grad is false, but whose base
-  // requires grad. It has no accumulator, and unpacking the slot raises.
+  // Whether unpacking raises, because backward would need an accumulator that the saved tensor does not have. It is a
+  // view without a grad_fn that requires grad only through its base.
   bool lacks_accumulator_ = false;
   bool is_inplace_on_view_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;

@@ -47,8 +47,10 @@ class CallSteps:
         """Restore the original function."""
         self._undo()
 
-    def with_counting(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a wrapper of the function that counts its calls."""
+    def with_counting(self, function: Any) -> Any:
+        """Return a wrapper of the function that counts its calls; of a static or class method, a method of that kind."""
+        if isinstance(function, staticmethod | classmethod):
+            return type(function)(self.with_counting(function.__func__))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -71,7 +73,8 @@ class CallSteps:
             raise UnknownFunction("function", ".".join(self._names), names, f"a function of {self.module}")
         original = inspect.getattr_static(owner, self._names[-1])
         self._undo = functools.partial(setattr, owner, self._names[-1], original)
-        setattr(owner, self._names[-1], self.with_counting(found))
+        is_bound = isinstance(original, staticmethod | classmethod)
+        setattr(owner, self._names[-1], self.with_counting(original if is_bound else found))
 
     def compile_decorated(self, source: bytes, path: str) -> CodeType:
         """Compile the main module with the decorator `DECORATOR` on the function.

@@ -53,7 +53,7 @@ GRAPH_PATHS = (
         "GL408",
         "weight updates form one graph",
         "Each step replaces {holder} by a result computed from it ({node}), so its graph holds every earlier update.",
-        "Detach the updated tensor and call requires_grad_() again. If an inner loop updates it, do so after that loop.",
+        "Detach the updated tensor and call requires_grad_() again. If an inner loop updates it, detach it after that loop.",
         "{holder_code} = updated.detach().requires_grad_()",
         change="{leaf}",
         paths=("tensor.grad_fn ...", "=tensor$"),

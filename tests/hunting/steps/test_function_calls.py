@@ -1,0 +1,92 @@
+"""`--step-on`: calls of functions and of methods of every kind are counted, and get the arguments that they got before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from gradlife.errors import UsageError
+from gradlife.hunting.steps.function_calls import DECORATOR, CallSteps
+from gradlife.hunting.steps.targets import UnknownFunction
+
+SOURCE = """
+def step(*words):
+    return words
+
+class Trainer:
+    def plain(self, *words):
+        return type(self).__name__, *words
+    @staticmethod
+    def static(*words):
+        return words
+    @classmethod
+    def of_class(cls, *words):
+        return cls.__name__, *words
+
+class Own(Trainer):
+    pass
+"""
+
+METHODS = [("plain", ("Own", 1)), ("static", (1,)), ("of_class", ("Own", 1))]
+
+
+def counter_for(target: str) -> tuple[CallSteps, list[str]]:
+    """Return the counter of a function's calls, and what it reports: the name of the steps, then each further call."""
+    seen: list[str] = []
+
+    def begin(name: str) -> Callable[[], object]:
+        seen.append(name)
+        return lambda: seen.append("after")
+
+    return CallSteps(target, begin), seen
+
+
+def module_with(source: str, **values: Any) -> ModuleType:
+    """Return a module that is no file."""
+    module = ModuleType("trainer")
+    vars(module).update(values)
+    exec(source, vars(module))
+    return module
+
+
+def test_calls_count_until_the_function_is_put_back() -> None:
+    steps, seen = counter_for("trainer:step")
+    module = module_with(SOURCE)
+    steps.attach(module)
+    assert [module.step(number) for number in range(3)] == [(0,), (1,), (2,)]
+    assert seen == ["call of step", "after", "after"]
+    steps.detach()
+    module.step()
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize(("name", "answer"), METHODS)
+def test_a_method_of_any_kind_gets_its_arguments_in_a_module(name: str, answer: tuple[Any, ...]) -> None:
+    steps, seen = counter_for(f"trainer:Trainer.{name}")
+    module = module_with(SOURCE)
+    steps.attach(module)
+    assert getattr(module.Own(), name)(1) == answer
+    assert getattr(module.Own(), name)(1) == answer
+    assert seen == [f"call of Trainer.{name}", "after"]
+
+
+@pytest.mark.parametrize(("name", "answer"), METHODS)
+def test_a_method_of_any_kind_gets_its_arguments_in_the_main_module(name: str, answer: tuple[Any, ...]) -> None:
+    steps, seen = counter_for(f"__main__:Trainer.{name}")
+    module = ModuleType("main")
+    vars(module)[DECORATOR] = steps.with_counting
+    exec(steps.compile_decorated(SOURCE.encode(), "main.py"), vars(module))
+    assert getattr(module.Own(), name)(1) == answer
+    assert seen == [f"call of Trainer.{name}"]
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(UsageError):
+        counter_for("trainer")
+    with pytest.raises(UnknownFunction):
+        counter_for("trainer:missing")[0].attach(module_with(SOURCE))
+    with pytest.raises(UsageError):
+        counter_for("__main__:missing")[0].compile_decorated(SOURCE.encode(), "main.py")
