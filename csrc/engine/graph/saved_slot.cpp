@@ -133,21 +133,21 @@ void SavedSlot::check_version(const NodePtr& producer) const {
        text_for(*current_policy(), texts::check_nan), ").");
 }
 
-Tensor SavedSlot::unpack(const NodePtr& saved_for) const {
+Tensor SavedSlot::unpack(const NodePtr& output_of) const {
   if (!was_set_) return {};
   if (prefetched_) return std::move(prefetched_);
   if (!data_ && !hooks_) {
-    if (saved_for && saved_for->policy().is_oneflow) fail_released(*saved_for);
-    fail(ErrorKind::runtime, freed_text(saved_for ? saved_for->policy() : *current_policy()));
+    if (output_of && output_of->policy().is_oneflow) fail_released(*output_of);
+    fail(ErrorKind::runtime, freed_text(output_of ? output_of->policy() : *current_policy()));
   }
   NodePtr producer = is_inplace_on_view_          ? weak_grad_fn_.lock()
                      : keeps_original_ && !hooks_ ? grad_fn(data_)
                                                   : grad_fn_;
   if (!is_leaf_ && !producer) {
-    require(static_cast<bool>(saved_for),
+    require(static_cast<bool>(output_of),
             "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
             "please use out-of-place `.detach()` instead");
-    producer = saved_for;
+    producer = output_of;
   }
   if (!hooks_) check_version(producer);
   require(!lacks_accumulator_, "No grad accumulator for a saved leaf!");
@@ -173,9 +173,9 @@ Tensor SavedSlot::rebuild(const Tensor& data, const NodePtr& producer) const {
   return tensor;
 }
 
-void SavedSlot::prefetch(const NodePtr& saved_for) {
+void SavedSlot::prefetch(const NodePtr& output_of) {
   if (!was_set_ || is_freed()) return;
-  prefetched_ = unpack(saved_for);
+  prefetched_ = unpack(output_of);
 }
 
 // Since 2.0 a slot keeps a leaf's grad accumulator, which only slots with hooks have, until the node dies.

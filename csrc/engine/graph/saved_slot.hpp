@@ -16,10 +16,12 @@ const char* freed_text(const Policy& policy);
 
 // Saves a tensor and unpacks it with its history.
 //
-// An input is kept as it is, with its graph. The node's own output is kept without its grad_fn; otherwise the cycle
-// output -> node -> slot -> output would leak. Unpacking sets the grad_fn again, to `saved_for`. Two variants exist:
-// the policy `owning` keeps the output itself, so that the cycle leaks, and PyTorch before 1.10 kept an input as a
-// detached alias and a separate reference to its grad_fn.
+// An input is stored as it is, with its graph. The node's own output is stored without its grad_fn; otherwise the cycle
+// output -> node -> slot -> output would leak. When an output is unpacked, the node becomes its grad_fn again.
+//
+// Three cases differ. With saved-tensor hooks, the slot stores what the pack hook returns, and beside it the grad_fn or
+// the grad accumulator of an input. PyTorch before 1.10 stored an input as a detached alias, with the same two fields.
+// Under the policy `owning`, the output itself is stored, so that the cycle leaks.
 class SavedSlot {
  public:
   SavedSlot() = default;
@@ -33,13 +35,14 @@ class SavedSlot {
     return slot;
   }
 
-  // Return the tensor with its history. An unpack hook, if any, runs first. If an undefined tensor was saved, the
-  // result is an undefined tensor. Raise if the slot was freed, or the tensor was changed or detached in place.
-  Tensor unpack(const NodePtr& saved_for = NodePtr()) const;
+  // Return the tensor with its history; `output_of` is the node if the tensor is its output, else null. An unpack hook,
+  // if any, runs first. If an undefined tensor was saved, the result is an undefined tensor. Raise if the slot was
+  // freed, or the tensor was changed or detached in place.
+  Tensor unpack(const NodePtr& output_of = NodePtr()) const;
   // Unpack for the built-in operation `node`. If the tensor is an output of `node`, `node` becomes its grad_fn.
   Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
-  // Free the slot after backward. If the policy has the trait `hooked_slot_keeps_accumulator`, the slot keeps its grad
-  // accumulator.
+  // Free the slot after backward. Under the policy trait `hooked_slot_keeps_accumulator`, the grad accumulator of a
+  // slot with hooks is not freed.
   void release(const Policy& policy);
   void reset();  // free everything
   // Whether a tensor was saved here, even if it is freed by now.
@@ -54,7 +57,7 @@ class SavedSlot {
 
   // Unpack now and keep the result for the next unpack. `UnpackSchedule::upfront` unpacks all slots before the node
   // runs.
-  void prefetch(const NodePtr& saved_for);
+  void prefetch(const NodePtr& output_of);
   void drop_prefetched() { prefetched_.reset(); }
   void visit_owned(OwnedVisitor& visitor, const char* label, int64_t index = -1) const;
 
@@ -66,8 +69,8 @@ class SavedSlot {
 
   Tensor data_;
   std::unique_ptr<SavedHooks> hooks_;
-  NodePtr grad_fn_;           // of a non-leaf that is neither the node's output nor kept as it is
-  NodePtr grad_accumulator_;  // of a leaf that is not kept as it is
+  NodePtr grad_fn_;           // of an input that is no leaf and is not stored as it is
+  NodePtr grad_accumulator_;  // of an input that is a leaf and is not stored as it is
   WeakNodePtr weak_grad_fn_;  // of an output changed in place on a view; weak to avoid a cycle
   VersionPtr version_;
   mutable Tensor prefetched_;
@@ -78,8 +81,8 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
-  // Whether unpacking raises, because backward would need an accumulator that the saved tensor does not have. It is a
-  // view without a grad_fn that requires grad only through its base.
+  // Whether unpacking raises for lack of an accumulator. That is so for a view without a grad_fn that requires grad
+  // only because its base does.
   bool lacks_accumulator_ = false;
   bool is_inplace_on_view_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;

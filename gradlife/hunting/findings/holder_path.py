@@ -94,15 +94,13 @@ def path_below(graph: _heap.Graph, group: Group, path: tuple[int, ...]) -> Holde
 def path_through(graph: _heap.Graph, group: Group, container: int) -> HolderPath | None:
     """Find the path through a container to one of its most informative members.
 
-    Among variables, the heaviest members may be below one that each step replaces: the path leads to what gathers.
+    If there are ever more variables, the heaviest members may be below one that each step replaces: then the path leads
+    to one of the variables.
     """
-    if has_variables(graph, container):
-        items = sorted(items_of(graph, group, container).intersection(group.tops))
-        return (
-            named_path(graph, container, items[len(items) // 2 : len(items) // 2 + 1], items[len(items) // 2])
-            if items
-            else None
-        )
+    variables = sorted(items_of(graph, group, container).intersection(group.tops))
+    if len(variables) > 1 and has_variables(graph, container):
+        item = variables[len(variables) // 2]
+        return named_path(graph, container, [item], item)
     held = best_members(graph, group, container)
     node = held[len(held) // 2]
     if container in graph.path(node):

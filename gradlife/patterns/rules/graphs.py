@@ -1,9 +1,9 @@
 """The GL4xx patterns: training code that keeps autograd graphs.
 
-A row has a GL code, a title, the reason for the leak, the advice, and example code. `Pattern` describes the other
-fields. In sentences and code, `gradlife/patterns/wording.py` fills in the names in braces, such as `{holder}`. `paths`
-are written in a small language of their own, where braces stand for conditions such as `{growing}`. Its description is in
-`gradlife/patterns/matching/matcher.py`. The first row that matches a trace is used.
+A row begins with a GL code, a title, the reason for the leak, the advice, and code that follows the advice. `Pattern`
+describes the other fields. In sentences and code, `gradlife/patterns/wording.py` fills in the names in braces, such as
+`{holder}`. `paths` are written in a small language of their own, where braces stand for conditions such as `{growing}`.
+Its description is in `gradlife/patterns/matching/matcher.py`. The first row that matches a trace is used.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.hunting.findings.builder import garbage_finding, growth_finding, worst_first
 from gradlife.hunting.findings.diagnosis import versions
 from gradlife.hunting.growth import caches
-from gradlife.hunting.growth.groups import Group, containers, held_groups
+from gradlife.hunting.growth.groups import Group, containers, has_variables, held_groups
 from gradlife.hunting.growth.islands import alike, islands
 from gradlife.hunting.growth.reachable_growth import GrownGroup, kind_of
 from gradlife.hunting.snapshots.creation_recorder import Recording
@@ -126,11 +126,15 @@ def running_here() -> set[str]:
 
 
 def finding_of(heap: Heap, group: Group, born: Births) -> Finding:
-    """Convert a group to a finding; an unreachable group that the collector can free is garbage."""
+    """Convert a group to a finding; an unreachable group that the collector can free is garbage.
+
+    One run does not show that a module or a function gets ever more variables.
+    """
     graph = heap.graph
     if group.anchor is None and graph.explain(next(iter(group.members)))["lifetime"] == Lifetime.GC.value:
         return garbage_finding(graph, group, 1, heap.creation_sites)
-    held_by = tuple(containers(graph, group, born)) if group.anchor is not None else ()
+    found = containers(graph, group, born) if group.anchor is not None else []
+    held_by = tuple(one for one in found if not has_variables(graph, one))
     return growth_finding(
         graph, GrownGroup(group, weight(graph, group.members), kind_of(group, held_by), held_by), heap.creation_sites
     )
