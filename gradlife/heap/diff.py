@@ -1,4 +1,5 @@
-"""Compare two heap graphs, by type and by the place of the program that holds the objects.
+"""Compare two heap graphs, by type and by place. A place is the path of references that holds an object, with `*` for
+numbers.
 
 Two graphs of the same process are compared object by object, others by the number of objects of each type.
 """

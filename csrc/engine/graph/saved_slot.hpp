@@ -71,7 +71,7 @@ class SavedSlot {
   std::unique_ptr<SavedHooks> hooks_;
   NodePtr grad_fn_;           // of an input that is no leaf and is not stored as it is
   NodePtr grad_accumulator_;  // of an input that is a leaf and is not stored as it is
-  WeakNodePtr weak_grad_fn_;  // of an output changed in place on a view; weak to avoid a cycle
+  WeakNodePtr weak_grad_fn_;  // of an output of an in-place operation on a view; weak to avoid a cycle
   VersionPtr version_;
   mutable Tensor prefetched_;
   uint32_t saved_version_ = 0;
@@ -81,8 +81,8 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
-  // Whether unpacking raises for lack of an accumulator. That is so for a view without a grad_fn that requires grad
-  // only because its base does.
+  // Whether unpacking raises for lack of an accumulator: for a view that has no grad_fn, and whose requires_grad is
+  // true only because that of its base is.
   bool lacks_accumulator_ = false;
   bool is_inplace_on_view_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;

@@ -48,7 +48,7 @@ class CallSteps:
         self._undo()
 
     def with_counting(self, function: Any) -> Any:
-        """Return a wrapper of the function that counts its calls. A static or class method gives a method of its kind."""
+        """Return a wrapper of the function that counts its calls. A `staticmethod` stays one, and so does a `classmethod`."""
         if isinstance(function, staticmethod | classmethod):
             return type(function)(self.with_counting(function.__func__))
 
@@ -73,8 +73,8 @@ class CallSteps:
             raise UnknownFunction("function", ".".join(self._names), names, f"a function of {self.module}")
         original = inspect.getattr_static(owner, self._names[-1])
         self._undo = functools.partial(setattr, owner, self._names[-1], original)
-        is_method_object = isinstance(original, staticmethod | classmethod)
-        setattr(owner, self._names[-1], self.with_counting(original if is_method_object else found))
+        is_static_or_class = isinstance(original, staticmethod | classmethod)
+        setattr(owner, self._names[-1], self.with_counting(original if is_static_or_class else found))
 
     def compile_decorated(self, source: bytes, path: str) -> CodeType:
         """Compile the main module with the decorator `DECORATOR` on the function.

@@ -71,9 +71,8 @@ def prefixes(path: str) -> Iterator[str]:
 def checkpoint_gaps(recording: Recording, storages: Sequence[Storage]) -> Iterator[tuple[int, Gap]]:
     """Yield each activation of a module, by its storage number, and when checkpointing would free it and need it again.
 
-    An activation is free from the end of its last use in the forward pass until the backward pass first reads any of the
-    activations. Times are ticks. If operation 5 is the last to use an activation, it is free from the tick before
-    operation 6.
+    An activation would be freed after its last use in the forward pass, until the backward pass first reads any of the
+    activations. Times are ticks: one last used by operation 5 would be freed at the tick before operation 6.
     """
     backward = [at for one in storages for at in one.reads if recording.operations[at].in_backward]
     if not backward:
