@@ -74,8 +74,8 @@ def rows(report: dict[str, Any]) -> list[tuple[str, str, str, int | None]]:
 def test_a_leak_on_one_rank_is_one_report_and_the_status_of_all(tmp_path: Path) -> None:
     statuses, errors = ended(start_ranks(tmp_path, "take(150)", 2, "--json", "report.json", leaking=1))
     assert statuses == [1, 1]
-    assert sorted(map(bool, errors)) == [False, True]
-    assert errors[0].splitlines()[0].startswith("LEAK  program.py, rank 1 of 2, grows by ")
+    (said,) = filter(None, errors)  # by the rank that ended last
+    assert said.splitlines()[0].startswith("LEAK  program.py, rank 1 of 2, grows by ")
     report = report_in(tmp_path)
     assert rows(report) == [("0", "clean", "finished", 0), ("1", "leak", "finished", 0)]
     assert report["look_cost"]["shared"] == 7
