@@ -248,3 +248,33 @@ def test_callbacks_that_wait_in_an_event_loop_are_no_list_of_the_program() -> No
     handle = step("asyncio.events.Handle", "._args", ("attribute", "_args", -1))
     args = step("tuple", "[0]", ("item", "", 0), length=1)
     assert grown(root, loop, table, handle, args, at=2) == "GL521 scheduled callbacks keep their arguments"
+
+
+def test_contexts_in_an_exit_stack_are_no_list_of_the_program() -> None:
+    """The advice was to keep only the last few in a deque."""
+    root = step("module", "global variable 'stack'", ("internal", "__dict__", -1), ("dict_value", "'stack'", -1))
+    stack = step("contextlib.ExitStack", "._exit_callbacks", ("attribute", "_exit_callbacks", -1))
+    stack = replace(stack, bases=("contextlib._BaseExitStack",))
+    queue = step("collections.deque", "[3]", ("item", "", 3), length=41)
+    entry = step("tuple", "[1]", ("item", "", 1), length=2)
+    assert grown(root, stack, queue, entry, at=2) == "GL521 an ExitStack keeps every context until it closes"
+
+
+def test_a_file_in_memory_that_is_written_to_can_be_emptied() -> None:
+    root = step("module", "global variable 'log'", ("internal", "__dict__", -1), ("dict_value", "'log'", -1))
+    kept = Trace("StringIO", "", Lifetime.HELD, (root, step("_io.StringIO", "")), (), Ledger(1, ()))
+    found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.LARGER))
+    assert (found.code, found.title) == ("GL704", "each step writes to a file in memory")
+    assert found.advice.code == "log.seek(0)\nlog.truncate()"
+
+
+def test_a_class_that_torchscript_makes_for_a_call_is_not_the_programs_to_move() -> None:
+    """The advice was to define torch's class once."""
+    name = "torch._jit_internal.createResolutionCallbackFromClosure.<locals>.closure_lookup"
+    ring = (
+        step("type", ".__dict__", ("internal", "__dict__", -1), detail=name),
+        step("getset_descriptor", ".__objclass__"),
+    )
+    kept = Trace("Tensor", "float32 [8]", Lifetime.GC, (), ring, Ledger(1, ()))
+    found = diagnose(kept, FindingKind.NEEDS_GC, lifetime=Lifetime.GC)
+    assert (found.code, found.title) == ("GL506", "torch.jit.script compiles again at each step")

@@ -1,6 +1,7 @@
 #include "heap_py/interpreter/shallow_size.hpp"
 
 #include "heap_py/interpreter/interpreter.h"
+#include "heap_py/interpreter/memory_files.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -45,6 +46,19 @@ uint64_t set_bytes(PyObject* object) {
   return is_small ? 0 : (static_cast<uint64_t>(set->mask) + 1) * sizeof(setentry);
 }
 
+// The written bytes, without the room for more. Bytes that others share are theirs.
+uint64_t byte_file_bytes(PyObject* object) {
+  const auto* file = reinterpret_cast<ByteFile*>(object);
+  return file->content != nullptr && Py_REFCNT(file->content) == 1 ? static_cast<uint64_t>(file->length) : 0;
+}
+
+// A file that is only written joins texts, of a byte per letter if they are ASCII. Any other has an array of letters.
+uint64_t text_file_bytes(PyObject* object) {
+  constexpr int is_joining = 2;
+  const auto* file = reinterpret_cast<TextFile*>(object);
+  return static_cast<uint64_t>(file->length) * (file->state == is_joining ? 1 : sizeof(Py_UCS4));
+}
+
 // Bytes before the object, for tracked types.
 uint64_t headers_bytes(PyTypeObject* type) {
   uint64_t bytes = collector_header;
@@ -75,7 +89,9 @@ ShallowSize::Kind ShallowSize::kind_of(PyTypeObject* type) {
   if ((type->tp_flags & Py_TPFLAGS_DICT_SUBCLASS) != 0) return Kind::dict;
   if ((type->tp_flags & Py_TPFLAGS_LIST_SUBCLASS) != 0) return Kind::list;
   if (PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0) return Kind::set;
-  return PyType_IsSubtype(type, &PyByteArray_Type) != 0 ? Kind::bytes : Kind::plain;
+  if (PyType_IsSubtype(type, &PyByteArray_Type) != 0) return Kind::bytes;
+  if (is_byte_file(type)) return Kind::byte_file;
+  return is_text_file(type) ? Kind::text_file : Kind::plain;
 }
 
 // The memory that an object of this kind owns outside itself.
@@ -89,6 +105,10 @@ uint64_t ShallowSize::outside_bytes(PyObject* object) const {
       return set_bytes(object);
     case Kind::bytes:
       return static_cast<uint64_t>(reinterpret_cast<PyByteArrayObject*>(object)->ob_alloc);
+    case Kind::byte_file:
+      return byte_file_bytes(object);
+    case Kind::text_file:
+      return text_file_bytes(object);
     default:
       return 0;
   }

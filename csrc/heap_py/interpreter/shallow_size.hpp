@@ -17,7 +17,7 @@ class ShallowSize {
   uint64_t of(PyObject* object) const;
 
  private:
-  enum class Kind : uint8_t { plain, text, number, dict, list, set, bytes };
+  enum class Kind : uint8_t { plain, text, number, dict, list, set, bytes, byte_file, text_file };
   static Kind kind_of(PyTypeObject* type);
   uint64_t outside_bytes(PyObject* object) const;
 

@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include "base/visible_text.hpp"
+#include "heap_py/interpreter/memory_files.hpp"
 #include "heap_py/interpreter/module_names.hpp"
 
 namespace gradlife::heap {
@@ -27,6 +28,15 @@ std::vector<Py_ssize_t> fields_of_code() {
   for (const PyMemberDef* member = PyCode_Type.tp_members; member->name != nullptr; ++member)
     if (member->type == T_OBJECT) offsets.push_back(member->offset);
   return offsets;
+}
+
+// Offsets of the references that the collector does not see.
+std::vector<Py_ssize_t> fields_of(const PyTypeObject* type) {
+  if (type == &PyCode_Type) return fields_of_code();
+#if PY_VERSION_HEX < 0x030c0000
+  if (is_text_file(type)) return {offsetof(TextFile, large), offsetof(TextFile, small)};
+#endif
+  return {};
 }
 
 }  // namespace
@@ -55,7 +65,7 @@ uint32_t TypeTable::add(PyTypeObject* type) {
   add_native_rows();
   Entry& entry = entries_[row];
   if ((type->tp_flags & Py_TPFLAGS_HAVE_GC) != 0) entry.traverse = type->tp_traverse;
-  if (type == &PyCode_Type) entry.fields = fields_of_code();
+  entry.fields = fields_of(type);
   entry.asks_is_gc = type->tp_is_gc != nullptr;
   for (Provider* provider : providers_)
     if (entry.provider == nullptr && provider->knows(type)) entry.provider = provider;

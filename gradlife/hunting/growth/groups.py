@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from gradlife import _heap
 from gradlife.heap.torch_layout.labels import RUNNING_FRAME
+from gradlife.hunting.snapshots.step_snapshots import memory_file_names
 from gradlife.hunting.snapshots.survivors import Births
 
 #: Kinds of nodes that have items. Some roots do: the interpreter's exit callbacks are stored in no Python object.
@@ -50,7 +51,7 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
 
     Groups in the same container, such as the keys and values of a registry, are merged too.
     """
-    groups = anchored(graph, born)
+    groups = [one for one in anchored(graph, born) if not is_inside_file(graph, one)]
     home = {node: number for number, group in enumerate(groups) for node in group.members}
     target = list(range(len(groups)))
     held_by = [containers(graph, group, born) for group in groups]
@@ -136,6 +137,12 @@ def final(target: list[int], number: int) -> int:
     while target[number] != number:
         number = target[number]
     return number
+
+
+def is_inside_file(graph: _heap.Graph, group: Group) -> bool:
+    """Whether the group is the contents of a file in memory. The file grows as a whole."""
+    above = graph.dominator(group.anchor or 0)
+    return above is not None and graph.type(above) in memory_file_names()
 
 
 def anchored(graph: _heap.Graph, born: Births) -> list[Group]:

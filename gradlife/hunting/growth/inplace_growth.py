@@ -15,7 +15,7 @@ from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_steady
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.stale_activations import bytes_of
-from gradlife.hunting.snapshots.step_snapshots import sized, tensor_type_names
+from gradlife.hunting.snapshots.step_snapshots import memory_file_names, sized, tensor_type_names
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import PerStep
 
@@ -75,9 +75,13 @@ def has_new_sizes(evidence: Evidence) -> bool:
 
 
 def bodies_of(graph: _heap.Graph) -> list[Body]:
-    """Return every node that takes memory, with its places."""
-    tensors = tensor_type_names()
-    return [Body(node, nbytes, tuple(places_above(graph, node, tensors))) for node, nbytes in sized(graph)]
+    """Return every node that takes memory, with its places. The texts in a file belong to the file."""
+    tensors, files = tensor_type_names(), memory_file_names()
+    return [
+        Body(node, nbytes, tuple(places_above(graph, node, tensors)))
+        for node, nbytes in sized(graph)
+        if graph.type(node) != "str" or files.isdisjoint(map(graph.type, dominators(graph, node)))
+    ]
 
 
 def places_above(graph: _heap.Graph, node: int, tensors: Set[str]) -> Iterator[Place]:

@@ -37,7 +37,12 @@ from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.last_snapshot import Returns
 from gradlife.hunting.session.method import Hunt
-from gradlife.hunting.session.report import report_of, snapshots_at_return, with_late_growth
+from gradlife.hunting.session.report import (
+    report_while_running,
+    snapshots_at_return,
+    with_late_growth,
+    with_uncollected,
+)
 from gradlife.hunting.session.step_counter import Counter, EnoughSteps
 from gradlife.hunting.steps.function_calls import MAIN, CallSteps
 from gradlife.hunting.steps.intervals import INTERVAL
@@ -279,7 +284,7 @@ class Child:
             return self._begin_again(stepped_by)
         is_first, self._has_followed = not self._has_followed, True
         if is_first and self._answered is None and not self._is_copy and len(self._hunt.snapshots) > MIN_ROUNDS:
-            report = self._report(None, None)
+            report = self._report_while_running()
             if report.verdict is HuntVerdict.LEAK:
                 self._hunt.close()
                 self._answered = report
@@ -322,11 +327,12 @@ class Child:
 
     def _answer(self) -> None:
         if self._answered is None:
-            self._answered = self._report(None, None)
+            self._answered = self._report_while_running()
             is_open = self._answered.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC)
             self._hunt.goes_on = self._is_script and is_open and self._settings.steps is None
             self._is_final = not self._hunt.goes_on and not self._is_sampled
-            write_report(self._answered, self._settings, ANSWER if self._is_final else INTERIM)
+            report = with_uncollected(self._hunt, self._answered, self._settings.memory_limit)
+            write_report(report, self._settings, ANSWER if self._is_final else INTERIM)
         if self._settings.steps is not None:
             self._end_program()
 
@@ -366,6 +372,12 @@ class Child:
         return not self._is_launched if owner is None else owner == os.getpid()
 
     def _report(self, status: int | None, error: BaseException | None) -> HuntReport:
+        report = self._report_while_running(status, error)
+        with self._lock:
+            return with_uncollected(self._hunt, report, self._settings.memory_limit)
+
+    def _report_while_running(self, status: int | None = None, error: BaseException | None = None) -> HuntReport:
+        """Build the report. Cycles may wait for a collection that is still to come."""
         if error is not None:
             self._reserve.release()
         trouble = trouble_of(error, self._hunt.steps_now)
@@ -471,7 +483,7 @@ def compared_with_ranks(hunt: Hunt, report: HuntReport) -> HuntReport:
 def safely(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Return the report. An error of gradlife's own becomes its trouble, so that the program goes on."""
     try:
-        return report_of(hunt, facts)
+        return report_while_running(hunt, facts)
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         words = f"the hunt itself failed: {type(error).__name__}: {error} ({os.path.basename(place.filename)}:{place.lineno})"

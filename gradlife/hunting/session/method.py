@@ -17,6 +17,7 @@ from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
 from gradlife.hunting.growth.suspects import CleanResult, Suspects, has_slowing, is_in_doubt, suspects, types_of
+from gradlife.hunting.process.collector import count_foreign, is_off
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
@@ -77,6 +78,7 @@ class Hunt:
     _asked_for: int = 0
     _has_set_aside: bool = False
     has_rested: bool = False  # whether the round without the collector has run
+    _foreign: int | None = None  # collections before the first snapshot; None if the collector was on
     on_known: Callable[[], None] = lambda: None  # called when enough is known about growth per step
     goes_on: bool = False  # whether late rounds follow, for growth on a slower clock
     early_snapshots: int = 0  # snapshots before the late rounds; 0: not known yet
@@ -94,6 +96,7 @@ class Hunt:
         self.clock.start()
         yield from self._warm_up()
         self.warmup_steps = self.steps
+        self._foreign = count_foreign() if is_off() else None
         if self.has_lines:
             self.recording.start(USUAL)
         self._set_aside()
@@ -236,6 +239,11 @@ class Hunt:
     def steps_now(self) -> int:
         """Count the steps, including those of the current round."""
         return self.steps + max(0, self._asked_for - max(0, self.left()))
+
+    @property
+    def is_uncollected(self) -> bool:
+        """Whether the collector is off, and the program has not called it since the first snapshot."""
+        return self._foreign is not None and is_off() and count_foreign() == self._foreign
 
     def count_passed(self) -> None:
         """Count steps of other threads while the thread that ended the round was stopped: a service answers on."""

@@ -11,7 +11,7 @@ from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
-from gradlife.model.hunt import MALLOC, HuntReport, HuntVerdict
+from gradlife.model.hunt import MALLOC, FindingKind, HuntReport, HuntVerdict
 
 #: The text for a program whose memory grows although no finding does.
 CAUSE_NOT_FOUND = "the cause was not found"
@@ -22,6 +22,11 @@ NAMES_OF_BYTES = {"bytes": "of storages", MALLOC: "from malloc"}
 
 def report_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Build the report from the snapshots taken so far."""
+    return with_uncollected(hunt, report_while_running(hunt, facts), facts.memory_limit)
+
+
+def report_while_running(hunt: Hunt, facts: TargetFacts) -> HuntReport:
+    """Build the report of a program that may yet run the collector that it has switched off."""
     facts = replace(facts, trouble=facts.trouble or hunt.shortage)
     with hunt.clock.paused():
         return with_unknown_cause(judgement_of(hunt, facts), facts)
@@ -68,6 +73,23 @@ def with_unheld_memory(report: HuntReport, facts: TargetFacts) -> HuntReport:
         return replace(report, findings=tuple(graded([unheld_memory(report)], room)))
 
     return in_fork(work)
+
+
+def with_uncollected(hunt: Hunt, report: HuntReport, memory_limit: int | None) -> HuntReport:
+    """Turn cycles that wait for the collector into leaks if nothing runs it."""
+    if not hunt.is_uncollected or all(one.kind is not FindingKind.NEEDS_GC for one in report.findings):
+        return report
+
+    def work() -> HuntReport:
+        from gradlife.hunting.findings.builder import worst_first
+        from gradlife.hunting.findings.severity import graded, room_now
+        from gradlife.hunting.findings.uncollected import as_leak
+
+        waiting = [as_leak(one) for one in report.findings if one.kind is FindingKind.NEEDS_GC]
+        others = [one for one in report.findings if one.kind is not FindingKind.NEEDS_GC]
+        return replace(report, findings=worst_first([*others, *graded(waiting, room_now(0.0, memory_limit))]))
+
+    return hunt.in_copy(work)
 
 
 def judge_in_copy(hunt: Hunt, facts: TargetFacts) -> HuntReport:

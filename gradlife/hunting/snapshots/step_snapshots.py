@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import gc
 import os
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.tensors import storage_header
 from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.process.collector import collect
 from gradlife.hunting.process.device_limits import FreeBytes, free_bytes
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
@@ -32,7 +32,10 @@ NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 MIN_ATOM_BYTES = 4 * 1024
 
 #: Texts and buffers, which have no references.
-TEXTS = ("str", "bytes", "bytearray", "_io.BytesIO")
+TEXTS = ("str", "bytes", "bytearray")
+
+#: Files in memory, from which a program may derive its own.
+MEMORY_FILES = ("BytesIO", "StringIO")
 
 
 #: The type with memory of its own, besides storages.
@@ -131,7 +134,7 @@ class Collect(enum.Enum):
     def run(self) -> None:
         """Run the collector."""
         if self is not Collect.NOTHING:
-            gc.collect(1 if self is Collect.YOUNG else 2)
+            collect(1 if self is Collect.YOUNG else 2)
 
 
 def take_snapshot(
@@ -186,7 +189,7 @@ def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
         yield node, storage_content(graph, node)
     for node in graph.nodes("python", ARRAY):
         yield node, graph.describe(node).bytes or 0
-    for name in TEXTS:
+    for name in (*TEXTS, *memory_file_names()):
         sizes = ((node, graph.describe(node).bytes or 0) for node in graph.nodes("python", name))
         yield from ((node, nbytes) for node, nbytes in sizes if nbytes >= MIN_ATOM_BYTES)
 
@@ -194,6 +197,11 @@ def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
 def tensor_type_names() -> frozenset[str]:
     """Return the names of all tensor classes, as the graph has them."""
     return names_of_all("TensorBase")
+
+
+def memory_file_names() -> frozenset[str]:
+    """Return the names of all classes of files in memory."""
+    return frozenset(f"_io.{base}" for base in MEMORY_FILES).union(*(names_below("io", base) for base in MEMORY_FILES))
 
 
 def context_type_names() -> frozenset[str]:

@@ -16,10 +16,14 @@ ADDERS = frozenset(
     {"append", "appendleft", "add", "extend", "extendleft", "insert", "setdefault", "update", "__setitem__"}
 )
 #: The same, and methods of queues, trackers and registries, where a library's object owns the container.
-PUTTERS = ADDERS | {"put", "put_nowait", "push", "register", "submit", "send", "write", "callback"}
+PUTTERS = ADDERS | {"put", "put_nowait", "push", "register", "submit", "send", "write", "callback", "enter_context"}
 
 #: Functions that put their second argument into the first.
 PUSHERS = frozenset({"heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"})
+
+#: Methods that write to a file, and functions that write to the file that they are given.
+WRITERS = frozenset({"write", "writelines"})
+WRITERS_TO = frozenset({"print", "save", "dump", "savez", "savetxt", "to_csv", "savefig"})
 
 #: Methods that set an attribute of a module.
 REGISTERS = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
@@ -57,6 +61,19 @@ def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]
     if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
         return is_place(part.value, scope, place) or is_place(inner(part.value), scope, place)
     return False
+
+
+def writes_to(node: ast.stmt, scope: Scope, place: Place) -> bool:
+    """Whether the statement writes to the file at the place."""
+    return any(is_writing(call, scope, place) for call in calls(node))
+
+
+def is_writing(call: ast.Call, scope: Scope, place: Place) -> bool:
+    """Whether the call is `place.write(text)`, or one like `print(text, file=place)` or `torch.save(state, place)`."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in WRITERS:
+        return is_place(call.func.value, scope, place)
+    given = [*call.args, *(one.value for one in call.keywords)]
+    return called(call) in WRITERS_TO and any(is_place(one, scope, place) for one in given)
 
 
 @functools.lru_cache(maxsize=256)

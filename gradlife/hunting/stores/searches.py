@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from gradlife.hunting.stores import mechanisms
 from gradlife.hunting.stores.place import DISPLAYS, Place, PlaceKind, container_in, is_tensor, place_at, places_outward
-from gradlife.hunting.stores.place_statements import ADDERS, PUTTERS, assigns, fills, may_mention
+from gradlife.hunting.stores.place_statements import ADDERS, PUTTERS, assigns, fills, may_mention, writes_to
 from gradlife.hunting.stores.statements import Fits
 from gradlife.model.trace import PROFILED, UNHELD, Step, Trace
 
@@ -21,6 +21,9 @@ PLAIN_OWNERS = ("types.SimpleNamespace", "module", "type", "argparse.Namespace")
 
 #: Types that exist only in C++, where no Python object leads to them.
 NAMELESS = frozenset({"StorageImpl", "TensorImpl", "grad node"})
+
+#: Files in memory.
+MEMORY_FILES = ("_io.BytesIO", "_io.StringIO")
 
 #: Functions that make a profiler.
 PROFILERS = ("profile", "_KinetoProfile")
@@ -66,6 +69,9 @@ def is_of_torchscript(trace: Trace) -> bool:
 def held(steps: Sequence[Step], anchor: int | None, is_program: IsProgram) -> Iterator[Search]:
     """Return searches for statements that store an object held by a root."""
     at = anchor if anchor is not None and 0 <= anchor < len(steps) - 1 else None
+    file = place_of_file(steps)
+    if file is not None:
+        yield Search(partial(writes_to, place=file), place=file)
     if at is not None:
         yield from map(Search, mechanisms.at_step(steps, at))
     container = container_in(steps, at, 0 if at is not None else MANY)
@@ -80,6 +86,11 @@ def held(steps: Sequence[Step], anchor: int | None, is_program: IsProgram) -> It
         yield replace(one, may_be_first=container is None)
     if at is not None and not container:  # what grows is replaced by a longer one
         yield from map(Search, mechanisms.at_step(steps, at - 1)) if at else ()
+
+
+def place_of_file(steps: Sequence[Step]) -> Place | None:
+    """Return the place of a file in memory at the end of a path."""
+    return place_at(steps[-2]) if len(steps) > 1 and steps[-1].is_a(*MEMORY_FILES) else None
 
 
 def contained(steps: Sequence[Step], container: int, is_program: IsProgram) -> Iterator[Search]:

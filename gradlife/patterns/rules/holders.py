@@ -54,6 +54,11 @@ def is_without_graph(case: Case) -> bool:
     return not case.has_graph and not backbone(case)
 
 
+def is_of_torchscript(case: Case) -> bool:
+    """Whether the class in the cycle is one that torch.jit.script makes for a call."""
+    return any(step.type == "type" and step.detail.startswith("torch._jit_internal.") for step in case.trace.cycle)
+
+
 def is_collectable(case: Case) -> bool:
     """Whether the collector frees it."""
     return case.lifetime == "gc"
@@ -118,6 +123,17 @@ HOLDER_CYCLES = (
         when=is_collectable,
         links=("pytorch/pytorch#195586",),
         example="frame of caller_line local variable 'here' → the same frame",
+    ),
+    Pattern(
+        "GL506",
+        "torch.jit.script compiles again at each step",
+        "torch.jit.script makes the class {class_} at each call. Every class is in a cycle, and this one keeps the variables of "
+        "the function that calls it ({variable}).",
+        "Script the module once, before the loop, and use the result in each step.",
+        "scripted = torch.jit.script(model)  # once, outside of the loop",
+        cycles=("class.* ...",),
+        when=is_of_torchscript,
+        example="type torch._jit_internal.….closure_lookup .__getattr__ → function closure variable 'closure' → dict → Tensor",
     ),
     Pattern(
         "GL506",
@@ -310,6 +326,16 @@ HOLDER_PATHS = (
     ),
     Pattern(
         "GL521",
+        "an ExitStack keeps every context until it closes",
+        "Each step enters a context in {holder} or gives it a callback, and it keeps all {count} of them until it closes.",
+        "Enter the context in a with statement inside the loop, or open an ExitStack for each step.",
+        "with contextlib.ExitStack() as stack:  # inside the loop\n    ...",
+        paths=("exitstack.* @ {growing} ...",),
+        kinds=GROWTH,
+        example="module train global variable 'stack' → ExitStack ._exit_callbacks → deque [41] → tuple [1] → method",
+    ),
+    Pattern(
+        "GL521",
         "a registered callback keeps its arguments",
         "A registered callback ({registry}) keeps {what} until it is called.",
         "Unregister it when you no longer need it, and pass plain data as arguments.",
@@ -488,6 +514,17 @@ PLAIN_PATHS = (
         when=is_larger,
         kinds=GROWTH,
         example="state .seen → ndarray float32 [4096, 64], [4104, 64], [4112, 64] …",
+    ),
+    Pattern(
+        "GL704",
+        "each step writes to a file in memory",
+        "Each step writes to {holder} ({what}), and nothing removes any of it: its whole content is in memory.",
+        "Write to a file on disk, or empty it after use.",
+        "{holder_code}.seek(0)\n{holder_code}.truncate()",
+        paths=("=memoryfile$",),
+        when=is_larger,
+        kinds=GROWTH,
+        example="module train global variable 'log' → StringIO",
     ),
     Pattern(
         "GL704",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import sys
 import threading
 from collections import Counter, deque
@@ -14,6 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gradlife import _heap
+
+#: Bytes in front of an object that the collector tracks.
+COLLECTOR_HEADER = 16
 
 
 class Plain:
@@ -325,3 +329,28 @@ def test_node_that_is_not_there_is_an_index_error(call: str) -> None:
 def test_graph_cannot_be_made_by_hand() -> None:
     with pytest.raises(TypeError):
         _heap.Graph()
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        (io.BytesIO(), bytes(5_000)),
+        (io.StringIO(), 5_000 * "x"),
+        (io.StringIO("started"), 1_250 * "\N{SNOWMAN}"),
+    ],
+    ids=["bytes", "text", "wide text"],
+)
+def test_a_file_in_memory_has_the_size_of_its_content(file: Any, content: Any) -> None:
+    file.seek(0)
+    file.write(content)
+    graph = _heap.walk(sizes=True)
+    own = type(file).__basicsize__ + COLLECTOR_HEADER
+    assert graph.describe(graph.find(id(file)) or 0).bytes == own + 5_000
+
+
+def test_bytes_that_a_file_in_memory_shares_are_not_counted_twice() -> None:
+    content = bytes(5_000)
+    file = io.BytesIO(content)
+    graph = _heap.walk(sizes=True)
+    assert (graph.describe(graph.find(id(file)) or 0).bytes or 0) < 500
+    assert file.getvalue() is content

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from fabricated_hunts import LOSSES
 from gradlife.hunting.findings import builder
 from gradlife.hunting.growth.garbage import completed
+from gradlife.hunting.growth.groups import Group
 from gradlife.model.hunt import PerStep
 
 
@@ -32,3 +33,12 @@ def test_garbage_at_the_address_of_another_object_belongs_to_its_island() -> Non
     referents = {1: [2, 9], 2: [3], 3: [1, 4], 4: []}
     graph: Any = SimpleNamespace(referents=referents.__getitem__, dominator=lambda node: 0 if node in {4, 9} else None)
     assert completed(graph, {1, 2}) == {1, 2, 3}
+
+
+def test_the_line_of_garbage_is_that_of_its_cycle_before_that_of_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`torch.jit.script` in a loop was told as the line before it, which makes the tensor that the cycle holds."""
+    monkeypatch.setattr(builder, "heart", lambda graph, members: {3, 2})
+    monkeypatch.setattr(builder, "creation_candidates", lambda graph, group, node: iter([[node], [7]]))
+    graph, group = cast(Any, None), Group(None, [1], {2: 1, 3: 1, 7: 1})
+    assert [*builder.garbage_candidates(graph, group, 7)] == [[], [2, 3], [7], [7]]
+    assert [*builder.garbage_candidates(graph, group, 2)] == [[2], [2, 3], [2], [7]]

@@ -8,7 +8,7 @@ import pytest
 
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.trace import TensorFacts, Trace
-from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, trace, variable
+from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, step, trace, variable
 
 
 def found(
@@ -96,3 +96,24 @@ def test_a_callback_of_an_exit_stack_is_stored_by_the_call_that_registers_it() -
     stack = owned("_exit_callbacks", "contextlib.ExitStack")
     kept = trace(variable("stack"), stack, LIST)
     assert found(kept, "for x in y:\n    stack.callback(restore, x)\n") == (2, "stack.callback(restore, x)", "", "sure")
+
+
+@pytest.mark.parametrize(
+    "line", ["log.write(text)", "log.writelines(lines)", "print(loss, file=log)", "torch.save(state, log)"]
+)
+def test_a_file_in_memory_is_stored_in_by_what_writes_to_it(line: str) -> None:
+    text = f"import io\nlog = io.StringIO()\nsize = len(log.getvalue())\nfor x in y:\n    {line}\n"
+    kept = replace(trace(), steps=(variable("log"), step("_io.StringIO")))
+    assert found(kept, text) == (5, line, "", "sure")
+
+
+def test_an_exit_stack_is_stored_in_by_what_enters_a_context() -> None:
+    text = "stack = contextlib.ExitStack()\nfor x in y:\n    stack.enter_context(open(x))\n"
+    steps = (variable("stack"), step("contextlib.ExitStack", "attribute", "_exit_callbacks"))
+    queue = step("collections.deque", "item", length=41)
+    assert found(trace(*steps, queue, step("tuple", "item", length=2)), text) == (
+        3,
+        "stack.enter_context(open(x))",
+        "",
+        "sure",
+    )

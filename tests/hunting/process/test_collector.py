@@ -1,0 +1,83 @@
+"""Collections that the hunt asks for and those that it does not, and garbage that nothing collects."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from fabricated_hunts import LOSSES
+from gradlife.hunting.findings.uncollected import as_leak
+from gradlife.hunting.process.collector import collect, count_foreign, is_off
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.steps.schedule import schedule_for
+from gradlife.model.hunt import Advice, FindingKind
+
+
+@pytest.fixture(autouse=True)
+def without_collector() -> Iterator[None]:
+    was_on = gc.isenabled()
+    gc.disable()
+    yield
+    if was_on:
+        gc.enable()
+
+
+def test_only_a_collection_that_the_hunt_did_not_ask_for_is_foreign() -> None:
+    before = count_foreign()
+    collect()
+    collect(1)
+    assert count_foreign() == before
+    gc.collect(0)
+    assert count_foreign() == before + 1
+
+
+def test_a_threshold_of_zero_switches_the_collector_off() -> None:
+    assert is_off()
+    gc.enable()
+    assert not is_off()
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        assert is_off()
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+def begun() -> Hunt:
+    """Return a hunt after its warm-up and first snapshot."""
+    hunt = Hunt(schedule_for(20, is_endless=False))
+    plan = hunt.plan()
+    while hunt.warmup_steps == 0:
+        next(plan)
+    plan.close()
+    hunt.close()
+    return hunt
+
+
+def test_garbage_is_uncollected_until_the_program_collects() -> None:
+    hunt = begun()
+    assert hunt.is_uncollected
+    gc.collect()
+    assert not hunt.is_uncollected
+
+
+def test_garbage_is_not_uncollected_if_the_collector_was_or_is_on() -> None:
+    hunt = begun()
+    gc.enable()
+    assert not hunt.is_uncollected
+    hunt = begun()
+    gc.disable()
+    assert not hunt.is_uncollected
+
+
+def test_a_cycle_that_nothing_collects_is_a_leak_and_says_why() -> None:
+    known = replace(LOSSES.diagnosis, title="a cycle", reason="It waits.", advice=Advice("Clear it."))
+    found = as_leak(replace(LOSSES, kind=FindingKind.NEEDS_GC, diagnosis=known))
+    assert (found.kind, found.title) == (FindingKind.NEVER, "a cycle, and gc is disabled")
+    assert found.diagnosis.reason == (
+        "It waits. The collector is off, and the program did not call gc.collect() in the steps seen."
+    )
+    assert found.diagnosis.advice.text == "Call gc.enable(), or gc.collect() now and then. To need neither: clear it."
