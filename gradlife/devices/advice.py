@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradlife.model.device.memory import Advice, BlockOwner, DeviceMemory, OwnerKind
+from gradlife.model.device.memory import Advice, BlockOwner, DeviceMemory, Drag, OwnerKind
 from gradlife.model.peak.report import Owner
 
 #: Less than this part of what is reserved is not worth an advice.
 MIN_SHARE = 0.01
 
-#: Advice for owners that are known by what they are for.
+#: Advice for gradients that are zeroed before anything reads them.
+ZEROED = "call optimizer.zero_grad(set_to_none=True) before the forward"
+
+#: Advice for owners that are known by what they are for. Gradients are read by the next step unless they are drag.
 BY_OWNER = {
     Owner.SAVED.value: (
         "checkpoint large modules: torch.utils.checkpoint.checkpoint",
         "backward then recomputes the activations; a smaller batch helps, too",
-    ),
-    Owner.GRADIENT.value: (
-        "call optimizer.zero_grad(set_to_none=True) before the forward",
-        "nothing reads them between a step and the next backward",
     ),
     Owner.OPTIMIZER.value: (
         "shard the optimizer (FSDP), or use one with less state",
@@ -30,7 +29,8 @@ BY_OWNER = {
 def advice_for(memory: DeviceMemory, recognized: Iterable[Advice] = ()) -> tuple[Advice, ...]:
     """Return what helps, that which saves most first: against patterns, and against the failure of a request."""
     least = max(1, MIN_SHARE * memory.reserved_bytes)
-    against_failure = (*fragmentation(memory), *owners(memory)) if memory.failed is not None else ()
+    failed = memory.failed is not None
+    against_failure = (*fragmentation(memory), *map(unread, memory.drag), *owners(memory)) if failed else ()
     found = (one for one in (*recognized, *against_failure) if one.saved_bytes >= least)
     return tuple(sorted(found, key=lambda one: -one.saved_bytes))
 
@@ -46,18 +46,24 @@ def fragmentation(memory: DeviceMemory) -> Iterator[Advice]:
         )
 
 
+def unread(drag: Drag) -> Advice:
+    """Return advice on blocks that nothing reads again."""
+    return Advice(drag.edit or ZEROED, drag.bytes, f"held longer than used: nothing reads {drag.holder} again")
+
+
 def owners(memory: DeviceMemory) -> Iterator[Advice]:
-    """Yield advice on what owners can release."""
+    """Yield advice on what owners hold and may still read."""
     for owner in memory.owners:
+        nbytes = owner.bytes - owner.unused_bytes
         if owner.text in BY_OWNER:
             text, reason = BY_OWNER[owner.text]
-            yield Advice(text, owner.bytes, reason)
+            yield Advice(text, nbytes, reason)
         elif owner.kind is OwnerKind.HOLDER and owner.text not in {one.value for one in Owner}:
-            yield held(owner)
+            yield held(owner, nbytes)
 
 
-def held(owner: BlockOwner) -> Advice:
-    """Return advice on a variable that holds tensors."""
+def held(owner: BlockOwner, nbytes: int) -> Advice:
+    """Return advice on a variable that holds tensors which may be read again."""
     name = owner.text.partition(" of ")[0]
     place = f"; made at {owner.place}" if owner.place is not None else ""
-    return Advice(f"del {name} after its last use", owner.bytes, f"held by {owner.text}{place}")
+    return Advice(f"keep less in {name}, or keep it on the CPU", nbytes, f"held by {owner.text}{place}")

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gradlife import _heap
+from gradlife.devices.drag import Unread
+from gradlife.devices.unread import UnreadHolders
 from gradlife.heap.diff import path_text
 from gradlife.heap.graph import HeapGraph
 from gradlife.heap.scan import OWN_FOLDER
@@ -16,7 +18,9 @@ from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.process.forked import in_fork
 from gradlife.model.heap import device_of
 from gradlife.model.peak.report import Owner
+from gradlife.model.trace import Step
 from gradlife.peaks.recording.holders import Held, holders_of
+from gradlife.peaks.recording.variables import variables_now
 
 #: Owners of a device with most memory whose trace is kept.
 MAX_TRACES = 40
@@ -36,7 +40,8 @@ class StorageHolders:
     """The holders of the storages on one device."""
 
     by_address: dict[int, str] = field(default_factory=dict)  # of the storage's memory
-    traces: dict[str, str] = field(default_factory=dict)  # by holder: the path of references to its largest storage
+    unread: dict[int, Unread] = field(default_factory=dict)  # by address: storages that nothing reads again
+    traces: dict[str, tuple[Step, ...]] = field(default_factory=dict)  # by holder: the path to its largest storage
     streams: dict[int, str] = field(default_factory=dict)  # streams of the program by number: the path to each
 
 
@@ -61,31 +66,39 @@ def read_holders() -> HoldersOfDevices:
     """Read the holders in this process. Changes its frames, so call it only in a forked copy."""
     graph = _heap.freeze(True, True, OWN_FOLDER)
     storages: dict[int, tuple[str, int]] = {}
-    for node in range(graph.node_count):
-        if graph.kind(node) == "storage":
-            shown = graph.describe(node)
-            device, memory = device_of(shown.type), _heap._torch_memory(shown.address)
-            if device != "cpu" and memory:
-                storages[node] = device, memory
+    for node in graph.nodes("storage", ""):
+        shown = graph.describe(node)
+        device, memory = device_of(shown.type), _heap._torch_memory(shown.address)
+        if device != "cpu" and memory:
+            storages[node] = device, memory
+    variables = variables_now()
     found: HoldersOfDevices = defaultdict(StorageHolders)
     largest: dict[tuple[str, str], int] = {}
-    for node, held in holders_of(graph, storages).items():
+    for node, held in holders_of(graph, storages, variables).items():
         device, memory = storages[node]
         name = found[device].by_address[memory] = words(held)
         known = largest.setdefault((device, name), node)
         largest[device, name] = max(known, node, key=lambda one: graph.describe(one).bytes or 0)
+    add_unread(UnreadHolders(graph, variables), storages, found)
     add_traces(graph, largest, found)
     found[ANY].streams.update(streams_of(graph))
     return dict(found)
 
 
+def add_unread(holders: UnreadHolders, storages: Mapping[int, tuple[str, int]], found: HoldersOfDevices) -> None:
+    """Add the storages that only variables hold which nothing reads again."""
+    for node, (device, memory) in storages.items():
+        unread = holders.find(node)
+        if unread is not None:
+            found[device].unread[memory] = unread
+
+
 def streams_of(graph: HeapGraph) -> Iterator[tuple[int, str]]:
     """Yield the streams that the program has, each with its number and the path to it."""
     snapshot = Snapshot(graph, ())
-    for node in range(graph.node_count):
-        if graph.kind(node) == "python" and graph.type(node) in STREAMS:
-            address = graph.describe(node).address
-            yield _heap._read_word(address + object.__basicsize__) or 0, path_text(snapshot.why(address).steps)
+    for node in [node for name in STREAMS for node in graph.nodes("python", name)]:
+        address = graph.describe(node).address
+        yield _heap._read_word(address + object.__basicsize__) or 0, path_text(snapshot.why(address).steps)
 
 
 def add_traces(graph: HeapGraph, largest: Mapping[tuple[str, str], int], found: HoldersOfDevices) -> None:
@@ -94,7 +107,7 @@ def add_traces(graph: HeapGraph, largest: Mapping[tuple[str, str], int], found: 
     for (device, name), node in sorted(largest.items(), key=lambda one: -(graph.describe(one[1]).bytes or 0))[
         :MAX_TRACES
     ]:
-        found[device].traces[name] = path_text(snapshot.why(graph.describe(node).address).steps)
+        found[device].traces[name] = snapshot.why(graph.describe(node).address).steps
 
 
 def words(held: Held) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gradlife.devices.block_owners import Holders, other_than
+from gradlife.devices.drag import UnreadStorages
 from gradlife.devices.holders import ANY, HoldersOfDevices, StorageHolders, holders_of_devices
 from gradlife.devices.memory_report import report_of
 from gradlife.devices.torch import allocator_states
+from gradlife.heap.diff import path_text
 from gradlife.model.device.codec import note_of
 from gradlife.model.device.memory import (
     AllocatorState,
@@ -30,7 +32,7 @@ def device_memory(failed: FailedRequest | None = None) -> DeviceReport:
     """
     states = [with_failure(state, failed) for state in allocator_states()]
     holders = holders_of_devices() if states else {}
-    reports = [with_traces(report_of(SOURCE, state, of_kind(holders, state.kind)), holders) for state in states]
+    reports = [with_traces(report_of(SOURCE, state, *of_kind(holders, state.kind)), holders) for state in states]
     limits = dict.fromkeys(limit for report in reports for limit in report.limits)
     devices = tuple(one for report in reports for one in report.devices)
     return DeviceReport(SOURCE, devices, tuple(limits), next((one.pinned for one in reports if one.pinned), None))
@@ -42,16 +44,20 @@ def with_traces(report: DeviceReport, holders: HoldersOfDevices) -> DeviceReport
 
 
 def traced(memory: DeviceMemory, holders: HoldersOfDevices) -> DeviceMemory:
-    """Add the traces to the owners of one device."""
-    traces, streams = (holders.get(key, StorageHolders()) for key in (memory.device, ANY))
-    owners = (replace(one, path=path_of(one, traces.traces, streams.streams)) for one in memory.owners)
-    return replace(memory, owners=tuple(owners))
+    """Add the traces to the owners of one device; to blocks that wait, the paths to the streams they may wait for."""
+    traces, streams = holders.get(memory.device, StorageHolders()).traces, holders.get(ANY, StorageHolders()).streams
+
+    def with_trace(owner: BlockOwner) -> BlockOwner:
+        if owner.kind is OwnerKind.STREAM:
+            return replace(owner, path=paths_beside(owner, streams))
+        steps = traces.get(owner.text, ())
+        return replace(owner, path=path_text(steps), trace=steps)
+
+    return replace(memory, owners=tuple(map(with_trace, memory.owners)))
 
 
-def path_of(owner: BlockOwner, traces: Mapping[str, str], streams: Mapping[int, str]) -> str:
-    """Return the path to an owner's largest storage, or the paths to the streams that its blocks may wait for."""
-    if owner.kind is not OwnerKind.STREAM:
-        return traces.get(owner.text, "")
+def paths_beside(owner: BlockOwner, streams: Mapping[int, str]) -> str:
+    """Return the paths to all streams but the one that freed blocks were allocated on."""
     return "; ".join(path for number, path in streams.items() if not owner.text.endswith(other_than(number)))
 
 
@@ -63,10 +69,14 @@ def with_failure(state: AllocatorState, failed: FailedRequest | None) -> Allocat
     return replace(state, failed=(*state.failed, failed))
 
 
-def of_kind(holders: HoldersOfDevices, kind: str) -> dict[int, Holders]:
-    """Return the holders by device number, for one kind of device."""
-    pairs = ((device.partition(":"), found.by_address) for device, found in holders.items())
-    return {int(number or 0): found for (name, _, number), found in pairs if name == kind}
+def of_kind(holders: HoldersOfDevices, kind: str) -> tuple[dict[int, Holders], dict[int, UnreadStorages]]:
+    """Return the holders and the unread storages by device number, for one kind of device."""
+    pairs = ((device.partition(":"), found) for device, found in holders.items())
+    ours = {int(number or 0): found for (name, _, number), found in pairs if name == kind}
+    return (
+        {number: found.by_address for number, found in ours.items()},
+        {number: found.unread for number, found in ours.items()},
+    )
 
 
 def device_notes() -> tuple[tuple[str, str], ...]:

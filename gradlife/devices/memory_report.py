@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from gradlife.devices.advice import advice_for
 from gradlife.devices.allocator_patterns import recognized
 from gradlife.devices.block_owners import Holders, Owned, grouped, owner_of
+from gradlife.devices.drag import UnreadStorages, drag_of, with_unused
 from gradlife.devices.memory_map import memory_map
 from gradlife.model.device.memory import (
     AllocatorState,
@@ -27,18 +29,26 @@ NO_HISTORY = (
 
 #: Holders by device and address.
 HoldersByDevice = Mapping[int, Holders]
+UnreadByDevice = Mapping[int, UnreadStorages]
 
 
-def report_of(source: str, state: AllocatorState, holders: HoldersByDevice | None = None) -> DeviceReport:
-    """Return who owns the memory of each device. ``holders``: of this process's storages, if known."""
+def report_of(
+    source: str,
+    state: AllocatorState,
+    holders: HoldersByDevice | None = None,
+    unread: UnreadByDevice = MappingProxyType({}),
+) -> DeviceReport:
+    """Return who owns the memory of each device. ``holders``, ``unread``: of this process's storages, if known."""
     devices = sorted({segment.device for segment in state.segments} | {one.device for one in state.failed})
     is_known = state.has_history or holders or state.limit or not state.segments
     limits = (state.limit,) * bool(state.limit) if is_known else (NO_HISTORY,)
-    memories = tuple(memory_of(state, number, holders) for number in devices)
+    memories = tuple(memory_of(state, number, holders, unread.get(number, {})) for number in devices)
     return DeviceReport(source, memories, limits, state.pinned)
 
 
-def memory_of(state: AllocatorState, number: int, holders: HoldersByDevice | None) -> DeviceMemory:
+def memory_of(
+    state: AllocatorState, number: int, holders: HoldersByDevice | None, unread: UnreadStorages
+) -> DeviceMemory:
     """Return the memory of one device."""
     segments = [segment for segment in state.segments if segment.device == number]
     known = holders.get(number, {}) if holders is not None else None
@@ -62,12 +72,13 @@ def memory_of(state: AllocatorState, number: int, holders: HoldersByDevice | Non
         rounding_bytes=sum(block.bytes - block.requested_bytes for block in used),
         idle_bytes=sum(segment.bytes for segment in segments if segment.is_idle),
         largest_free_bytes=max((block.bytes for block in common), default=0),
-        owners=grouped((block, owner) for _, block, owner in owned),
+        owners=with_unused(grouped((block, owner) for _, block, owner in owned), owned, unread),
         pins=pins_of(owned),
         failed=next((one for one in reversed(state.failed) if one.device == number), None),
         private_free_bytes=sum(block.bytes for segment, block in free if segment.is_private),
         capacity_bytes=capacity.total_bytes,
         device_free_bytes=capacity.free_bytes,
+        drag=drag_of(owned, unread),
     )
     advice = advice_for(memory, recognized(state, segments, owned))
     return replace(memory, map=memory_map(segments, owned, memory.owners), advice=advice)

@@ -185,9 +185,23 @@ class Finding:
         return found
 
 
+#: The kinds of `Explained` that are no growth, but what a program held when it failed or memory ran out.
+DEVICE_MEMORY, DEVICE_OWNER, UNUSED, ADVICE = (
+    "device memory",
+    "owner of device memory",
+    "held longer than used",
+    "advice",
+)
+LIVE_OWNER, HELD = "owner of live memory", "held by the failed step"
+AT_FAILURE = frozenset({DEVICE_MEMORY, DEVICE_OWNER, UNUSED, ADVICE, LIVE_OWNER, HELD})
+
+
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Intended growth: a bounded cache that fills, optimizer state made at the first step, a pool."""
+    """Intended growth: a bounded cache that fills, optimizer state made at the first step, a pool.
+
+    Or, with a kind of `AT_FAILURE`, what a program held when it failed.
+    """
 
     kind: str  # "bounded cache", "optimizer state", "warm-up"
     what: str  # "lru_cache(maxsize=8) of encode (train.py:12)"
@@ -341,13 +355,23 @@ class HuntReport:
         return is_idle and not self.rounds and any(row.verdict != NO_VERDICT for row in self.workers)
 
     @property
+    def meant(self) -> tuple[Explained, ...]:
+        """Return the growth that is intended."""
+        return tuple(one for one in self.explained if one.kind not in AT_FAILURE)
+
+    @property
+    def at_failure(self) -> tuple[Explained, ...]:
+        """Return what the program held when it failed or memory ran out."""
+        return tuple(one for one in self.explained if one.kind in AT_FAILURE)
+
+    @property
     def unexplained(self) -> dict[str, float]:
         """The measures that grew steadily in the last rounds without an explanation, with their amounts per step.
 
         Steady growth is no coincidence: the program grows, and is not clean.
         """
         rounds = [one for one in self.rounds if one.steps]
-        if self.findings or self.explained or self.ranks or len(rounds) < MIN_ROUNDS:
+        if self.findings or self.meant or self.ranks or len(rounds) < MIN_ROUNDS:
             return {}
         return steady_rates(rounds)
 
@@ -355,7 +379,7 @@ class HuntReport:
     def unheld_rate(self) -> float:
         """Growth of malloc's bytes per step in every one of the last rounds, if its holder is unknown."""
         rounds = [one for one in self.rounds if one.steps]
-        if self.findings or self.explained or self.ranks or len(rounds) < MIN_ROUNDS or self.unexplained:
+        if self.findings or self.meant or self.ranks or len(rounds) < MIN_ROUNDS or self.unexplained:
             return 0.0
         rates = malloc_rates(rounds)
         return min(rates) if grows_evenly(rates, MIN_MALLOC_BYTES, EVEN_SHARE) else 0.0

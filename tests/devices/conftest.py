@@ -9,26 +9,17 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SOURCES = Path(__file__).parent / "simulated"
-LIBRARY = "simulated_accelerator.so"
+from device_programs import PRELUDE
 
-#: What every program begins with.
-PRELUDE = """
-import json, torch
-import simulated_accelerator as native
-import simulated_device
-from gradlife.devices.live import device_memory
-device = "simulated"
-def show(**more):
-    import dataclasses
-    print(json.dumps({**dataclasses.asdict(device_memory()), **more}))
-"""
+SOURCES = Path(__file__).parent / "simulated"
+SERVER = Path(__file__).parent / "support" / "device_server.py"
+LIBRARY = "simulated_accelerator.so"
 
 Program = Callable[..., dict[str, Any]]
 
@@ -62,24 +53,40 @@ def compile_into(folder: Path) -> None:
     target.rename(folder / LIBRARY)
 
 
-@pytest.fixture
-def on_device(accelerator: Path, tmp_path: Path) -> Program:
-    """Runs a program on the accelerator; what it shows last, from JSON."""
+@pytest.fixture(scope="session")
+def device_server(accelerator: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that has imported torch with the accelerator, and runs programs in copies of itself."""
+    path = os.pathsep.join([str(accelerator), str(SOURCES)])
+    with subprocess.Popen(
+        [sys.executable, str(SERVER)],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        yield server
+        server.kill()
 
-    def run(program: str) -> dict[str, Any]:
-        script = tmp_path / "program.py"
+
+@pytest.fixture(scope="session")
+def run_on_device(device_server: subprocess.Popen[str]) -> Callable[[Path, str], dict[str, Any]]:
+    """Runs a program in a folder on the accelerator; what it shows last, from JSON."""
+
+    def run(folder: Path, program: str) -> dict[str, Any]:
+        script = folder / "program.py"
         script.write_text(PRELUDE + program)
-        path = os.pathsep.join([str(accelerator), str(SOURCES)])
-        done = subprocess.run(
-            [sys.executable, str(script)],
-            env={**os.environ, "PYTHONPATH": path},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=900,
-        )
-        assert done.returncode == 0, done.stderr
-        shown: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        assert device_server.stdin is not None
+        assert device_server.stdout is not None
+        print(script, file=device_server.stdin, flush=True)
+        status = device_server.stdout.readline()
+        assert status == "0\n", Path(f"{script}.err").read_text()
+        shown: dict[str, Any] = json.loads(Path(f"{script}.out").read_text().splitlines()[-1])
         return shown
 
     return run
+
+
+@pytest.fixture
+def on_device(run_on_device: Callable[[Path, str], dict[str, Any]], tmp_path: Path) -> Program:
+    """Runs a program on the accelerator; what it shows last, from JSON."""
+    return lambda program: run_on_device(tmp_path, program)

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from device_programs import PROGRAMS, RUNNER
+from device_programs import PROGRAMS
 
 pytestmark = [pytest.mark.torch, pytest.mark.whole]
 
-SUPPORT = Path(__file__).parent / "support"
-SIMULATED = Path(__file__).parent / "simulated"
-
 Shown = dict[str, dict[str, Any]]
+Run = Callable[[Path, str], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def shown(accelerator: Path) -> Shown:
-    """What each program showed, by its name."""
-    path = os.pathsep.join(map(str, (accelerator, SIMULATED, SUPPORT)))
-    done = subprocess.run(
-        [sys.executable, "-c", RUNNER],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    found = {one["name"]: one for one in map(json.loads, done.stdout.splitlines())}
-    assert list(found) == list(PROGRAMS), done.stderr
-    return found
+def shown(tmp_path_factory: pytest.TempPathFactory, run_on_device: Run) -> Shown:
+    """What each program showed, by its name: what the allocator says, and what gradlife says of it."""
+    folder = tmp_path_factory.mktemp("programs")
+    look = "show(allocator=native.snapshot())"
+    return {name: run_on_device(folder, f"{program}\n{look}") for name, program in PROGRAMS.items()}
 
 
 def blocks(program: dict[str, Any], device: int) -> list[dict[str, Any]]:
@@ -50,7 +37,7 @@ def bytes_of(found: list[dict[str, Any]], *states: str) -> int:
 
 def devices(program: dict[str, Any]) -> list[tuple[list[dict[str, Any]], dict[str, Any]]]:
     """The allocator's blocks and the report of each device."""
-    reports = program["report"]["devices"]
+    reports = program["devices"]
     return [(blocks(program, int(one["device"].rpartition(":")[2])), one) for one in reports]
 
 
@@ -88,7 +75,7 @@ def test_the_map_has_every_byte_of_every_segment(shown: Shown, name: str) -> Non
 
 
 def owners(program: dict[str, Any], device: int = 0) -> set[str]:
-    return {owner["text"] for owner in program["report"]["devices"][device]["owners"]}
+    return {owner["text"] for owner in program["devices"][device]["owners"]}
 
 
 @pytest.mark.parametrize(
@@ -110,12 +97,12 @@ def test_owners_are_named_by_what_they_are_for_or_by_the_variable(shown: Shown, 
 
 
 def test_advice_is_given_in_the_order_of_bytes(shown: Shown) -> None:
-    (report,) = shown["fragmentation"]["report"]["devices"]
+    (report,) = shown["fragmentation"]["devices"]
     advice = [(one["text"], one["saved_bytes"]) for one in report["advice"]]
     kept, pieces = sum(one["bytes"] for one in report["owners"]), report["free_bytes"] - report["idle_bytes"]
     expected = [
         ("set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", pieces),
-        ("del kept after its last use", kept),
+        ("del kept below program.py:13", kept),
     ]
     assert advice == sorted(expected, key=lambda one: -one[1])
 

@@ -47,8 +47,11 @@ def run(accelerator: Path, tmp_path: Path) -> Run:
     return started
 
 
-def test_on_oom_leaves_owners_fragmentation_and_advice_by_bytes(run: Run, tmp_path: Path) -> None:
-    done = run("-c", f"import gradlife\ngradlife.on_oom('oom.json', limit=1 << 50)\n{FRAGMENTED}{ASKS_TOO_MUCH}")
+def test_on_oom_leaves_owners_fragmentation_drag_and_advice_by_bytes(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        f"import gradlife\ngradlife.on_oom('oom.json', limit=1 << 50)\n{FRAGMENTED}{ASKS_TOO_MUCH}"
+    )
+    done = run("train.py")
     assert done.returncode == 1
     document = json.loads((tmp_path / "oom.json").read_text())
     assert document["cause"].startswith("OutOfMemoryError: the simulated device is out of memory")
@@ -60,10 +63,11 @@ def test_on_oom_leaves_owners_fragmentation_and_advice_by_bytes(run: Run, tmp_pa
     in_pieces = found["free_bytes"] - found["idle_bytes"]
     expected = {
         "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True": in_pieces,
-        "del kept after its last use": 6 * PIECE,
+        "del kept below train.py:9": 6 * PIECE,
     }
     advice = [(one["text"], one["saved_bytes"]) for one in found["advice"]]
     assert (dict(advice), advice) == (expected, sorted(advice, key=lambda one: -one[1]))
+    assert [(one["holder"], one["bytes"]) for one in found["drag"]] == [("kept of __main__", 6 * PIECE)]
 
 
 def test_a_request_that_the_history_does_not_have_is_added(run: Run, tmp_path: Path) -> None:
@@ -76,7 +80,7 @@ def test_a_request_that_the_history_does_not_have_is_added(run: Run, tmp_path: P
     assert done.returncode == 0, done.stderr
     (found,) = json.loads((tmp_path / "oom.json").read_text())["device_memory"]
     assert (found["failed"]["bytes"], found["failed"]["device_free_bytes"]) == (REQUEST, 5)
-    assert "del kept after its last use" in [one["text"] for one in found["advice"]]
+    assert "keep less in kept, or keep it on the CPU" in [one["text"] for one in found["advice"]]
 
 
 def test_a_hunted_program_that_runs_out_says_who_owns_the_device(run: Run, tmp_path: Path) -> None:
@@ -90,9 +94,11 @@ def test_a_hunted_program_that_runs_out_says_who_owns_the_device(run: Run, tmp_p
         ("simulated:0: kept of __main__", 6 * PIECE)
     ]
     assert {one["what"] for one in by_kind["advice"]} == {
-        "simulated:0: del kept after its last use",
+        "simulated:0: del kept below train.py:7",
         "simulated:0: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     }
+    (unused,) = by_kind["held longer than used"]
+    assert (unused["what"], unused["bytes"]) == ("simulated:0: kept of __main__, del kept below train.py:7", 6 * PIECE)
     free = next(one for one in by_kind["device memory"] if "free between" in one["what"])
     assert free["bytes"] > REQUEST
 

@@ -28,7 +28,7 @@ def test_a_note_gives_back_the_report_without_the_folders_of_the_machine() -> No
     (device,) = found.devices
     assert device.owners[0].place is not None
     assert device.owners[0].place.file == "me/train.py"
-    assert replace(device, owners=(), failed=None) == replace(memory(), owners=(), failed=None)
+    assert replace(device, owners=(), failed=None, drag=()) == replace(memory(), owners=(), failed=None, drag=())
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"source": 1}', json.dumps({"source": "x", "devices": [{}]})])

@@ -15,16 +15,13 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.retained import Kept, dominators, is_of_a_step, storages_of
 from gradlife.hunting.snapshots.step_snapshots import Collect, storage_content, take_snapshot
 from gradlife.model.heap import Owner
-from gradlife.model.hunt import Explained
+from gradlife.model.hunt import ADVICE, DEVICE_MEMORY, DEVICE_OWNER, HELD, LIVE_OWNER, UNUSED, Explained
 
 #: Most holders to show, the largest first.
-MOST = 8
+MOST = 10
 
 #: Holders to look up for each one shown, because many have the same name.
 MAX_ALIKE = 8
-
-#: The kind of what only the frames of the failure hold.
-HELD = "held by the failed step"
 
 NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory|std::bad_alloc", re.IGNORECASE)
 
@@ -71,20 +68,22 @@ def device_memory() -> Iterator[Explained]:
     """Report what each device's allocator has, the largest owners of its blocks, and what to do, most bytes first."""
     for memory in gradlife.device_memory().devices:
         in_pieces = memory.free_bytes - memory.idle_bytes - memory.private_free_bytes
-        yield Explained("device memory", f"{memory.device}: reserved by the allocator", memory.reserved_bytes)
-        yield Explained("device memory", f"{memory.device}: in use", memory.used_bytes + memory.waiting_bytes)
+        yield Explained(DEVICE_MEMORY, f"{memory.device}: reserved by the allocator", memory.reserved_bytes)
+        yield Explained(DEVICE_MEMORY, f"{memory.device}: in use", memory.used_bytes + memory.waiting_bytes)
         largest = f"the largest piece has {memory.largest_free_bytes:,} bytes"
-        yield Explained("device memory", f"{memory.device}: free between blocks in use; {largest}", in_pieces)
+        yield Explained(DEVICE_MEMORY, f"{memory.device}: free between blocks in use; {largest}", in_pieces)
         for owner in memory.owners[:MOST]:
-            yield Explained("owner of device memory", f"{memory.device}: {owner.text}", owner.bytes)
+            yield Explained(DEVICE_OWNER, f"{memory.device}: {owner.text}", owner.bytes)
+        for drag in memory.drag[:MOST]:
+            yield Explained(UNUSED, f"{memory.device}: {drag.words}", drag.bytes)
         for advice in memory.advice[:MOST]:
-            yield Explained("advice", f"{memory.device}: {advice.text}", advice.saved_bytes)
+            yield Explained(ADVICE, f"{memory.device}: {advice.text}", advice.saved_bytes)
 
 
 def owners(graph: Any) -> Iterator[Explained]:
     """Yield the objects that retain most of what is alive."""
     for owner in Snapshot(graph, ()).largest(MOST):
-        yield Explained("owner of live memory", f"{path_text(owner.steps)}: {owner.type}", owner.retained)
+        yield Explained(LIVE_OWNER, f"{path_text(owner.steps)}: {owner.type}", owner.retained)
 
 
 def largest_owners(graph: Any) -> list[Owner]:

@@ -26,7 +26,7 @@ from gradlife.hunting.process.rank import rank_of, write_whole
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.model.device.memory import DeviceMemory, DeviceReport, FailedRequest
 from gradlife.model.heap import Owner
-from gradlife.model.hunt import Explained
+from gradlife.model.hunt import HELD, Explained
 from gradlife.model.watching.out_of_memory import Growth, OutOfMemory
 
 #: Seconds between two readings of the process's memory.
@@ -147,7 +147,7 @@ def held_by(error: BaseException | None) -> tuple[Explained, ...]:
     """Describe what the frames of the error hold."""
     if error is None:
         return ()
-    from gradlife.hunting.findings.failed_program import HELD, describe_failure
+    from gradlife.hunting.findings.failed_program import describe_failure
 
     return tuple(one for one in describe_failure(error) if one.kind == HELD)
 

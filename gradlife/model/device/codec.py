@@ -48,7 +48,8 @@ def is_consistent(memory: DeviceMemory) -> bool:
 def without_paths(memory: DeviceMemory) -> DeviceMemory:
     """Return the memory with the last two parts of each file's path alone."""
     failed = memory.failed and replace(memory.failed, frames=tuple(map(short_frame, memory.failed.frames)))
-    return replace(memory, owners=tuple(map(short_owner, memory.owners)), failed=failed)
+    drag = tuple(replace(one, place=one.place and short_frame(one.place)) for one in memory.drag)
+    return replace(memory, owners=tuple(map(short_owner, memory.owners)), failed=failed, drag=drag)
 
 
 def short_owner(owner: BlockOwner) -> BlockOwner:

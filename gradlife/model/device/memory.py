@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from enum import StrEnum
+
+from gradlife.model.trace import Step
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,29 @@ class BlockOwner:
     blocks: int
     place: Frame | None = None  # the line of the program that allocated the largest block
     path: str = ""  # the references from a root to the largest storage, if the heap is known
+    unused_bytes: int = 0  # of bytes: nothing reads them again
+    trace: tuple[Step, ...] = ()  # `path`, object by object
+
+
+@dataclass(frozen=True)
+class Drag:
+    """Blocks that are held longer than they are used: by variables that no later statement reads."""
+
+    holder: str  # "logits of step", "gradients"
+    bytes: int
+    blocks: int
+    release: str  # what frees them, in front of the place: "del logits below"; empty for gradients
+    place: Frame | None = None
+
+    @property
+    def edit(self) -> str:
+        """The edit that frees them: ``del logits below train.py:44``; empty for gradients."""
+        return f"{self.release} {os.path.basename(self.place.file)}:{self.place.line}" if self.place else self.release
+
+    @property
+    def words(self) -> str:
+        """The holder and the edit."""
+        return ", ".join(filter(None, [self.holder, self.edit]))
 
 
 @dataclass(frozen=True)
@@ -190,6 +216,12 @@ class DeviceMemory:
     private_free_bytes: int = 0  # of free_bytes: in private pools
     capacity_bytes: int = 0  # of the device; 0: not known
     device_free_bytes: int = 0
+    drag: tuple[Drag, ...] = ()  # of used_bytes: nothing reads them again; the most bytes first
+
+    @property
+    def drag_bytes(self) -> int:
+        """Used bytes that nothing reads again."""
+        return sum(one.bytes for one in self.drag)
 
     @property
     def outside_bytes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 
@@ -112,9 +112,14 @@ def holders_now() -> dict[int, Held]:
     return {shown.address: held[node] for shown, node in largest}
 
 
-def holders_of(graph: HeapGraph, storages: Iterable[int]) -> dict[int, Held]:
-    """Return the holders of storages in a heap frozen just now, by node. Only for a forked copy: it changes frames."""
-    names = Names(graph, variables_now(), modules_now())
+def holders_of(
+    graph: HeapGraph, storages: Iterable[int], variables: Mapping[int, list[Variable]] | None = None
+) -> dict[int, Held]:
+    """Return the holders of storages in a heap frozen just now, by node. Only for a forked copy: it changes frames.
+
+    ``variables``: those of `variables_now`, if they are known already.
+    """
+    names = Names(graph, variables_now() if variables is None else variables, modules_now())
     return {node: Held(Search(names).storage_holders(node)) for node in storages}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import pairwise
 
 from gradlife.peaks.sources.program import Function, Spot
 
@@ -122,6 +123,13 @@ class Search:
         """Return the first node of a block that may read the name before it is bound there."""
         return self._through(block)[1]
 
+    def since(self, spot: Spot) -> ast.AST | None:
+        """Return the first node that may read the name's value of before a statement, in it or after it."""
+        effect, reader = self._effect(spot.statement)
+        if effect is Effect.NOTHING:
+            return self.after(spot)
+        return reader or next(self._of_all_handlers(spot), None)
+
     def after(self, spot: Spot) -> ast.AST | None:
         """Return the first node that may read the name after a statement."""
         effect, reader = self._through(spot.block[spot.index + 1 :])
@@ -149,6 +157,12 @@ class Search:
             return None
         parts: list[ast.AST] = [*attempt.handlers, *attempt.orelse, *attempt.finalbody]
         return next((reader for part in parts if (reader := self._read_in(part)) is not None), None)
+
+    def _of_all_handlers(self, spot: Spot) -> Iterator[ast.AST]:
+        """Yield a reader for each `try` around a statement that has one, innermost first."""
+        for inner, outer in pairwise((spot, *reversed(spot.outer))):
+            if (reader := self._of_handlers(inner, outer)) is not None:
+                yield reader
 
     def _through(self, block: Iterable[ast.stmt]) -> tuple[Effect, ast.AST | None]:
         for statement in block:

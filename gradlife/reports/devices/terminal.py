@@ -57,6 +57,7 @@ def device_lines(memory: DeviceMemory, source: str, in_full: bool) -> Iterator[T
     if memory.failed is not None:
         yield from failure_lines(memory, memory.failed)
     yield from owner_lines(memory, in_full)
+    yield from drag_lines(memory, in_full)
     yield from free_lines(memory, in_full)
     yield from outside_lines(memory)
     yield from advice_lines(memory, in_full)
@@ -102,8 +103,23 @@ def owner_line(number: int, owner: BlockOwner, memory: DeviceMemory) -> Text:
     return Text.assemble(
         f"{number:2}  {size(owner.bytes):>7}  {share}  ",
         (name_of(owner), TITLE),
-        f"  {counted(owner.blocks, 'block')}{waits}{where}{code}",
+        f"  {counted(owner.blocks, 'block')}{unused(owner)}{waits}{where}{code}",
     )
+
+
+def unused(owner: BlockOwner) -> str:
+    """Return the words for what an owner holds and nothing reads again."""
+    if not owner.unused_bytes:
+        return ""
+    return f", {'' if owner.unused_bytes == owner.bytes else size(owner.unused_bytes) + ' '}not read again"
+
+
+def drag_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
+    """Yield how much is held longer than it is used, and in full by whom."""
+    if memory.drag:
+        yield Text(f"   {size(memory.drag_bytes)} is held longer than it is used: nothing reads it again")
+    for one in memory.drag if in_full else ():
+        yield Text(f"   {size(one.bytes)} of it: {counted(one.blocks, 'block')} of {one.words}", QUIET)
 
 
 def name_of(owner: BlockOwner) -> str:
@@ -155,7 +171,7 @@ def advice_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
     """Yield the advice, the largest saving first."""
     for one in memory.advice if in_full else memory.advice[:MAX_ADVICE]:
         yield advice_line(one)
-    if memory.failed is not None:
+    if memory.failed is not None and not memory.drag:
         yield Text("   To see what is held longer than it is used: gradlife peak SCRIPT", QUIET)
 
 

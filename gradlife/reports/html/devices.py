@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradlife.model.device.memory import (
     Advice,
@@ -16,11 +16,11 @@ from gradlife.model.device.memory import (
     OwnerKind,
     Run,
 )
-from gradlife.reports.devices.terminal import failure_lines, name_of, pinned_lines, short_place, source_line
+from gradlife.reports.devices.terminal import failure_lines, name_of, pinned_lines, short_place, source_line, unused
 from gradlife.reports.drawing.memory_rows import Bar, MemoryRow, memory_rows
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
-from gradlife.reports.html.traces import NARROW, WIDE, Drawn
+from gradlife.reports.html.traces import ASKED, NARROW, WIDE, Drawn, Row, path_rows
 from gradlife.reports.html.words import short
 from gradlife.reports.values import counted, size
 
@@ -41,6 +41,16 @@ KINDS = {
 
 
 @dataclass(frozen=True)
+class OwnerTrace:
+    """What a click on a block shows of its owner."""
+
+    number: int
+    name: str
+    facts: Sequence[str]
+    path: Sequence[Row]
+
+
+@dataclass(frozen=True)
 class DeviceView:
     """One device, ready to be shown."""
 
@@ -53,6 +63,7 @@ class DeviceView:
     legend: Sequence[tuple[str, str]]
     left_out: str
     owners: Table
+    traces: Sequence[OwnerTrace]
     pins: Sequence[str]
 
 
@@ -85,6 +96,7 @@ def device_view(memory: DeviceMemory, number: int) -> DeviceView:
         legend=legend(memory),
         left_out=left_out(memory, drawn),
         owners=owner_table(memory),
+        traces=[owner_trace(number, owner) for number, owner in enumerate(memory.owners)],
         pins=pins(memory),
     )
 
@@ -104,6 +116,8 @@ def facts(memory: DeviceMemory) -> list[tuple[str, str]]:
         ("Largest free block", memory.largest_free_bytes),
         ("Lost to rounding", memory.rounding_bytes),
     ]
+    if memory.drag:
+        rows.insert(2, ("Held longer than used", memory.drag_bytes))
     if memory.private_free_bytes:
         rows.append(("Free in private pools", memory.private_free_bytes))
     if memory.outside_bytes:
@@ -175,6 +189,15 @@ def legend(memory: DeviceMemory) -> list[tuple[str, str]]:
     return lines + [(FREE, "free")] * (BlockState.FREE in states)
 
 
+def owner_trace(number: int, owner: BlockOwner) -> OwnerTrace:
+    """Return the trace of an owner: where it was allocated, and what holds it."""
+    facts = [f"{size(owner.bytes)} in {counted(owner.blocks, 'block')}{unused(owner)}; {KINDS[owner.kind]}"]
+    facts += [f"allocated at {place_of(owner)}"] if owner.place is not None else []
+    facts += [owner.path] if owner.path and not owner.trace else []
+    steps = [replace(step, is_suspect=False) for step in owner.trace]  # nothing here claims that it leaks
+    return OwnerTrace(number, short(name_of(owner)), [short(one, 400) for one in facts], path_rows(steps, ASKED))
+
+
 def owner_table(memory: DeviceMemory) -> Table:
     """Return the owners with their lines, each with the number that its blocks have on the map."""
     columns = [
@@ -182,6 +205,7 @@ def owner_table(memory: DeviceMemory) -> Table:
         Column("bytes", True),
         Column("share", True),
         Column("blocks", True),
+        Column("not read again", True),
         Column("allocated at"),
         Column("known as"),
         Column("held through"),
@@ -193,6 +217,7 @@ def owner_table(memory: DeviceMemory) -> Table:
             Cell(size(owner.bytes), owner.bytes),
             Cell(f"{owner.bytes / whole:.1%}", owner.bytes / whole),
             owner.blocks,
+            Cell(size(owner.unused_bytes) if owner.unused_bytes else "", owner.unused_bytes),
             short(place_of(owner)),
             KINDS[owner.kind],
             short(owner.path, 400),

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradlife.model.hunt import Finding, HuntReport, HuntVerdict
+from gradlife.model.hunt import Explained, Finding, HuntReport, HuntVerdict
 from gradlife.reports.drawing import Series, Svg, growth_chart
 from gradlife.reports.html.hunt_answers import Answer, answers, proof_of
 from gradlife.reports.html.hunt_cards import CardView, card_of
@@ -63,6 +63,7 @@ class HuntView:
     sections: Sequence[tuple[str, Sequence[CardView]]]
     rest: Table | None
     explained: Sequence[tuple[str, str]]
+    at_failure: Sequence[tuple[str, str]]
     limits: Sequence[tuple[str, str]]  # what is unknown, and the command that finds out
     commands: Sequence[tuple[str, str]]
 
@@ -95,15 +96,19 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
         charts=charts(report),
         conclusions=list(conclusion_text(report)) if report.rounds else [],
         rounds=round_table(report),
-        retained=retained_map(numbered, report.explained, cards),
+        retained=retained_map(numbered, report.meant, cards),
         sections=sections(report, cards),
         rest=rest_table(in_order(report)[cards:], cards, report.step),
-        explained=[
-            (one.kind, short(one.what) + (f", {size(one.bytes)}" if one.bytes else "")) for one in report.explained
-        ],
+        explained=explained_rows(report.meant),
+        at_failure=explained_rows(report.at_failure),
         limits=[limit_parts(limit) for limit in report.limits],
         commands=[(short(command), what_for) for command, what_for in next_commands(report)],
     )
+
+
+def explained_rows(explained: Sequence[Explained]) -> list[tuple[str, str]]:
+    """Return the kind and the words of each."""
+    return [(one.kind, short(one.what) + (f", {size(one.bytes)}" if one.bytes else "")) for one in explained]
 
 
 def is_leak(report: HuntReport) -> bool:

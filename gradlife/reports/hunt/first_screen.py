@@ -48,6 +48,8 @@ MAX_NOTE, MAX_SKEW = 4, 2
 INDENT = "   "
 #: The longest command of a proof that is printed, and the longest with room for what it does.
 MAX_COMMAND, SHORT_COMMAND = 60, 31
+#: How the names of the errors end that say that memory ran out.
+MEMORY_ERROR = "MemoryError"
 #: Between the objects of a path, and before the command that helps.
 ARROW = " → "
 #: Stands for what is left out.
@@ -133,7 +135,9 @@ def growth(report: HuntReport) -> str:
 
 
 def out_of_memory(growing: Sequence[Finding], seconds: float, report: HuntReport) -> str:
-    """Say when and where memory runs out; empty if a usual job ends earlier."""
+    """Say that memory ran out, or when and where it will; empty if a usual job ends earlier."""
+    if MEMORY_ERROR in report.trouble:
+        return " and ran out of memory"
     near = [(one.steps_to_limit, one.fills) for one in growing if one.steps_to_limit is not None]
     if not near:
         return ""

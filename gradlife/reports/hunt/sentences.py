@@ -239,7 +239,7 @@ def sums(report: HuntReport) -> str:
     parts = [f"{counted(own, 'leak')} of this program"] if own or not findings else []
     parts += [f"{counted(library, 'leak')} of libraries"] if library else []
     parts += [f"{counted(waiting, 'cycle')} waiting for the collector"] if waiting else []
-    parts += [f"{counted(len(report.explained), 'growth')} explained"] if report.explained else []
+    parts += [f"{counted(len(report.meant), 'growth')} explained"] if report.meant else []
     return ", ".join(parts)
 
 
@@ -258,7 +258,7 @@ def headline(report: HuntReport) -> str:
         case HuntVerdict.NEEDS_GC:
             return f"nothing leaks, but memory waits for the collector: {sums(report)}"
         case HuntVerdict.CLEAN:
-            grown = f"; {sums(report).partition(', ')[2]}" if report.explained else ""
+            grown = f"; {sums(report).partition(', ')[2]}" if report.meant else ""
             if report.ranks:
                 return f"nothing grew on any of {report.world_size:,} ranks"
             if not report.rounds:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from gradlife.model.hunt import Control, Finding, HuntReport
+from gradlife.model.hunt import Control, Explained, Finding, HuntReport
 from gradlife.reports.hunt.finding import brief_line, finding_part
 from gradlife.reports.hunt.ranks import rank_table, rounds_title
 from gradlife.reports.hunt.rounds import round_lines
@@ -56,7 +56,8 @@ def parts(
     if report.rounds:
         yield section(rounds_title(report), round_lines(report))
     yield from finding_parts(report, shown)
-    yield from optional_section("Growth that is meant", explained_lines(report))
+    yield from optional_section("Who held the memory", explained_lines(report.at_failure))
+    yield from optional_section("Growth that is meant", explained_lines(report.meant))
     yield from optional_section("Self-check: planted leaks", map(control_line, report.controls))
     yield from optional_section("Not covered", map(limit_line, report.limits))
     yield from optional_section("Next", next_lines(then(report)))
@@ -107,10 +108,10 @@ def finding_parts(report: HuntReport, shown: int) -> Iterator[RenderableType]:
             yield section("", [more, *(brief_line(one, step=report.step) for one in brief)])
 
 
-def explained_lines(report: HuntReport) -> Iterator[RenderableType]:
-    """Yield each intended growth and its reason."""
-    width = max((len(one.kind) for one in report.explained), default=0)
-    for one in report.explained:
+def explained_lines(explained: Sequence[Explained]) -> Iterator[RenderableType]:
+    """Yield each growth and its reason, or what was held."""
+    width = max((len(one.kind) for one in explained), default=0)
+    for one in explained:
         nbytes = f"  {size(one.bytes)}" if one.bytes else ""
         yield Hanging(Text(f"  {one.kind.ljust(width)}  ", QUIET), Text(f"{one.what}{nbytes}"))
 

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+#: What every program begins with.
+PRELUDE = """
+import json, torch
+import simulated_accelerator as native
+import simulated_device
+from gradlife.devices.live import device_memory
+device = "simulated"
+def show(**more):
+    import dataclasses
+    print(json.dumps({**dataclasses.asdict(device_memory()), **more}))
+"""
+
 MODEL = """
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 16)).to(device)
@@ -95,25 +107,3 @@ for _ in range(3):
     loss_of().backward()
 """,
 }
-
-#: Runs each program in a copy of the process: what the allocator says, and what gradlife says of it.
-RUNNER = """
-import dataclasses, json, os, sys, traceback
-import torch
-import simulated_accelerator as native
-import simulated_device
-from device_programs import PROGRAMS
-from gradlife.devices.live import device_memory
-for name, program in PROGRAMS.items():
-    if os.fork() == 0:
-        try:
-            sys.modules["__main__"].__dict__.update(torch=torch, native=native, device="simulated")
-            exec(compile(program, f"{name}.py", "exec"), sys.modules["__main__"].__dict__)
-            report = dataclasses.asdict(device_memory())
-            print(json.dumps({"name": name, "allocator": native.snapshot(), "report": report}), flush=True)
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(0)
-    os.wait()
-"""

@@ -8,6 +8,7 @@ from gradlife.model.device.memory import (
     BlockState,
     DeviceMemory,
     DeviceReport,
+    Drag,
     FailedRequest,
     Frame,
     MappedSegment,
@@ -15,16 +16,22 @@ from gradlife.model.device.memory import (
     Pin,
     Run,
 )
+from gradlife.model.trace import Step, StepStatus
 
 MB = 10**6
 USED, WAITING, FREE = BlockState.USED, BlockState.WAITING, BlockState.FREE
 LINE = Frame("/home/me/train.py", 41, "step")
+TRACE = (
+    Step("module", "__main__", "root", "global variable 'losses'", "dict_value", StepStatus.EXPECTED),
+    Step("list", "len 3", "python", "[0]", "item", is_suspect=True),
+    Step("Tensor", "float32 [2500000] cuda:0", "python", "", "", StepStatus.LEAKING),
+)
 
 
 def memory(device: str = "cuda:0", name: str = "losses of __main__") -> DeviceMemory:
     """A device with two segments, whose request failed."""
     owners = (
-        BlockOwner(OwnerKind.HOLDER, name, 30 * MB, 3, LINE),
+        BlockOwner(OwnerKind.HOLDER, name, 30 * MB, 3, LINE, unused_bytes=20 * MB, trace=TRACE),
         BlockOwner(OwnerKind.STREAM, "freed, waits for streams beside 0x0", 5 * MB, 1),
         BlockOwner(OwnerKind.LIBRARY, "cuBLAS workspace", 4 * MB, 1),
     )
@@ -44,7 +51,8 @@ def memory(device: str = "cuda:0", name: str = "losses of __main__") -> DeviceMe
         pins=(Pin(name, 30 * MB, 3, 10 * MB),),
         failed=FailedRequest(0, 12 * MB, MB, (LINE,)),
         map=(MappedSegment(1 << 32, 40 * MB, 0, False, first), MappedSegment(2 << 32, 10 * MB, 7, True, second)),
-        advice=(Advice("del losses after its last use", 30 * MB, "held by losses of __main__"),),
+        drag=(Drag(name, 20 * MB, 2, "del losses below", Frame("/home/me/train.py", 44, "step")),),
+        advice=(Advice("del losses below train.py:44", 20 * MB, "held longer than used: nothing reads losses again"),),
     )
 
 

@@ -8,7 +8,18 @@ import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds
 from gradlife.model.heap import TypeCount
-from gradlife.model.hunt import SECOND, Confidence, Control, HuntReport, Patch, PerStep, Proof, Severity, StoredAt
+from gradlife.model.hunt import (
+    SECOND,
+    Confidence,
+    Control,
+    Explained,
+    HuntReport,
+    Patch,
+    PerStep,
+    Proof,
+    Severity,
+    StoredAt,
+)
 from gradlife.model.ranks import RankEnd, RankRow, Skew, Spread
 from gradlife.reports.hunt.changes import changed_rows
 from gradlife.reports.hunt.first_screen import LINES, path, path_lines, plain_name, print_first_screen
@@ -116,6 +127,21 @@ def test_a_critical_leak_says_when_memory_runs_out_and_how_much_there_is() -> No
     report = replace(hunt(ending), settings={"memory_limit": "8000000000"})
     line = "LEAK  train.py grows by 65.5 kB per step: out of memory after about 9,300 more steps (8 GB)"
     assert " ".join(screen(report).split()).startswith(" ".join(line.split()))
+
+
+def test_a_program_that_has_run_out_of_memory_has_no_steps_left() -> None:
+    ending = replace(LOSSES, severity=Severity.CRITICAL, steps_to_limit=9_345)
+    report = replace(hunt(ending), trouble="the program ended with OutOfMemoryError after 110 counted steps")
+    assert screen(report).splitlines()[0] == "LEAK  train.py grows by 65.5 kB per step and ran out of memory"
+
+
+def test_what_a_program_held_when_it_failed_is_no_growth() -> None:
+    held = Explained("owner of device memory", "cuda:0: kept of __main__", 5_000_000)
+    report = replace(hunt(LOSSES), explained=(held, Explained("bounded cache", "lru_cache of encode")))
+    text = printed(lambda console: print_hunt(console, report), 120)
+    assert "Who held the memory\n  owner of device memory  cuda:0: kept of __main__  5 MB\n" in text
+    assert "Growth that is meant\n  bounded cache  lru_cache of encode\n" in text
+    assert "1 growth explained" in text
 
 
 def test_a_line_that_may_be_another_says_so() -> None:

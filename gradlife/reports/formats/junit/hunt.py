@@ -75,5 +75,6 @@ def facts(report: HuntReport) -> dict[str, str]:
 
 def growth(report: HuntReport) -> str:
     """Yield growth with a known reason, and the limits."""
-    lines = [f"meant: {one.kind}: {one.what}" for one in report.explained]
+    lines = [f"meant: {one.kind}: {one.what}" for one in report.meant]
+    lines += [f"held: {one.kind}: {one.what}" for one in report.at_failure]
     return "\n".join([*lines, *(f"limit: {limit}" for limit in report.limits)])

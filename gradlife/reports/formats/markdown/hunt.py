@@ -131,9 +131,10 @@ def table_of_rounds(report: HuntReport) -> Iterator[str]:
 
 def small_print(report: HuntReport) -> Iterator[str]:
     """Yield intended growth, controls and limits."""
-    if report.explained:
-        yield "\n### Growth that is meant\n"
-        yield from (f"- {plain(one.kind)}: {plain(one.what)}" for one in report.explained)
+    for title, explained in (("Who held the memory", report.at_failure), ("Growth that is meant", report.meant)):
+        if explained:
+            yield f"\n### {title}\n"
+            yield from (f"- {plain(one.kind)}: {plain(one.what)}" for one in explained)
     if report.controls:
         wrong = [one for one in report.controls if not one.is_right]
         names = [f"{plain(one.name)}: {one.observed}, but it is {one.expected}" for one in wrong]

@@ -1,7 +1,8 @@
 "use strict";
-// A block on the map and the row of its owner: choosing one marks the other.
+// A block on the map, the row of its owner and the trace of that: choosing a block or a row shows all three.
 (() => {
   const { element } = gradlife;
+  const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
   function choose(device, owner, isFromMap) {
     for (const map of device.querySelectorAll("svg.memory-map")) {
@@ -12,10 +13,10 @@
       const is = row.dataset.tags === `owner-${owner}`;
       row.classList.toggle("chosen", is);
       row.querySelector("button")?.setAttribute("aria-pressed", String(is));
-      if (is && isFromMap) {
-        row.scrollIntoView({ block: "nearest" });
-        row.querySelector("button")?.focus({ preventScroll: true });
-      }
+    }
+    for (const trace of device.querySelectorAll(".owner-trace")) {
+      trace.hidden = Number(trace.dataset.owner) !== owner;
+      if (!trace.hidden && isFromMap) trace.scrollIntoView({ block: "nearest" });
     }
   }
 
@@ -27,9 +28,31 @@
     }
   }
 
+  // One block of a map can be reached with Tab, and the others from it: a map has thousands.
+  function addKeys(device, map) {
+    const runs = [...map.querySelectorAll(".run")];
+    runs.forEach((run, number) => {
+      run.setAttribute("role", "button");
+      run.setAttribute("tabindex", number ? "-1" : "0");
+    });
+    map.addEventListener("keydown", (event) => {
+      const here = runs.indexOf(event.target);
+      const next = runs[here + (STEPS[event.key] ?? 0)];
+      if (here < 0 || event.altKey || event.ctrlKey || event.metaKey) return;
+      if (event.key === "Enter" || event.key === " ") choose(device, Number(event.target.dataset.owner), true);
+      else if (next && next !== event.target) {
+        event.target.setAttribute("tabindex", "-1");
+        next.setAttribute("tabindex", "0");
+        next.focus();
+      } else return;
+      event.preventDefault();
+    });
+  }
+
   for (const device of document.querySelectorAll(".device")) {
     addButtons(device);
     new MutationObserver(() => addButtons(device)).observe(device, { childList: true, subtree: true });
+    for (const map of device.querySelectorAll("svg.memory-map")) addKeys(device, map);
     device.addEventListener("click", (event) => {
       const run = event.target.closest(".run");
       const button = event.target.closest("tbody button");
