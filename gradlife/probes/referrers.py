@@ -36,7 +36,7 @@ def referrers_of(subject: Any) -> str:
         target = queue.pop(0)
         visited.add(id(target))
         found = gc.get_referrers(target)
-        ignored.add(id(found))
+        ignored.add(id(found))  # the list refers to what it contains
         for referrer in found:
             if is_module(referrer):
                 return ROOT
@@ -46,7 +46,7 @@ def referrers_of(subject: Any) -> str:
             if id(referrer) not in visited:
                 visited.add(id(referrer))
                 queue.append(referrer)
-        del target, found
+        del target, found  # or this frame would refer to them in the next round
     return "inconclusive"
 
 

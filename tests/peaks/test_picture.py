@@ -54,3 +54,15 @@ def test_checkpointing_keeps_activations_only_while_they_are_made_and_while_they
     replay = Replay(found, found.storages, 0, 9)
     rows = checkpoint_table(found, saved, replay, {"": 10.0, "layers.0": 1.0, "layers.1": 2.0, "layers": 3.0})
     assert rows == (Checkpoint("layers.*", 2, 100, 70, 30.0), Checkpoint("layers", 1, 100, 20, 30.0))
+
+
+def test_two_modules_that_save_as_much_are_two_rows_and_one_inside_the_other_is_one() -> None:
+    """An encoder and a decoder, each with one child, save 50 each, which the backward pass reads after the peak."""
+    contexts = ["encoder.0", "encoder.0", "decoder.0", "decoder.0", "", "", "", "", ""]
+    operations = [Operation("op", (), name, number > 5) for number, name in enumerate(contexts)]
+    saved = [storage(0, 50, 0, 9, (1, 8)), storage(1, 50, 2, 8, (3, 7))]
+    found = Recording(operations, [*saved, storage(2, 20, 4, 6, (5,))], [0, 9])
+    replay = Replay(found, found.storages, 0, 9)
+    seconds = {"": 10.0, "encoder": 2.0, "encoder.0": 1.0, "decoder": 2.0, "decoder.0": 1.0}
+    rows = checkpoint_table(found, saved, replay, seconds)
+    assert [row.module for row in rows] == ["encoder.0", "decoder.0"]

@@ -55,8 +55,8 @@ class SavedSlot {
   const SavedHooks* hooks() const { return hooks_.get(); }
   const Tensor& raw() const { return data_; }  // the stored tensor, without version check and unpack hook
 
-  // Unpack now and keep the result for the next unpack. `UnpackSchedule::upfront` unpacks all slots before the node
-  // runs.
+  // Unpack now and keep the result for the next unpack. The engine calls it before a node runs if the policy's unpack
+  // schedule is `upfront`.
   void prefetch(const NodePtr& output_of);
   void drop_prefetched() { prefetched_.reset(); }
   void visit_owned(OwnedVisitor& visitor, const char* label, int64_t index = -1) const;
@@ -81,8 +81,8 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
-  // Whether unpacking raises for lack of an accumulator: for a view that has no grad_fn, and whose requires_grad is
-  // true only because that of its base is.
+  // The input is a view without a grad_fn that requires grad only because its base does. Such a view has no
+  // accumulator, so unpacking raises.
   bool lacks_accumulator_ = false;
   bool is_inplace_on_view_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;

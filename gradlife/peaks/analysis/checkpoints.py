@@ -34,10 +34,17 @@ def checkpoint_table(
     rows = list(rows_of(recording, saved, replay, seconds))
     # `peak_lower` is the number of bytes by which the peak falls
     best = sorted(rows, key=lambda row: (-row.peak_lower, row.recompute_percent))
-    found: dict[tuple[int, int], Checkpoint] = {}
-    for row in best:  # a module and its only child save the same; keep the child, which is recomputed faster
-        found.setdefault((row.saved_bytes, row.peak_lower), row)
-    return tuple(found.values())[:MAX_ROWS]
+    found: list[Checkpoint] = []
+    for row in best:  # a module saves no more than its only child, which is recomputed faster and so comes first
+        if not any(saves_the_same(row, other) for other in found):
+            found.append(row)
+    return tuple(found[:MAX_ROWS])
+
+
+def saves_the_same(row: Checkpoint, other: Checkpoint) -> bool:
+    """Whether two modules, one inside the other, save the same activations."""
+    is_inside = f"{row.module}.".startswith(f"{other.module}.") or f"{other.module}.".startswith(f"{row.module}.")
+    return is_inside and (row.saved_bytes, row.peak_lower) == (other.saved_bytes, other.peak_lower)
 
 
 def rows_of(
@@ -46,8 +53,8 @@ def rows_of(
     """Yield a row for each module, and only one for modules whose paths differ in numbers alone: `layers.*.mlp`."""
     modules: dict[str, list[Storage]] = defaultdict(list)
     for storage in saved:
-        path = recording.operations[storage.birth].context if storage.birth is not None else ""
-        for part in prefixes(path):
+        module_path = recording.operations[storage.birth].context if storage.birth is not None else ""
+        for part in prefixes(module_path):
             modules[part].append(storage)
     families: dict[str, list[str]] = defaultdict(list)
     for path in modules:
@@ -72,7 +79,7 @@ def checkpoint_gaps(recording: Recording, storages: Sequence[Storage]) -> Iterat
     """Yield each activation of a module, by its storage number, and when checkpointing would free it and need it again.
 
     An activation would be freed after its last use in the forward pass, until the backward pass first reads any of the
-    activations. Times are ticks: one last used by operation 5 would be freed at the tick before operation 6.
+    activations. Times are ticks: an activation that operation 5 uses last would be freed at the tick before operation 6.
     """
     backward = [at for one in storages for at in one.reads if recording.operations[at].in_backward]
     if not backward:
