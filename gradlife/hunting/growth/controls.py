@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from gradlife.heap.torch_layout.torch import undisturbed
+
 #: One control step for this many program steps, all at snapshot boundaries: the program's own steps cost nothing more.
 SHARE = 4
 MIN_STEPS = 3
@@ -37,6 +39,12 @@ def quiet(torch: Any) -> Iterator[None]:
         torch.autograd.graph.saved_tensors_hooks(same, same),
     ):
         yield
+
+
+def is_transforming(torch: Any) -> bool:
+    """Whether this thread is inside a function that torch.func transforms, which takes no hooks and no Functions."""
+    is_active = getattr(torch._C, "_are_functorch_transforms_active", None)
+    return is_active is not None and bool(is_active())
 
 
 def is_initializing(module: Any) -> bool:
@@ -92,12 +100,19 @@ class Controls:
             self._function = planted_function(torch)
             planted.append(self)
         wanted = min(MAX_STEPS, max(MIN_STEPS, steps // SHARE))
-        with quiet(torch):
-            rows = [self._plant_one(torch) for _ in range(wanted - self._early)]
+        count = wanted - self._early
+        if is_transforming(torch):  # a transform belongs to its thread
+            rows = undisturbed(lambda: {"rows": self._rows(torch, count)})["rows"]
+        else:
+            rows = self._rows(torch, count)
         if rows:
             tensors, rings, cycles, leaves = zip(*rows, strict=True)
             self.plantings.append(Planting(now, tensors, cycles, rings, leaves))
         self._early = max(wanted, self._early) if is_early else 0
+
+    def _rows(self, torch: Any, count: int) -> list[tuple[int, int, tuple[int, int], int]]:
+        with quiet(torch):
+            return [self._plant_one(torch) for _ in range(count)]
 
     def _plant_one(self, torch: Any) -> tuple[int, int, tuple[int, int], int]:
         self.held.append(torch.ones(4))

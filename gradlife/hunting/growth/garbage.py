@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.islands import alike, islands
-from gradlife.hunting.snapshots.node_weights import NATIVE
+from gradlife.hunting.snapshots.node_weights import MIN_OBJECT_BYTES, NATIVE, plain_bytes
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.snapshots.survivors import new_objects
 
@@ -20,21 +20,26 @@ class Waiting:
     before: StepSnapshot
     after: StepSnapshot
     steps: int
+    is_uncollected: bool = False  # nothing runs the collector: plain objects are lost too
 
 
 @dataclass(frozen=True)
 class Garbage:
-    """Collectable islands with tensors in them."""
+    """Collectable islands."""
 
     graph: _heap.Graph
     groups: tuple[Group, ...]
     steps: int  # that made the garbage
 
 
-def is_waiting(start: StepSnapshot, now: StepSnapshot) -> bool:
-    """Whether new, unreachable torch objects exist; without them a collection is not worth its time."""
+def is_waiting(start: StepSnapshot, now: StepSnapshot, *, is_uncollected: bool = False) -> bool:
+    """Whether new, unreachable torch objects exist; without them a collection is not worth its time.
+
+    If nothing else collects, any object counts.
+    """
     graph = now.graph
-    return any(graph.kind(node) in NATIVE and not graph.path(node) for node in appeared(start.graph, graph))
+    fresh = appeared(start.graph, graph)
+    return any((is_uncollected or graph.kind(node) in NATIVE) and not graph.path(node) for node in fresh)
 
 
 def garbage_of(waiting: Waiting) -> Garbage:
@@ -43,7 +48,7 @@ def garbage_of(waiting: Waiting) -> Garbage:
     found = islands(
         graph, completed(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
     )
-    groups = [group for group in alike(graph, found) if holds_tensors(graph, group)]
+    groups = [group for group in alike(graph, found) if holds_tensors(graph, group) or is_lost(group, waiting)]
     return Garbage(graph, tuple(groups), waiting.steps)
 
 
@@ -61,6 +66,14 @@ def completed(graph: _heap.Graph, nodes: set[int]) -> set[int]:
         found |= fresh
         front += fresh
     return found
+
+
+def is_lost(group: Group, waiting: Waiting) -> bool:
+    """Whether nothing collects the group, and its plain objects take much memory per step. One island is no growth."""
+    if len(group.tops) < 2:
+        return False
+    nbytes = plain_bytes(waiting.before.graph, group.members) if waiting.is_uncollected else 0
+    return nbytes >= MIN_OBJECT_BYTES * waiting.steps
 
 
 def holds_tensors(graph: _heap.Graph, group: Group) -> bool:

@@ -409,14 +409,16 @@ class Hunt:
 
     def _has_garbage(self, start: StepSnapshot) -> bool:
         now = take_snapshot(self.steps, collect=Collect.NOTHING)
-        return in_fork(lambda: is_waiting(start, now))
+        return in_fork(lambda: is_waiting(start, now, is_uncollected=self.is_uncollected))
 
     def _around_collection(self, start: StepSnapshot) -> Waiting:
         """Take a snapshot before a collection and one after it."""
         waits = not self.lets_pass
         before = take_snapshot(self.steps, with_labels=True, collect=Collect.NOTHING, waits=waits)
         self.note(before)
-        return Waiting(start, before, take_snapshot(self.steps, waits=waits), max(1, self.steps - start.steps))
+        is_uncollected = self.is_uncollected
+        after = take_snapshot(self.steps, waits=waits)
+        return Waiting(start, before, after, max(1, self.steps - start.steps), is_uncollected)
 
     def _watched_round(self) -> Iterator[int]:
         """Watch whether a step reads tensors that an earlier step left in undeclared attributes of modules, or a

@@ -157,7 +157,8 @@ def ring(cycle: Sequence[Step], tail: Sequence[Step], is_program: IsProgram) -> 
     closed = (*cycle, cycle[0])
     for number in range(len(cycle)):
         yield from map(Search, mechanisms.at_step(closed, number))
-    places = [(step, place) for step in cycle if (place := place_at(step)) is not None]
+    inside = sorted(pairwise(closed), key=lambda one: one[1].type in DISPLAYS)  # an empty list closes no cycle
+    places = [(step, place) for step, _ in inside if (place := place_at(step)) is not None]
     own = [place for step, place in places if is_program(step.type)]
     rest = [place for step, place in places if not is_program(step.type)]
     for place in [*own, *(one for one in rest if one.kind is not PlaceKind.LOCAL)]:

@@ -11,6 +11,7 @@ from gradlife.hunting.findings.builder import worst_first
 from gradlife.hunting.findings.severity import Room, graded, with_severity
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import Finding, FindingKind, PerStep, Severity
+from gradlife.model.trace import Lifetime
 
 WIDE = Room(free=1 << 40, peak=1_000_000)
 PLAIN = replace(LOSSES, per_step=PerStep(objects=3, bytes=900), retained_types=())
@@ -64,6 +65,7 @@ def test_the_rate_of_what_would_be_freed_counts() -> None:
     ("one", "expected"),
     [
         pytest.param(PLAIN, Severity.MINOR, id="plain data"),
+        pytest.param(replace(PLAIN, kind=FindingKind.NEVER, lifetime=Lifetime.GC), Severity.MINOR, id="plain cycles"),
         pytest.param(replace(PLAIN, per_step=PerStep(objects=90, bytes=5000)), Severity.MAJOR, id="much plain data"),
         pytest.param(replace(PLAIN, per_step=PerStep(objects=9, tensors=6)), Severity.MINOR, id="aliases of weights"),
         pytest.param(replace(PLAIN, per_step=PerStep(tensors=1, storages=1, bytes=4)), Severity.MAJOR, id="a scalar"),

@@ -159,3 +159,20 @@ def test_what_was_planted_is_left_out_of_every_round_whole() -> None:
     report = hunted_function(lambda: torch.ones(3), rounds=5, calls=7, warmup=7)
     counted = {(one.added.tensors, one.added.storages, one.added.graph_nodes) for one in report.rounds}
     assert (counted, report.trouble) == ({(0.0, 0.0, 0.0)}, "")
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap], ids=["grad", "vmap"])
+def test_controls_are_planted_inside_a_function_that_torch_func_transforms(transform: Any) -> None:
+    """The hunt failed there: torch.func.grad takes no saved-tensor hooks, and a Function needs another form."""
+    planting = controls.Controls()
+
+    def step(x: Any) -> Any:
+        planting.plant(12, 12)
+        return (x * x).sum()
+
+    shape = (2, 3) if transform is torch.func.vmap else (3,)
+    result = transform(step)(torch.ones(shape))
+    assert result.shape == ((2,) if transform is torch.func.vmap else (3,))
+    assert [len(planting.held), len(planting.plantings[0].cycles)] == [3, 3]
+    assert not any(map(torch._C._functorch.is_functorch_wrapped_tensor, planting.held))
+    planting.uproot()

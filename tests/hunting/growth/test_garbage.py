@@ -10,7 +10,7 @@ import pytest
 
 from fabricated_hunts import LOSSES
 from gradlife.hunting.findings import builder
-from gradlife.hunting.growth.garbage import completed
+from gradlife.hunting.growth.garbage import completed, is_lost
 from gradlife.hunting.growth.groups import Group
 from gradlife.model.hunt import PerStep
 
@@ -42,3 +42,15 @@ def test_the_line_of_garbage_is_that_of_its_cycle_before_that_of_what_it_holds(m
     graph, group = cast(Any, None), Group(None, [1], {2: 1, 3: 1, 7: 1})
     assert [*builder.garbage_candidates(graph, group, 7)] == [[], [2, 3], [7], [7]]
     assert [*builder.garbage_candidates(graph, group, 2)] == [[2], [2, 3], [2], [7]]
+
+
+@pytest.mark.parametrize(
+    ("is_uncollected", "islands", "size", "is_leak"),
+    [(True, 5, 600, True), (True, 5, 400, False), (True, 1, 5_000, False), (False, 5, 5_000, False)],
+)
+def test_plain_objects_in_cycles_are_lost_if_nothing_collects(
+    is_uncollected: bool, islands: int, size: int, is_leak: bool
+) -> None:
+    graph = SimpleNamespace(describe=lambda node: SimpleNamespace(bytes=size))
+    waiting: Any = SimpleNamespace(before=SimpleNamespace(graph=graph), is_uncollected=is_uncollected, steps=5)
+    assert is_lost(Group(None, [*range(islands)], {node: node for node in range(5)}), waiting) == is_leak

@@ -8,7 +8,7 @@ import pytest
 
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.trace import TensorFacts, Trace
-from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, step, trace, variable
+from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, ring, source, step, trace, variable
 
 
 def found(
@@ -117,3 +117,10 @@ def test_an_exit_stack_is_stored_in_by_what_enters_a_context() -> None:
         "",
         "sure",
     )
+
+
+def test_a_cycle_is_closed_by_what_sets_an_object_not_by_the_empty_list_of_its_children() -> None:
+    text = "class Node:\n    def __init__(self, parent):\n        self.children = []\n        self.parent = parent\n"
+    node = "__main__.Node"
+    cycle = ring(owned("children", node), step("list", "item", length=3), owned("parent", node))
+    assert found(cycle, text) == (4, "self.parent = parent", "Node.__init__", "sure")
