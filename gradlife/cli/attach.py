@@ -29,7 +29,7 @@ from gradlife.heap import open_snapshot
 from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.running import Progress, Terms
 from gradlife.interactive.heap_source import RunningPatient
-from gradlife.model.hunt import SECOND, HuntReport
+from gradlife.model.hunt import LONGEST_STOP, SECOND, HuntReport
 from gradlife.output import OutputFile
 from gradlife.reports.peak.terminal import print_peak
 from gradlife.reports.theme import make_console
@@ -138,6 +138,9 @@ def hunt(args: argparse.Namespace) -> int:
             report = reported(args, session, terms, command, status)
         if report is None:
             raise AttachError(f"{session.title} has ended before enough was seen", f"{command} --for 30m")
+        if LONGEST_STOP in report.settings:
+            stop = f"a look took at most {report.settings[LONGEST_STOP]} ms from the thread that takes the steps"
+            print(f"gradlife: {stop}", file=sys.stderr)
         show = Show(args, is_script=False, is_stdout_taken=outputs.is_stdout_taken)
         return finish(Result(0, report, was_killed=False), show, outputs, args.fail_on)
 

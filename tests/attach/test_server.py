@@ -165,6 +165,6 @@ def test_a_process_is_followed_until_it_is_let_go(door: Server) -> None:
         session.follow(Terms(), 60.0, "gradlife attach 1", progress=str, look=look, report=str)
     assert looks[0].live.objects > 1000
     assert looks[0].resident_bytes > 1 << 20
-    assert len(looks[0].owners) == 8
+    assert len(looks[0].owners) == 10
     with connect(door.path) as session:
         assert session.pid == os.getpid()

@@ -19,8 +19,9 @@ from gradlife.heap.torch_layout.torch import undisturbed
 SHARE = 4
 MIN_STEPS = 3
 
-#: Most control steps in a round: a service may take millions of steps while a copy of it is judged.
+#: Most control steps in a round: a service may take millions of steps while a copy of it is judged. Each takes 0.1 ms.
 MAX_STEPS = 1000
+MAX_STEPS_OF_SERVICE = 100
 
 CYCLE_NAME = "PlantedCycle"
 
@@ -75,7 +76,8 @@ class Planting:
 class Controls:
     """One held leak, one cycle that the collector cannot free, and one clean twin."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most or MAX_STEPS  # control steps in a round
         self.held: list[Any] = []
         self.ring: deque[Any] = deque(maxlen=RING_LENGTH)
         self._contexts: list[weakref.ref[Any]] = []
@@ -99,7 +101,7 @@ class Controls:
         if self._function is None:
             self._function = planted_function(torch)
             planted.append(self)
-        wanted = min(MAX_STEPS, max(MIN_STEPS, steps // SHARE))
+        wanted = min(self._most, max(MIN_STEPS, steps // SHARE))
         count = wanted - self._early
         if is_transforming(torch):  # a transform belongs to its thread
             rows = undisturbed(lambda: {"rows": self._rows(torch, count)})["rows"]

@@ -15,13 +15,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.growth.controls import MAX_STEPS_OF_SERVICE, Controls
 from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt, late_length
 from gradlife.hunting.session.report import report_of, with_late_growth, with_late_rounds
 from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.running_steps import RunningSteps, Step
 from gradlife.hunting.steps.schedule import schedule_for
-from gradlife.model.hunt import ATTACHED, SECOND, HuntReport
+from gradlife.model.hunt import ATTACHED, LONGEST_STOP, SECOND, HuntReport
 
 T = TypeVar("T")
 
@@ -74,6 +76,7 @@ class RunningHunt:
         self._counter: Counter | None = None
         self._stepped_by = ""
         self._trouble = ""
+        self._longest_stop = 0.0  # seconds that a look took from the thread that takes the steps
         self._done = threading.Event()
         self._heard: RunningSteps | None = None
 
@@ -85,6 +88,7 @@ class RunningHunt:
         """
         _under_way.add(self)
         try:
+            ensure_calibrated()  # here, not in the thread that takes the steps: it waits for a forked copy
             self._heard = RunningSteps(self._begin, self._terms.step_on, waits=self._every is not None)
             self._wait(heard, every, self._heard)
             return self._last_report()
@@ -119,7 +123,8 @@ class RunningHunt:
 
     def _new_hunt(self) -> Hunt:
         schedule = schedule_for(self._terms.steps, is_endless=False)
-        hunt = Hunt(replace(schedule, may_end=False), lets_pass=True)  # the program goes on
+        controls = Controls(MAX_STEPS_OF_SERVICE)
+        hunt = Hunt(replace(schedule, may_end=False), controls=controls, lets_pass=True)  # the program goes on
         if self._every is not None:
             hunt.goes_on = True
             hunt.late_length = self._late_length
@@ -148,6 +153,7 @@ class RunningHunt:
 
     def _take(self, counter: Counter) -> bool:
         """Count one step; no error reaches the program."""
+        began = time.perf_counter()
         try:
             return counter.step()
         except Exception as error:
@@ -155,6 +161,8 @@ class RunningHunt:
             counter.left, counter.is_done = -1, True
             self._done.set()
             return True
+        finally:
+            self._longest_stop = max(self._longest_stop, time.perf_counter() - began)
 
     # --- waiting ---
 
@@ -198,7 +206,10 @@ class RunningHunt:
         if not report.rounds:
             seen = f"{self._hunt.steps} {report.step}s were counted"
             limits = (f"what grows: {seen}; a longer hunt tells more → {self._command} --for 30m",)
-        return replace(report, limits=limits, settings={**report.settings, ATTACHED: self._command})
+        settings = {**report.settings, ATTACHED: self._command}
+        if self._stepped_by != SECOND:
+            settings[LONGEST_STOP] = f"{1000 * self._longest_stop:.0f}"
+        return replace(report, limits=limits, settings=settings)
 
     def _leave(self) -> None:
         """Undo all changes, in the thread that takes the steps if one comes soon."""

@@ -9,7 +9,7 @@ from gradlife.hunting.growth.suspects import CleanResult
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of
 from gradlife.hunting.session.method import Hunt
-from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot
+from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
 from gradlife.model.hunt import MALLOC, FindingKind, HuntReport, HuntVerdict
 
@@ -126,7 +126,8 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
     if hunt.early_snapshots == 0 or hunt.steps_now == hunt.snapshots[hunt.early_snapshots - 1].steps:
         return report
     snapshots = hunt.snapshots
-    now = take_snapshot(hunt.steps_now, with_labels=True)
+    collect = Collect.YOUNG if hunt.lets_pass else Collect.ALL
+    now = take_snapshot(hunt.steps_now, with_labels=True, collect=collect)
 
     def work() -> HuntReport:
         from gradlife.hunting.session.judgement import with_growth_of

@@ -176,3 +176,12 @@ def test_controls_are_planted_inside_a_function_that_torch_func_transforms(trans
     assert [len(planting.held), len(planting.plantings[0].cycles)] == [3, 3]
     assert not any(map(torch._C._functorch.is_functorch_wrapped_tensor, planting.held))
     planting.uproot()
+
+
+def test_a_service_waits_for_fewer_planted_leaks() -> None:
+    service = controls.Controls(controls.MAX_STEPS_OF_SERVICE)
+    try:
+        service.plant(1_000_000, 1_000_000)
+        assert [len(one.cycles) for one in service.plantings] == [100]
+    finally:
+        service.uproot()

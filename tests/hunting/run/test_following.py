@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from gradlife.hunting.run.running import LONGEST, RunningHunt, Terms
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.steps.schedule import schedule_for
 
 #: Keeps a tensor of a step in a hundred, until a finding was told.
 SLOW = """\
@@ -92,3 +95,26 @@ def test_late_rounds_take_the_time_that_was_asked_for_and_a_day_at_most(monkeypa
     assert hunt._late_length(1_000_000) == 300_000  # 30 % of all so far
     now = 10_000_000.0
     assert hunt._late_length(100_000_000) == 10 * LONGEST
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no forked copies")
+@pytest.mark.parametrize(("lets_pass", "full"), [(True, 0), (False, 1)])
+def test_a_late_look_stops_a_service_for_no_full_collection(lets_pass: bool, full: int) -> None:
+    """A collection of a million objects takes longer than the fork."""
+    generations: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            generations.append(info["generation"])
+
+    hunt = Hunt(schedule_for(None, is_endless=False), lets_pass=lets_pass)
+    gc.disable()
+    gc.callbacks.append(note)
+    try:
+        for _ in hunt._late_round():
+            pass
+    finally:
+        gc.callbacks.remove(note)
+        gc.enable()
+        hunt.forget()
+    assert generations.count(2) == full
