@@ -11,6 +11,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CXX_SOURCES := $(sort $(foreach depth,* */* */*/* */*/*/*,$(wildcard csrc/$(depth).cpp csrc/$(depth).hpp csrc/$(depth).c csrc/$(depth).h)))
 FORMATTED := $(CXX_SOURCES) $(wildcard benchmarks/*/*.c benchmarks/*/*.h) $(wildcard tests/devices/simulated/*.cpp tests/devices/simulated/*.hpp)
 BUILD_FILES := pyproject.toml tools/version_of_tag.py CMakeLists.txt $(CXX_SOURCES)
+# Tests that take snapshots of their own process run apart from the others, in a smaller process: a snapshot reads all
+# of it, the collected tests too.
+SNAPSHOT_TESTS := $(addprefix tests/,devices hardening heap hunting interactive patterns peaks probes pytest_plugin)
+run_tests = for part in '$(SNAPSHOT_TESTS)' 'tests $(SNAPSHOT_TESTS:%=--ignore=%)'; do \
+	$(BIN)/pytest -n auto -m $(1) $$part $(ARGS) || [ $$? = 5 ] || failed=1; done; [ -z "$$failed" ]
 # Without build isolation: the compiler's output is kept between builds, and nothing is downloaded twice.
 INSTALL := install --quiet --no-build-isolation
 
@@ -32,10 +37,10 @@ atlas: $(VENV)/.built ## record the ten releases, one environment at a time, and
 	$(BIN)/python -m benchmarks.atlas $(ARGS)
 
 test: $(VENV)/.built ## run the tests that prove the product, in minutes
-	$(BIN)/pytest -n auto -m "not whole and not slow" $(ARGS)
+	@$(call run_tests,"not whole and not slow")
 
 test-all: $(VENV)/.built ## run these and the tests that hunt whole programs
-	$(BIN)/pytest -n auto -m "not slow" $(ARGS)
+	@$(call run_tests,"not slow")
 
 test-slow: $(VENV)/.built ## run the tests that take minutes
 	$(BIN)/pytest -m slow $(ARGS)
