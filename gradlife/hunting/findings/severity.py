@@ -39,6 +39,9 @@ RUN_EACH_STEP = frozenset({"GL355", "GL526", "GL605", "GL612"})
 #: The code of a metric that was not reset: it keeps its values on purpose.
 METRIC = "GL514"
 
+#: The code of a tensor, an array or a text that each step makes longer.
+LONGER = "GL704"
+
 #: The dict of `threading` that holds the running threads. Each has a stack.
 RUNNING_THREADS = "_active"
 
@@ -113,9 +116,14 @@ def is_small(one: Finding) -> bool:
     is_growing = one.kind is FindingKind.GROWTH or is_uncollected
     if not is_growing or one.code in RUN_EACH_STEP or rate.storages or rate.graph_nodes:
         return False
-    if any(row.type in HANDLES for row in one.retained_types) or is_running(one):
+    if any(row.type in HANDLES for row in one.retained_types) or is_running(one) or is_longer_tensor(one):
         return False
     return max(rate.bytes, rate.retained_bytes) < MIN_PLAIN_BYTES
+
+
+def is_longer_tensor(one: Finding) -> bool:
+    """Whether one tensor takes more memory after each step."""
+    return one.code == LONGER and one.trace.tensor is not None
 
 
 def is_running(one: Finding) -> bool:

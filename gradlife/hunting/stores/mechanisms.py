@@ -49,6 +49,9 @@ REGISTRATIONS: dict[str, tuple[str, ...]] = {
 #: Methods that make a log record.
 LOGGING = ("debug", "info", "warning", "error", "exception", "critical", "log")
 
+#: Lists of loggers and handlers, and the methods that put something into them.
+LOGGER_LISTS = {"handlers": "addHandler", "filters": "addFilter"}
+
 #: Functions that give a warning.
 WARNING = ("warn", "warn_explicit")
 
@@ -100,6 +103,8 @@ def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
         yield partial(is_call, names=("add_param_group",))
     if step.is_a("torch.nn.utils.parametrize.ParametrizationList"):
         yield partial(is_call, names=("register_parametrization", *NORMS))
+    if step.is_a("logging.Logger", "logging.Handler"):
+        yield from (partial(is_call, names=(name,)) for list_, name in LOGGER_LISTS.items() if list_ in labels)
     if "__warningregistry__" in labels:
         yield partial(is_call, names=WARNING)
     if step.kind == "root" and labels and labels[0] in ROOTS:

@@ -65,6 +65,18 @@ def test_the_rate_of_what_would_be_freed_counts() -> None:
     ("one", "expected"),
     [
         pytest.param(PLAIN, Severity.MINOR, id="plain data"),
+        pytest.param(
+            replace(PLAIN, diagnosis=replace(LOSSES.diagnosis, code="GL704")), Severity.MAJOR, id="a longer tensor"
+        ),
+        pytest.param(
+            replace(
+                PLAIN,
+                diagnosis=replace(LOSSES.diagnosis, code="GL704"),
+                trace=replace(LOSSES.trace, tensor=None),
+            ),
+            Severity.MINOR,
+            id="a longer text",
+        ),
         pytest.param(replace(PLAIN, kind=FindingKind.NEVER, lifetime=Lifetime.GC), Severity.MINOR, id="plain cycles"),
         pytest.param(replace(PLAIN, per_step=PerStep(objects=90, bytes=5000)), Severity.MAJOR, id="much plain data"),
         pytest.param(replace(PLAIN, per_step=PerStep(objects=9, tensors=6)), Severity.MINOR, id="aliases of weights"),

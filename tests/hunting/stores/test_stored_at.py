@@ -124,3 +124,10 @@ def test_a_cycle_is_closed_by_what_sets_an_object_not_by_the_empty_list_of_its_c
     node = "__main__.Node"
     cycle = ring(owned("children", node), step("list", "item", length=3), owned("parent", node))
     assert found(cycle, text) == (4, "self.parent = parent", "Node.__init__", "sure")
+
+
+def test_a_handler_of_a_logger_is_stored_by_what_adds_it() -> None:
+    """It was the line that gets the logger."""
+    text = "def named(run):\n    logger.addHandler(Handler(run))\nfor run in runs:\n    logger = named(run)\n"
+    kept = trace(variable("logger"), owned("handlers", "logging.Logger"), LIST)
+    assert found(kept, text) == (2, "logger.addHandler(Handler(run))", "named", "sure")
