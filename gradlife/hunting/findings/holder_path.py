@@ -16,8 +16,10 @@ from gradlife.heap.graph import Reference
 from gradlife.heap.steps import merged_steps, spans_of
 from gradlife.hunting.findings.leak_trace import (
     MAX_COMPARED,
+    WEAK_RELATIONS,
     best_members,
     by_storage,
+    explain,
     raw_path,
     representative,
     shown_members,
@@ -38,6 +40,9 @@ MAX_BETWEEN = 4096
 #: Most other holders to name.
 MAX_OTHERS = 3
 
+#: The relation from a frame to a value of an expression under way.
+STACK = "stack"
+
 #: Types of keys and values that any container may have besides the kept objects.
 PLAIN = frozenset({"str", "int", "float", "bool", "NoneType", "bytes", "tuple"})
 
@@ -56,6 +61,11 @@ def find_holder_path(
     graph: _heap.Graph, group: Group, containers: Sequence[int], carrier: Carrier | None = None
 ) -> HolderPath:
     """Find the path through the best of the growing containers, or through the place that carries a chain on."""
+    return with_named_start(graph, shown_path(graph, group, containers, carrier))
+
+
+def shown_path(graph: _heap.Graph, group: Group, containers: Sequence[int], carrier: Carrier | None) -> HolderPath:
+    """Find the path without regard to the names on its way to the container."""
     if group.places:
         return path_below(graph, group, path_to_place(graph, group))
     best = ordered(graph, group, containers)
@@ -70,6 +80,30 @@ def find_holder_path(
     if found is None:
         return path_through_carrier(graph, group, carrier) or HolderPath(representative(graph, group), (), None)
     return replace(found, others=tuple(node for node in best if node != found.holder))
+
+
+def with_named_start(graph: _heap.Graph, path: HolderPath) -> HolderPath:
+    """Return the path through a name of the program where a shorter one begins at a value of an expression under way.
+
+    In `self.trials.append(run())` the list is such a value while `run` takes its steps.
+    """
+    nodes = path.nodes or tuple(graph.path(path.node))
+    at = next((number for number, link in enumerate(graph.steps_along(nodes)) if link.relation == STACK), None)
+    if at is None or at + 1 >= len(nodes):
+        return path
+    leads = [graph.path(link.node) for link in explain(graph, nodes[at + 1])["referrers"] if is_named(link)]
+    fitting = [one for one in leads if one and nodes[at + 1] not in one and not begins_on_stack(graph, one)]
+    return replace(path, nodes=(*min(fitting, key=len), *nodes[at + 1 :])) if fitting else path
+
+
+def is_named(link: Reference) -> bool:
+    """Whether a person can name the reference: it is no value of an expression, no key and not unknown."""
+    return link.kind == "python" and link.relation not in {STACK, *WEAK_RELATIONS}
+
+
+def begins_on_stack(graph: _heap.Graph, path: Sequence[int]) -> bool:
+    """Whether a value of an expression under way is on the path."""
+    return any(link.relation == STACK for link in graph.steps_along(path))
 
 
 def path_through_carrier(graph: _heap.Graph, group: Group, carrier: Carrier | None) -> HolderPath | None:

@@ -553,3 +553,19 @@ def test_among_variables_the_path_leads_to_those_that_gather_and_not_to_the_newe
     finally:
         del sys.modules["gathering"]
     assert shown.trace.steps[0].via.startswith("global variable 'loss_")
+
+
+def test_a_list_that_an_expression_under_way_appends_to_is_shown_by_its_name() -> None:
+    """It was "a value that it computes with", and no line stored it."""
+    study, numbers, snapshots = SimpleNamespace(trials=[]), itertools.count(1), []
+
+    def objective() -> Any:
+        number = next(numbers)
+        if number in (3, 8, 15, 26):
+            snapshots.append(take_snapshot(number, with_labels=number == 26))
+        return torch.ones(8)
+
+    for _ in range(26):
+        study.trials.append(objective())
+    [trace], _ = words(evidence_of(snapshots))
+    assert "local variable 'study'.trials[" in trace
