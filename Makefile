@@ -95,7 +95,7 @@ rss: $(VENV)/.built ## compare the growth that hunts report with that of residen
 bench-heap: $(VENV)/.built $(VENV)/.bench ## ask the heap graph, its peers and a bare walk the same questions, in turns
 	$(BIN)/python -m benchmarks.heap $(ARGS)
 
-bench-attach: $(VENV)/.built ## time the clients of a model server before, while and after gradlife attaches to it
+bench-attach: $(VENV)/.built $(VENV)/.bench ## time the clients of a model server before, while and after gradlife attaches to it
 	$(BIN)/python -m benchmarks.attach $(ARGS)
 
 bench-patch: $(VENV)/.built ## hunt the leaking programs in CORPUS=FOLDER and the planted leaks: are stored lines right, do patches end leaks?

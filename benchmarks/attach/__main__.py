@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from benchmarks.attach.counting import FIRST, before_and_after, counting
 from benchmarks.attach.load import Clients, Row, row_of, service
 from gradlife.attach.client import Session, attach, connect
 from gradlife.hunting.run.running import Terms
+from gradlife.model.hunt import LONGEST_STOP
 
 #: Steps of a hunt: enough to name a holder, and some more.
 TERMS = Terms(steps=120, step_on="__main__:answer")
@@ -30,18 +32,20 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=10.0, help="of the phases before and after")
     parser.add_argument("--clients", type=int, default=2)
+    parser.add_argument("--server", choices=["fastapi", "http.server"], help="fastapi if it is installed")
     parser.add_argument("--rounds", type=int, help="attach and detach so often instead; print what that leaves behind")
     args = parser.parse_args()
     if args.rounds:
         return count_rounds(args.rounds)
+    server = args.server or ("fastapi" if importlib.util.find_spec("uvicorn") else "http.server")
     table = Table("attached by", "phase", "seconds", "requests/s", "median ms", "p99 ms", "worst ms", "found")
     for name, door in (("gdb", False), ("gradlife.serve()", True)):
-        for phase, seconds, row, found in phases(door, args.seconds, args.clients):
+        for phase, seconds, row, found in phases(door, args.seconds, args.clients, server):
             times = [f"{1000 * value:.1f}" for value in (row.median, row.p99, row.worst)]
             table.add_row(name, phase, f"{seconds:.1f}", f"{row.per_second:.0f}", *times, found)
             name = ""
     load = os.getloadavg()[0]
-    Console().print(table, f"{args.clients} clients, load average {load:.1f}, {os.cpu_count()} processors")
+    Console().print(table, f"{server}, {args.clients} clients, load average {load:.1f}, {os.cpu_count()} processors")
     return 0
 
 
@@ -70,11 +74,11 @@ def counts_around(rounds: int, socket: str) -> list[str]:
     ]
 
 
-def phases(door: bool, seconds: float, clients: int) -> Iterator[tuple[str, float, Row, str]]:
+def phases(door: bool, seconds: float, clients: int, name: str) -> Iterator[tuple[str, float, Row, str]]:
     """Yield the phases before, during and after, each with its length and what the hunt found."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "door") if door else ""
-        with service(1, path) as server:
+        with service(1, path, name) as server:
             asking = Clients(server.port, clients)
             time.sleep(seconds / 5)
             yield measured("before", asking, lambda: time.sleep(seconds))
@@ -102,7 +106,8 @@ def measured(phase: str, asking: Clients, wait: Callable[[], object]) -> tuple[s
 def hunted(session: Session) -> str:
     """Hunt, and return the first finding's code."""
     report = session.hunt(TERMS, "gradlife attach", lambda progress: None)
-    return next((one.code for one in report.findings), report.verdict.value)
+    found = next((one.code for one in report.findings), report.verdict.value)
+    return f"{found}, looks up to {report.settings[LONGEST_STOP]} ms"
 
 
 if __name__ == "__main__":

@@ -31,9 +31,9 @@ class Service:
 
 
 @contextmanager
-def service(keep_every: int, socket: str = "") -> Iterator[Service]:
+def service(keep_every: int, socket: str = "", server: str = "http.server") -> Iterator[Service]:
     """Start a service that ends with the block."""
-    command = [sys.executable, str(SERVICE), str(keep_every), *filter(None, [socket])]
+    command = [sys.executable, str(SERVICE), str(keep_every), server, *filter(None, [socket])]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:

@@ -1,11 +1,13 @@
-"""A model server of the standard library. Prints its port; keeps the answer of every Nth request.
+"""A model server. Prints its port; keeps the answer of every Nth request.
 
-``python service.py KEEP_EVERY [SOCKET]``: 0 keeps none; with a socket it opens gradlife's socket there.
+``python service.py KEEP_EVERY SERVER [SOCKET]``: 0 keeps none; SERVER is http.server or fastapi; with a socket it opens
+gradlife's socket there.
 """
 
 from __future__ import annotations
 
 import http.server
+import socket
 import sys
 
 import torch
@@ -44,11 +46,30 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-if len(sys.argv) > 2:
+def serve_plainly() -> None:
+    """Serve with the standard library: a thread for each connection."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+def serve_fastapi() -> None:
+    """Serve with FastAPI under uvicorn: an event loop, and threads for the answers."""
+    import fastapi
+    import uvicorn
+
+    app = fastapi.FastAPI()
+    app.add_api_route("/", lambda: fastapi.Response(answer()))
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()  # uvicorn is not there yet when the port is printed
+    print(listener.getsockname()[1], flush=True)
+    uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])
+
+
+if len(sys.argv) > 3:
     import gradlife
 
-    gradlife.serve(sys.argv[2])
+    gradlife.serve(sys.argv[3])
 torch.set_num_threads(1)
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-print(server.server_port, flush=True)
-server.serve_forever()
+serve_fastapi() if sys.argv[2] == "fastapi" else serve_plainly()

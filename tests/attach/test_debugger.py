@@ -13,7 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from attachable import ASLEEP, BUSY, IN_ANOTHER_THREAD, IN_MAIN_THREAD, STUCK, needs_debugger, needs_lldb, running
+from attachable import (
+    ASLEEP,
+    BUSY,
+    IN_ANOTHER_THREAD,
+    IN_MAIN_THREAD,
+    IN_MANY_THREADS,
+    STUCK,
+    needs_debugger,
+    needs_lldb,
+    running,
+)
 from gradlife.attach import debugger
 from gradlife.attach.bootstrap import ADDRESS, expression
 from gradlife.attach.client import attach
@@ -23,6 +33,7 @@ from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.running import Terms
 from gradlife.model.hunt import HuntVerdict
+from processes import comes_true
 
 #: A process whose interpreter has no gradlife.
 WITHOUT_GRADLIFE = """\
@@ -69,6 +80,19 @@ def test_a_process_is_attached_to_wherever_its_main_thread_is(tmp_path: Path, pr
         with attach(pid) as session:
             taking = session.snapshot(tmp_path / "heap.glheap")
         assert open_snapshot(tmp_path / "heap.glheap").objects == taking["objects"]
+
+
+@needs_debugger
+@pytest.mark.whole
+def test_a_process_with_many_threads_is_attached_to_and_keeps_them(tmp_path: Path) -> None:
+    with running(IN_MANY_THREADS, tmp_path) as pid:
+        tasks = Path(f"/proc/{pid}/task")
+        before = {one.name for one in tasks.iterdir()}
+        with attach(pid) as session:
+            taking = session.snapshot(tmp_path / "heap.glheap")
+        assert comes_true(lambda: {one.name for one in tasks.iterdir()} == before)
+    assert len(before) == 61
+    assert open_snapshot(tmp_path / "heap.glheap").objects == taking["objects"]
 
 
 @needs_lldb

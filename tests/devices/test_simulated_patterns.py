@@ -96,3 +96,41 @@ for step in range(6):
 show()
 """)
     assert (shown["pinned"]["bytes"], shown["pinned"]["active_bytes"]) == (4 << 20, 0)
+
+
+def test_the_graphs_of_torch_compile_are_told_from_others_by_the_file_that_captures_them(on_device: Program) -> None:
+    """Two shapes, two captures in one pool, allocated in torch's own file."""
+    shown = on_device(f"""
+{CAPTURE.partition("first, output")[0]}
+trees = {{"capture": capture}}
+code = "def record(pool):\\n    return capture(pool)\\n"
+exec(compile(code, "/venv/site-packages/torch/_inductor/cudagraph_trees.py", "exec"), trees)
+first, small = trees["record"](None)
+second, large = trees["record"](first.pool)
+show()
+""")
+    assert advice(shown) == {"GL905": 12 << 20}
+
+
+def test_an_allocator_that_lists_no_blocks_keeps_what_is_cached(on_device: Program) -> None:
+    """As cudaMallocAsync: sums alone, and the driver's pool keeps what was freed."""
+    shown = on_device("""
+def refuse():
+    raise RuntimeError("Calling snapshot with backend:cudaMallocAsync is not meaningful.")
+def stats(number):
+    reserved, allocated = native.reserved_and_allocated(number)
+    return {"reserved_bytes.all.current": reserved, "allocated_bytes.all.current": allocated}
+torch.simulated.memory._snapshot = refuse
+torch.simulated.memory_stats = stats
+torch.simulated.get_allocator_backend = lambda: "cudaMallocAsync"
+kept = torch.ones(1 << 20, device=device)
+freed = torch.ones(1 << 22, device=device)
+del freed
+show()
+""")
+    (found,) = shown["devices"]
+    assert advice(shown) == {"GL909": found["reserved_bytes"] - (4 << 20)}
+    assert (found["used_bytes"], found["free_bytes"] >= 16 << 20) == (4 << 20, True)
+    assert shown["limits"] == [
+        "cudaMallocAsync lists no blocks: set PYTORCH_CUDA_ALLOC_CONF=backend:native to see their owners"
+    ]

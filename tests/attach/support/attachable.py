@@ -44,6 +44,25 @@ IN_ANOTHER_THREAD = (
     KEEPS + "print('ready', flush=True)\nthread = threading.Thread(target=loop)\nthread.start()\nthread.join()\n"
 )
 
+#: Sixty threads that wait, work in Python or are in a C call without the lock.
+IN_MANY_THREADS = """\
+import threading, time, zlib
+
+def work():
+    while True:
+        zlib.crc32(bytes(1 << 22))
+
+def count():
+    while True:
+        sum(range(1000))
+        time.sleep(0.01)
+
+for function in [threading.Event().wait] * 40 + [count] * 18 + [work] * 2:
+    threading.Thread(target=function, daemon=True).start()
+print("ready", flush=True)
+threading.Event().wait()
+"""
+
 #: The main thread never sleeps, and calls no function of C that takes long.
 BUSY = "print('ready', flush=True)\nwhile True:\n    [str(number) for number in range(100)]\n"
 
