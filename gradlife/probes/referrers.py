@@ -35,9 +35,7 @@ def referrers_of(subject: Any) -> str:
             return DEAD_END if has_referrer else NOTHING
         target = queue.pop(0)
         visited.add(id(target))
-        found = gc.get_referrers(target)
-        ignored.add(id(found))  # the list refers to what it contains
-        for referrer in found:
+        for referrer in gc.get_referrers(target):
             if is_module(referrer):
                 return ROOT
             if id(referrer) in ignored:
@@ -46,7 +44,6 @@ def referrers_of(subject: Any) -> str:
             if id(referrer) not in visited:
                 visited.add(id(referrer))
                 queue.append(referrer)
-        del target, found  # or this frame would refer to them in the next round
     return "inconclusive"
 
 

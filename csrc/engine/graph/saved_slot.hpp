@@ -81,8 +81,8 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
-  // The input is a view without a grad_fn that requires grad only because its base does. Such a view has no
-  // accumulator, so unpacking raises.
+  // Whether unpacking raises: the input is a view that has neither a grad_fn nor an accumulator, because its base
+  // began to require grad after the view was made.
   bool lacks_accumulator_ = false;
   bool is_inplace_on_view_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;

@@ -73,7 +73,8 @@ class CallSteps:
             raise UnknownFunction("function", ".".join(self._names), names, f"a function of {self.module}")
         original = inspect.getattr_static(owner, self._names[-1])
         self._undo = functools.partial(setattr, owner, self._names[-1], original)
-        # Another descriptor, such as a partialmethod, is no function: the wrapper needs what it returns.
+        # A static or class method is wrapped as such. Any other attribute, such as a partialmethod, is wrapped as the
+        # callable that `getattr` makes of it.
         is_static_or_class = isinstance(original, staticmethod | classmethod)
         setattr(owner, self._names[-1], self.with_counting(original if is_static_or_class else found))
 

@@ -3,9 +3,9 @@
 A row begins with a GL code, a title, the reason for the leak, the advice, and code that follows the advice. `Pattern`
 describes the other fields. In sentences and code, `gradlife/patterns/wording.py` fills in the names in braces, such as
 `{holder}`. `paths` are written in a small language of their own: `"@ {growing} {inside}~ =tensor$"` matches a growing
-holder (`@`), any number of containers in it (`~`), and a tensor at the end (`$`). `matcher.py` in
-`gradlife/patterns/matching/` describes it whole. The first row that matches a trace is used. An `example` is a trace
-that matches; it begins at a root, such as a module, or at the `state` that a hunted function gets in each step.
+holder (`@`), any number of containers in it (`~`), and a tensor at the end (`$`); `|` separates alternatives.
+`gradlife/patterns/matching/matcher.py` describes all of it. The first row that matches a trace is used. An `example` is
+a trace that matches; it begins at a root, such as a module, or at the `state` that a hunted function gets in each step.
 """
 
 from __future__ import annotations

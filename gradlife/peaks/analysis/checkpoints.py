@@ -33,18 +33,18 @@ def checkpoint_table(
     """
     rows = list(rows_of(recording, saved, replay, seconds))
     # `peak_lower` is the number of bytes by which the peak falls
-    best = sorted(rows, key=lambda row: (-row.peak_lower, row.recompute_percent))
+    best = sorted(rows, key=lambda row: (-row.peak_lower, row.recompute_percent, -len(row.module)))
     found: list[Checkpoint] = []
-    for row in best:  # a module saves no more than its only child, which is recomputed faster and so comes first
-        if not any(saves_the_same(row, other) for other in found):
+    for row in best:  # a module and its only child save the same; the child is recomputed faster, so it comes first
+        if not any(has_child_that_saves_the_same(row, other) for other in found):
             found.append(row)
     return tuple(found[:MAX_ROWS])
 
 
-def saves_the_same(row: Checkpoint, other: Checkpoint) -> bool:
-    """Whether two modules, one inside the other, save the same activations."""
-    is_inside = f"{row.module}.".startswith(f"{other.module}.") or f"{other.module}.".startswith(f"{row.module}.")
-    return is_inside and (row.saved_bytes, row.peak_lower) == (other.saved_bytes, other.peak_lower)
+def has_child_that_saves_the_same(row: Checkpoint, child: Checkpoint) -> bool:
+    """Whether a module has the other one in it, and all its activations are those of the other."""
+    is_inside = not row.module or child.module.startswith(f"{row.module}.")
+    return is_inside and (row.saved_bytes, row.peak_lower) == (child.saved_bytes, child.peak_lower)
 
 
 def rows_of(
