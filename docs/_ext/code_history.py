@@ -9,7 +9,7 @@ from gradlife.backends.recorded import PREFIX, recording_names
 from gradlife.backends.registry import get_backends
 from gradlife.model.history import HistoryRow, Moment
 from gradlife.model.run import ScenarioRun
-from gradlife.runner.api import TIME_LIMIT, Plan, tell
+from gradlife.runner.api import TIME_LIMIT, Plan, run_plan
 from gradlife.runner.discover import Story
 from gradlife.runner.history import column_order, made_rows, release_of
 
@@ -31,7 +31,7 @@ def verdicts_by_story(stories: Sequence[Story]) -> dict[str, tuple[Verdicts, ...
     backends = [*get_backends([PREFIX + name for name in recording_names()])]
     backends.sort(key=column_order)
     runs: dict[str, list[ScenarioRun]] = {story.info.id: [] for story in stories}
-    for run in tell(Plan(tuple(stories), tuple(backends), TIME_LIMIT, ()), lambda progress: None):
+    for run in run_plan(Plan(tuple(stories), tuple(backends), TIME_LIMIT, ()), lambda progress: None):
         runs[run.scenario].append(run)
     systems = tuple(backend.describe() for backend in backends)
     names = [f"{system.framework.rpartition('.')[2]} {release_of(system)}" for system in systems]

@@ -1,4 +1,4 @@
-"""Runs inside lldb: makes a process run one expression, and detaches. `in_debugger.py` has the method.
+"""Runs inside lldb: makes a process run one expression, and detaches. `in_debugger.py` explains how.
 
 lldb 14 does not show `orig_rax`, so the system call of a sleeping thread is read from /proc, and entered again by hand.
 """
@@ -19,10 +19,11 @@ del sys.path[0]
 
 PID = int(os.environ["GRADLIFE_PID"])
 
-#: The results of interrupted system calls that the kernel would start again: ERESTARTSYS, NOINTR, NOHAND, _RESTARTBLOCK.
+#: The results of interrupted system calls that the kernel would start again: ERESTARTSYS,
+#: ERESTARTNOINTR, ERESTARTNOHAND, ERESTART_RESTARTBLOCK.
 RESTARTS = frozenset({512, 513, 514, 516})
 
-#: The last of them goes on where it was, by a system call of its own.
+#: After 516 the kernel continues the call by another system call, restart_syscall.
 RESTART_BLOCK, RESTART_CALL = 516, 219
 
 #: Signals that stop the process: SIGTRAP, SIGSTOP, and SIGURG, by which the parent interrupts.

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     kept = to_be_kept(args, backend)
     with open_output(args.output) as output:
         stories = api.select_stories(paths, args.keyword)
-        result = tell(stories, backend, args)
+        result = run_rounds(stories, backend, args)
         if all(isinstance(run, RunUnavailable) for runs in result for run in runs):
             raise GradlifeError(f"none of the stories could be run on {backend.name}: {result[0][0].reason}")
         recording = make_recording(stories, backend, result, datetime.date.today().isoformat(), kept)
@@ -89,8 +89,8 @@ def to_be_kept(args: argparse.Namespace, backend: Backend) -> Recording | None:
     return kept
 
 
-def tell(stories: Sequence[Story], backend: Backend, args: argparse.Namespace) -> list[tuple[ScenarioRun, ...]]:
+def run_rounds(stories: Sequence[Story], backend: Backend, args: argparse.Namespace) -> list[tuple[ScenarioRun, ...]]:
     """Return the runs of each round."""
     plan = api.Plan(tuple(stories), (backend,), args.time_limit, ())
     with ProgressBar() as bar:
-        return [api.tell(plan, bar.show) for _ in range(args.rounds)]
+        return [api.run_plan(plan, bar.show) for _ in range(args.rounds)]

@@ -72,7 +72,7 @@ class Watched:
     def assert_freed(self, by: str = DEL) -> None:
         """Fail if it is alive; with ``by="gc"``, only if it is alive after a collection."""
         __tracebackhide__ = True
-        checked_means(by)
+        check_by(by)
         if self.alive:
             found = self._find()
             gc.collect()
@@ -97,8 +97,8 @@ class Lifetimes:
         self._is_own = not self._recording.is_on
         self._recording.start(USUAL)
         self._expected: list[tuple[Watched, str]] = []
-        self._rests = False
-        self._is_kept = False
+        self._has_disabled_gc = False
+        self._is_deferred = False
 
     # --- one object ---------------------------------------------------------------------------------------------------
 
@@ -114,10 +114,10 @@ class Lifetimes:
 
         A function is called, and its result must die when its local names are gone. For another object it is checked at
         once whether anything but variables of running functions keeps it; if not, it must be gone after the test has
-        returned. The collector is disabled until then.
+        returned. With ``by="del"`` the collector is disabled until then.
         """
         __tracebackhide__ = True
-        checked_means(by)
+        check_by(by)
         if issubclass(type(target), MAKERS):
             self._expect_result_freed(target, by)
         else:
@@ -140,7 +140,7 @@ class Lifetimes:
             raise AssertionError(still_alive(found, by, found.lifetime is Lifetime.GC))
         self._expected.append((watched, by))
         if by == DEL and gc.isenabled():
-            self._rests = True
+            self._has_disabled_gc = True
             gc.disable()
 
     # --- many objects -------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class Lifetimes:
     def no_growth(
         self, step: Callable[..., object], rounds: int = 5, calls: int = 7, warmup: int = 7, cycles: str = "allow"
     ) -> None:
-        """Fail if calling ``step`` leaves more and more behind in each of so many rounds of so many calls.
+        """Fail if calling ``step`` leaves more and more behind in each of ``rounds`` rounds of ``calls`` calls.
 
         ``step`` receives the number of the call if it accepts an argument. With ``cycles="fail"``, tensors in
         collectable cycles fail it, too. Takes some 0.2 s per round with torch loaded.
@@ -197,11 +197,11 @@ class Lifetimes:
     def conclude_after(self, settle: Callable[[], None]) -> None:
         """Run after the test: tear down its fixtures, including this one, then check all expectations."""
         __tracebackhide__ = True
-        self._is_kept = True
+        self._is_deferred = True
         try:
             settle()
         finally:
-            self._is_kept = False
+            self._is_deferred = False
         try:
             self.conclude()
         finally:
@@ -210,23 +210,25 @@ class Lifetimes:
     def conclude(self) -> None:
         """Check that everything expected to be freed by now is gone."""
         __tracebackhide__ = True
-        expected, self._expected = ([], self._expected) if self._is_kept else (self._expected, [])
+        if self._is_deferred:
+            return
+        expected, self._expected = self._expected, []
         for watched, by in expected:
             watched.assert_freed(by)
 
     def close(self) -> None:
         """Drop all references."""
-        if self._is_kept:
+        if self._is_deferred:
             return
         self._expected.clear()
         if self._is_own:
             self._recording.stop()
-        if self._rests:
-            self._rests = False
+        if self._has_disabled_gc:
+            self._has_disabled_gc = False
             gc.enable()
 
 
-def checked_means(by: str) -> str:
+def check_by(by: str) -> str:
     """Check how the object is to be freed: "del" or "gc"."""
     if by not in (DEL, GC):
         raise UsageError(f"by={by!r}: an object is freed by {DEL!r} or by {GC!r}")

@@ -55,8 +55,10 @@ class Manager:
         self.baseline = baseline
         self._new_objects = NewObjects()
         self._sweep = Sweep()
-        self._has_tried = False
-        self._failed = ""  # the last test with a failed report; during its call, that is a subtest's
+        self._is_rerun = False
+        self._failed = (
+            ""  # id of the last test with a failed report; a report during the test's own call is a subtest's
+        )
         self._process = os.getpid()
 
     @property
@@ -66,11 +68,11 @@ class Manager:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Count what a test leaves as old for the next one."""
+        """When a test ends, treat all that it left as old, so that the next test is not blamed for it."""
         if not is_swept(item):
             return (yield)
         self._sweep.begin()
-        self._has_tried = False
+        self._is_rerun = False
         try:
             return (yield)
         finally:
@@ -78,14 +80,14 @@ class Manager:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Count the objects of an earlier try of the same test, with its exception, as old."""
+        """Treat what an earlier try of the same test left, with its exception, as old."""
         item.user_properties[:] = others(item.user_properties)
         self._failed = ""
         if not is_swept(item):
             return (yield)
-        if self._has_tried:
+        if self._is_rerun:
             self._sweep.end()
-        self._has_tried = True
+        self._is_rerun = True
         self.recording.resume()
         try:
             return (yield)
@@ -117,7 +119,7 @@ class Manager:
             try:
                 done = yield
                 self._conclude_lifetimes(item, repeats)
-                with self._seeing(item, terms, "call"):
+                with self._inconclusive_if_blind(item, terms, "call"):
                     self._sweep_call(item, terms, repeats, before)
             finally:
                 self.recording.rest()
@@ -126,20 +128,20 @@ class Manager:
             with self._new_objects.session(), self.recording.paused():
                 done = yield
                 self._conclude_lifetimes(item, repeats)
-                self._try(item, terms, repeats)
+                self._repeat(item, terms, repeats)
         item.stash[PASSED] = True
         return done
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Count what is left after a test's fixtures are gone as outliving it."""
+        """Judge what is left once a test's fixtures are gone: all of it outlived the test."""
         if not is_swept(item):
             return (yield)
         self.recording.resume()
         try:
             done = yield
             if item.stash.get(PASSED, False):
-                with self._seeing(item, item.stash[TERMS], "teardown"):
+                with self._inconclusive_if_blind(item, item.stash[TERMS], "teardown"):
                     self._sweep_teardown(item, item.stash[TERMS])
         finally:
             self.recording.rest()
@@ -182,7 +184,7 @@ class Manager:
         """Return whether a `unittest.TestCase` or a subtest did not pass. They do not raise."""
         return bool(getattr(item, "_excinfo", None)) or self._failed == item.nodeid
 
-    def _try(self, item: pytest.Item, terms: Terms, repeats: Repeats) -> None:
+    def _repeat(self, item: pytest.Item, terms: Terms, repeats: Repeats) -> None:
         """Repeat the test."""
         if self._has_failed(item):
             return
@@ -197,8 +199,9 @@ class Manager:
         item.stash[CHECKED] = plain(item, terms)
         if self._sweep.carriers() - before or self._sweep.may_have_native_survivors():
             repeats.settle()
-            shown = self._sweep.carriers()
-            if shown - before or not shown:  # else they are the fixtures', and are reported at their teardown
+            left = self._sweep.carriers()
+            are_of_fixtures = bool(left) and not left - before  # then they are reported at the fixtures' teardown
+            if not are_of_fixtures:
                 self._judge_rest(item, terms, "call")
 
     def _sweep_teardown(self, item: pytest.Item, terms: Terms) -> None:
@@ -220,7 +223,7 @@ class Manager:
             self._conclude(item, terms, with_findings(replace(plain(item, terms), phase=phase), found))
 
     @contextmanager
-    def _seeing(self, item: pytest.Item, terms: Terms, phase: str) -> Iterator[None]:
+    def _inconclusive_if_blind(self, item: pytest.Item, terms: Terms, phase: str) -> Iterator[None]:
         """Report an error as the test's result if nothing can be measured."""
         try:
             yield

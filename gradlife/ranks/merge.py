@@ -37,7 +37,7 @@ ROW_EACH = 16
 #: The status of a rank that its launcher ended.
 TERMINATED = 128 + signal.SIGTERM
 
-#: Most texts of one kind. A limit says what a report could not see, and each rank may word it differently.
+#: Most entries of one list in the merged report, for example of the sentences about what a rank could not see.
 MAX_TEXTS = 12
 
 #: Most kinds of failure that are described.

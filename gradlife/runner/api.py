@@ -1,4 +1,7 @@
-"""Run scenarios in systems and build the report: the entry point for the command line and the pytest plugin."""
+"""Run stories on systems and build the report: the entry point for the command line and the pytest plugin.
+
+A story is written as a `Scenario`. A system is the engine with a profile, or a real framework; its `Backend` runs stories.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ def run(
     wanted = {"events": with_events, "owners": with_owners, "graph": with_graphs}
     also = tuple(word for word, is_wanted in wanted.items() if is_wanted)
     plan = Plan(stories, chosen, time_limit, also)
-    runs = tell(plan, report_progress, in_process)
+    runs = run_plan(plan, report_progress, in_process)
     return conclude(runs, plan, compared_with, time.monotonic() - started)
 
 
@@ -142,7 +145,7 @@ def select_stories(paths: Sequence[str], keyword: str) -> tuple[Story, ...]:
     return stories
 
 
-def tell(plan: Plan, report: OnProgress, in_process: bool = False) -> tuple[ScenarioRun, ...]:
+def run_plan(plan: Plan, report: OnProgress, in_process: bool = False) -> tuple[ScenarioRun, ...]:
     """Run every story in every system. Recordings are read from files, which are checked before anything runs."""
     for backend in plan.recordings:
         check_fit(plan.stories, backend)
@@ -191,8 +194,9 @@ def shifts_of(plan: Plan) -> tuple[Shift, ...]:
     """Distribute the stories over servers. Real frameworks come first: they take longest, and the rest runs beside
     them.
 
-    A story with its own interpreter imports its framework anew. Such stories of a real framework form their own shift;
-    if a framework has threads, all its stories are such, and are split into several shifts.
+    A real framework has no profile. Its stories that need a new interpreter run in a shift of their own, because each
+    imports the framework anew. If the framework has threads, every story needs a new interpreter, and the stories are
+    split into several shifts.
     """
     shifts: list[Shift] = []
     for backend in sorted(plan.backends, key=lambda backend: backend.worker_spec().profile is not None):

@@ -21,7 +21,7 @@ from gradlife.model.comparison import MISSING, Comparison, Status
 from gradlife.model.fidelity import Difference, FidelityReport, Nearness
 from gradlife.model.report import RunReport
 from gradlife.model.run import RunOk, ScenarioRun
-from gradlife.runner.api import TIME_LIMIT, OnProgress, Plan, select_stories, tell
+from gradlife.runner.api import TIME_LIMIT, OnProgress, Plan, run_plan, select_stories
 from gradlife.runner.compare import compare
 from gradlife.scenario import matches
 
@@ -77,7 +77,7 @@ def fidelity(
     pairs = [(release, MiniBackend(nearest_profile(release))) for release in releases]
     minis = {mini.name: mini for _, mini in pairs}
     plan = Plan(stories, (*releases, *minis.values()), time_limit, ())
-    runs = tell(plan, on_progress or (lambda progress: None))
+    runs = run_plan(plan, on_progress or (lambda progress: None))
     lines = tuple(nearness(release, minis[mini.name], runs, plan) for release, mini in pairs)
     missing = () if systems else missing_recordings()
     return FidelityReport(lines, missing, len(stories), round(time.monotonic() - started, 3))

@@ -23,7 +23,7 @@ from gradlife.model.run import ScenarioRun
 from gradlife.model.story import ScenarioInfo
 from gradlife.model.system import SystemInfo
 from gradlife.probes import PROBES, is_comparable
-from gradlife.runner.api import TIME_LIMIT, OnProgress, Plan, tell
+from gradlife.runner.api import TIME_LIMIT, OnProgress, Plan, run_plan
 from gradlife.runner.compare import same_value
 from gradlife.runner.discover import discover
 from gradlife.runner.selection import text_selector
@@ -85,7 +85,7 @@ def history(
     if not backends:
         raise UsageError("there is no recording", "gradlife history --profiles NAME, or gradlife record")
     backends.sort(key=column_order)
-    runs = tell(Plan(stories, tuple(backends), TIME_LIMIT, ()), on_progress or (lambda progress: None))
+    runs = run_plan(Plan(stories, tuple(backends), TIME_LIMIT, ()), on_progress or (lambda progress: None))
     info, columns = stories[0].info, tuple(backend.describe() for backend in backends)
     rows = tuple(made_rows(info, columns, runs, every_stage))
     is_chosen = text_selector(keyword)

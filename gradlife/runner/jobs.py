@@ -20,7 +20,7 @@ def job_for(story: Story, backend: Backend, also: Sequence[str] = ()) -> dict[st
     """Return what a worker needs to run a story."""
     spec = backend.worker_spec()
     return {
-        "do": "tell",
+        "do": "run",
         "module": spec.module,
         "engine_profile": spec.profile,
         "system": backend.name,

@@ -14,7 +14,7 @@ from gradlife.model.fidelity import Difference
 from gradlife.model.recording import RecordedStory, Recording
 from gradlife.model.recording_codec import dumps
 from gradlife.runner import fidelity as module
-from gradlife.runner.api import Plan, select_stories, tell
+from gradlife.runner.api import Plan, run_plan, select_stories
 from gradlife.runner.discover import builtin_folder
 from gradlife.runner.fidelity import Reason, fidelity, nearest_profile
 from gradlife.runner.recordings import make_recording
@@ -70,7 +70,7 @@ def recorded(tmp_path: Path) -> Callable[..., str]:
     def record(change: Change = lambda reading: reading, rounds: int = 1) -> str:
         stories = select_stories([STORY], "")
         backend = get_backend("mini:torch-1.2")
-        runs = tell(Plan(stories, (backend,), 60.0, ()), lambda progress: None)
+        runs = run_plan(Plan(stories, (backend,), 60.0, ()), lambda progress: None)
         made = make_recording(stories, backend, [runs] * rounds, "2026-01-31")
         system = SystemInfo("torch-1.2.0", "torch-1.2", "torch", "1.2.0", "3.7.16", "Linux x86_64")
         kept = tuple(changed(story, change) for story in made.stories)

@@ -25,8 +25,8 @@ def good(lab):
 
 
 @pytest.fixture
-def tell(write_story: WriteStory) -> Callable[..., ScenarioRun]:
-    """Tell a story with this body, then a good one that must be unharmed."""
+def run_body(write_story: WriteStory) -> Callable[..., ScenarioRun]:
+    """RunBody a story with this body, then a good one that must be unharmed."""
 
     def run(body: str, isolation: str = "fork") -> ScenarioRun:
         report = api.run([write_story(hostile_story(body, isolation))], backends=["fake"], time_limit=HANGS)
@@ -39,7 +39,7 @@ def tell(write_story: WriteStory) -> Callable[..., ScenarioRun]:
     return run
 
 
-Tell = Callable[..., ScenarioRun]
+RunBody = Callable[..., ScenarioRun]
 
 
 def hostile_story(body: str, isolation: str = "fork") -> str:
@@ -74,16 +74,16 @@ def hang(write_story: WriteStory, tmp_path: Path) -> Callable[..., RunTimedOut]:
 Hang = Callable[..., RunTimedOut]
 
 
-def test_a_story_that_raises_failed_at_its_line(tell: Tell) -> None:
-    run = tell("lab.stage('first')\nraise ValueError('no\\nsecond line')")
+def test_a_story_that_raises_failed_at_its_line(run_body: RunBody) -> None:
+    run = run_body("lab.stage('first')\nraise ValueError('no\\nsecond line')")
     assert isinstance(run, RunFailed)
     assert run.reason == "ValueError: no (line 7)"
     assert run.traceback.endswith("ValueError: no\nsecond line\n")
     assert {reading.stage for reading in run.readings} == {"first"}
 
 
-def test_what_was_read_before_an_exception_is_kept(tell: Tell) -> None:
-    run = tell("lab.value('a', 1)\nraise ValueError")
+def test_what_was_read_before_an_exception_is_kept(run_body: RunBody) -> None:
+    run = run_body("lab.value('a', 1)\nraise ValueError")
     assert [(reading.subject, reading.value) for reading in run.readings] == [("a", 1)]
     assert run.reason == "ValueError (line 7)"
 
@@ -91,20 +91,20 @@ def test_what_was_read_before_an_exception_is_kept(tell: Tell) -> None:
 @pytest.mark.parametrize(
     ("action", "reason"), [("sys.exit(0)", "SystemExit: 0"), ("raise KeyboardInterrupt", "KeyboardInterrupt")]
 )
-def test_a_story_that_wants_to_leave_failed(tell: Tell, action: str, reason: str) -> None:
-    assert tell(action).reason == f"{reason} (line 6)"
+def test_a_story_that_wants_to_leave_failed(run_body: RunBody, action: str, reason: str) -> None:
+    assert run_body(action).reason == f"{reason} (line 6)"
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_a_story_that_ends_its_process_crashed(tell: Tell, code: int) -> None:
-    run = tell(f"lab.stage('first')\nos._exit({code})")
+def test_a_story_that_ends_its_process_crashed(run_body: RunBody, code: int) -> None:
+    run = run_body(f"lab.stage('first')\nos._exit({code})")
     assert isinstance(run, RunCrashed)
     assert run.reason == f"exited with {code} during its story"
     assert {reading.stage for reading in run.readings} == {"first"}
 
 
-def test_a_story_that_is_killed_by_a_signal_crashed_with_its_last_words(tell: Tell) -> None:
-    run = tell("print('last words', flush=True)\nos.kill(os.getpid(), signal.SIGSEGV)")
+def test_a_story_that_is_killed_by_a_signal_crashed_with_its_last_words(run_body: RunBody) -> None:
+    run = run_body("print('last words', flush=True)\nos.kill(os.getpid(), signal.SIGSEGV)")
     assert isinstance(run, RunCrashed)
     assert (run.signal, run.exit_code, run.reason) == ("SIGSEGV", -signal_number(), "killed by SIGSEGV")
     assert run.output.startswith("last words\n")
@@ -116,7 +116,7 @@ def signal_number() -> int:
     return signal.SIGSEGV.value
 
 
-def test_a_story_that_overflows_the_c_stack_crashed(tell: Tell) -> None:
+def test_a_story_that_overflows_the_c_stack_crashed(run_body: RunBody) -> None:
     body = """
 import ctypes
 Callback = ctypes.CFUNCTYPE(None)
@@ -126,7 +126,7 @@ callback = Callback(again)
 sys.setrecursionlimit(10**9)
 callback()
 """
-    assert tell(body).reason == "killed by SIGSEGV"
+    assert run_body(body).reason == "killed by SIGSEGV"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_the_processes_that_a_hanging_story_started_go_with_it(hang: Hang, tmp_p
     assert ends(int(note.read_text()))
 
 
-def test_a_process_that_a_story_leaves_behind_ends_with_it(tell: Tell, tmp_path: Path) -> None:
+def test_a_process_that_a_story_leaves_behind_ends_with_it(run_body: RunBody, tmp_path: Path) -> None:
     note = tmp_path / "pid"
     body = f"""
 if os.fork() == 0:
@@ -159,12 +159,12 @@ if os.fork() == 0:
 while not os.path.exists({str(note)!r}) or not open({str(note)!r}).read():
     time.sleep(0.01)
 """
-    assert isinstance(tell(body), RunOk)
+    assert isinstance(run_body(body), RunOk)
     assert ends(int(note.read_text()))
 
 
-def test_nothing_that_a_story_prints_corrupts_its_result(tell: Tell) -> None:
-    run = tell(
+def test_nothing_that_a_story_prints_corrupts_its_result(run_body: RunBody) -> None:
+    run = run_body(
         """
 record = '{"kind": "reading", "stage": "s", "subject": "forged", "probe": "value", "value": 1, "status": ""}'
 print(record)
@@ -179,8 +179,8 @@ lab.value("true", 1)
     assert "\ufffd\x00 not utf-8" in run.output
 
 
-def test_only_the_end_of_a_flood_of_output_is_kept(tell: Tell) -> None:
-    run = tell("for n in range(300000): print('line', n)")
+def test_only_the_end_of_a_flood_of_output_is_kept(run_body: RunBody) -> None:
+    run = run_body("for n in range(300000): print('line', n)")
     assert isinstance(run, RunOk)
     assert len(run.output) == 8192
     assert run.output.endswith("line 299999\n")
@@ -191,49 +191,49 @@ def test_a_story_that_never_stops_printing_is_ended_in_time(hang: Hang) -> None:
     assert len(run.output) == 8192
 
 
-def test_a_story_that_never_stops_reporting_is_ended(tell: Tell) -> None:
-    run = tell("text = 'x' * 2**20\nfor n in range(10**6):\n    lab.value(str(n), text)\n    lab.flush()")
+def test_a_story_that_never_stops_reporting_is_ended(run_body: RunBody) -> None:
+    run = run_body("text = 'x' * 2**20\nfor n in range(10**6):\n    lab.value(str(n), text)\n    lab.flush()")
     assert isinstance(run, RunFailed)
     assert run.reason == OVERFLOWED == "it reported more than 32 MB"
 
 
-def test_a_story_that_closes_every_descriptor_failed_for_that(tell: Tell) -> None:
-    run = tell("lab.stage('first')\nos.closerange(0, 1024)\nlab.stage('second')")
+def test_a_story_that_closes_every_descriptor_failed_for_that(run_body: RunBody) -> None:
+    run = run_body("lab.stage('first')\nos.closerange(0, 1024)\nlab.stage('second')")
     assert isinstance(run, RunFailed)
     assert run.reason == MUTE
     assert {reading.stage for reading in run.readings} == {"first"}
 
 
-def test_a_story_may_close_its_standard_streams(tell: Tell) -> None:
-    run = tell("sys.stdout.close()\nsys.stderr.close()\nos.closerange(0, 3)\nlab.value('v', 1)")
+def test_a_story_may_close_its_standard_streams(run_body: RunBody) -> None:
+    run = run_body("sys.stdout.close()\nsys.stderr.close()\nos.closerange(0, 3)\nlab.value('v', 1)")
     assert isinstance(run, RunOk)
 
 
-def test_a_story_that_writes_on_the_descriptor_of_the_lab_failed_for_that(tell: Tell) -> None:
-    run = tell("lab.stage('first')\nos.write(lab._emit._descriptor, b'garbage\\n[1]\\n{}\\n')")
+def test_a_story_that_writes_on_the_descriptor_of_the_lab_failed_for_that(run_body: RunBody) -> None:
+    run = run_body("lab.stage('first')\nos.write(lab._emit._descriptor, b'garbage\\n[1]\\n{}\\n')")
     assert isinstance(run, RunFailed)
     assert run.reason == GARBLED
     assert {reading.stage for reading in run.readings} == {"first"}
 
 
-def test_a_record_that_lacks_something_is_garbage(tell: Tell) -> None:
-    assert tell("lab._emit({'kind': 'reading', 'stage': 's'})").reason == GARBLED
+def test_a_record_that_lacks_something_is_garbage(run_body: RunBody) -> None:
+    assert run_body("lab._emit({'kind': 'reading', 'stage': 's'})").reason == GARBLED
     assert (
-        tell(
+        run_body(
             "lab._emit({'kind': 'reading', 'stage': 1, 'subject': 's', 'probe': 'p', 'value': 0, 'status': ''})"
         ).reason
         == GARBLED
     )
 
 
-def test_a_story_that_kills_its_fork_server_crashed(tell: Tell) -> None:
-    run = tell("os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(3600)")
+def test_a_story_that_kills_its_fork_server_crashed(run_body: RunBody) -> None:
+    run = run_body("os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(3600)")
     assert isinstance(run, RunCrashed)
     assert run.reason == "killed by SIGKILL"
     assert run.output.startswith("the story killed its fork server")
 
 
-def test_a_crash_after_the_last_word_is_a_crash(tell: Tell) -> None:
+def test_a_crash_after_the_last_word_is_a_crash(run_body: RunBody) -> None:
     body = """
 class Bomb:
     def __del__(self):
@@ -242,21 +242,21 @@ bomb = Bomb()
 lab.finish = (lambda finish: lambda: (finish(), setattr(sys.stdout, 'bomb', None)))(lab.finish)
 sys.stdout = type('Out', (), {'flush': lambda self: os.kill(os.getpid(), signal.SIGABRT)})()
 """
-    run = tell(body)
+    run = run_body(body)
     assert isinstance(run, RunCrashed)
     assert run.reason == "killed by SIGABRT"
 
 
-def test_a_story_without_output_streams_is_fine(tell: Tell) -> None:
-    assert isinstance(tell("sys.stdout = sys.stderr = None"), RunOk)
+def test_a_story_without_output_streams_is_fine(run_body: RunBody) -> None:
+    assert isinstance(run_body("sys.stdout = sys.stderr = None"), RunOk)
 
 
-def test_a_fresh_interpreter_is_isolated_in_the_same_path(tell: Tell, hang: Hang) -> None:
-    assert tell("raise ValueError('no')", isolation="fresh").reason == "ValueError: no (line 6)"
-    assert tell("os.kill(os.getpid(), signal.SIGSEGV)", isolation="fresh").reason == "killed by SIGSEGV"
+def test_a_fresh_interpreter_is_isolated_in_the_same_path(run_body: RunBody, hang: Hang) -> None:
+    assert run_body("raise ValueError('no')", isolation="fresh").reason == "ValueError: no (line 6)"
+    assert run_body("os.kill(os.getpid(), signal.SIGSEGV)", isolation="fresh").reason == "killed by SIGSEGV"
     hang("time.sleep(3600)", isolation="fresh")
 
 
-def test_a_fresh_interpreter_that_crashes_on_its_path_out_crashed(tell: Tell) -> None:
-    run = tell("import atexit\natexit.register(os._exit, 5)", isolation="fresh")
+def test_a_fresh_interpreter_that_crashes_on_its_path_out_crashed(run_body: RunBody) -> None:
+    run = run_body("import atexit\natexit.register(os._exit, 5)", isolation="fresh")
     assert run.reason == "exited with 5 during its story"

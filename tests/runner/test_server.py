@@ -33,7 +33,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     (tmp_path / "threaded_framework.py").write_text(FRAMEWORK + THREAD)
     (tmp_path / "story.py").write_text(STORY)
     return {
-        "do": "tell", "module": "toy_framework", "engine_profile": None, "system": "toy", "profile": "toy-3.2",
+        "do": "run", "module": "toy_framework", "engine_profile": None, "system": "toy", "profile": "toy-3.2",
         "file": str(tmp_path / "story.py"), "scenario": "where", "isolation": "fork",
     }  # fmt: skip
 

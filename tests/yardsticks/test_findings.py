@@ -19,7 +19,7 @@ from gradlife.backends.recorded import ATLAS, RecordedBackend, recording_names
 from gradlife.model import ScenarioRun, SystemInfo
 from gradlife.model.history import HistoryRow
 from gradlife.model.reading import INCONCLUSIVE, Json
-from gradlife.runner.api import TIME_LIMIT, Plan, select_stories, tell
+from gradlife.runner.api import TIME_LIMIT, Plan, run_plan, select_stories
 from gradlife.runner.discover import Story
 from gradlife.runner.history import column_order, made_rows
 from gradlife.runner.recordings import recorded_run
@@ -134,7 +134,7 @@ def test_the_profiles_show_each_of_them() -> None:
     profiles = {MiniBackend(name.rpartition(".")[0]): name for name in ATLAS}
     backends = sorted(profiles, key=column_order)
     chosen = tuple(stories()[name] for name in names)
-    runs = tell(Plan(chosen, tuple(backends), TIME_LIMIT, ()), lambda progress: None)
+    runs = run_plan(Plan(chosen, tuple(backends), TIME_LIMIT, ()), lambda progress: None)
     for finding in SHOWN:
         of_story = [run for run in runs if run.scenario == stories()[finding.scenario].info.id]
         row, shown = rows_of(finding, [backend.describe() for backend in backends], of_story)

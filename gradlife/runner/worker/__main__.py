@@ -15,14 +15,14 @@ from typing import Any
 
 from gradlife.runner.worker.framework import describe, load_framework
 from gradlife.runner.worker.story_file import load_file
-from gradlife.runner.worker.story_run import tell
+from gradlife.runner.worker.story_run import run_story
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line of the worker."""
     parser = argparse.ArgumentParser(prog="python -m gradlife.runner.worker", description=__doc__)
     parser.add_argument("paths", nargs="+", metavar="FILE[::NAME]")
-    parser.add_argument("--in-process", action="store_true", required=True, help="tell the stories in this process")
+    parser.add_argument("--in-process", action="store_true", required=True, help="run the stories in this process")
     parser.add_argument("--module", default="torch", help="the framework's module: torch or gradlife.engine")
     parser.add_argument("--profile", default=None, help="the profile of gradlife.engine")
     parser.add_argument("--brief", action="store_true", help="one short line a reading, without counts and memory")
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         for story in load_file(file):
             if name in ("", story.name):
                 print(json.dumps({"kind": "scenario", "name": story.name}) if not options.brief else "\n" + story.name)
-                tell(story, fw, job, show_briefly if options.brief else show)
+                run_story(story, fw, job, show_briefly if options.brief else show)
     return 0
 
 

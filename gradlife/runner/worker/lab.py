@@ -170,7 +170,9 @@ class WorkerLab(Lab):
         self.flush()
         names_left = self._dead_after_all("never")
         if names_left:
-            raise StoryError("all names were declared gone, but one of {} is left".format(", ".join(names_left)))
+            raise StoryError(
+                "all names were declared gone, but a variable of the story still held: {}".format(", ".join(names_left))
+            )
         self.release()
         settle(self.fw)
         unexpected = []

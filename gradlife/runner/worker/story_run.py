@@ -32,7 +32,7 @@ def run_file(job: dict[str, Any], emit: Emit) -> None:
     except BaseException as error:
         emit(failure(error, job["file"]))
         return
-    tell(story, fw, job, emit)
+    run_story(story, fw, job, emit)
 
 
 def find(stories: list[Scenario], name: str) -> Scenario:
@@ -43,7 +43,7 @@ def find(stories: list[Scenario], name: str) -> Scenario:
     raise LookupError(f"no scenario is named {name}")
 
 
-def tell(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None:
+def run_story(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None:
     """Run one scenario: send readings, then `done`, `failed` or `unavailable`."""
     started = time.perf_counter()
     was_enabled = gc.isenabled()

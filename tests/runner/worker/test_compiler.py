@@ -45,12 +45,12 @@ def test_a_framework_without_a_compiler_is_fine() -> None:
 
 def test_a_server_imports_the_compiler_before_the_first_story_that_needs_it(framework: ModuleType) -> None:
     prepare("frame_with_compiler", {"do": "list"})
-    prepare("frame_with_compiler", {"do": "tell", "needs": "numpy"})
+    prepare("frame_with_compiler", {"do": "run", "needs": "numpy"})
     assert not is_loaded()
-    prepare("frame_with_compiler", {"do": "tell", "needs": "optim.SGD", "isolation": "fork"})
+    prepare("frame_with_compiler", {"do": "run", "needs": "optim.SGD", "isolation": "fork"})
     assert is_loaded()
 
 
 def test_a_server_leaves_the_compiler_to_a_fresh_interpreter(framework: ModuleType) -> None:
-    prepare("frame_with_compiler", {"do": "tell", "needs": "optim.SGD", "isolation": "fresh"})
+    prepare("frame_with_compiler", {"do": "run", "needs": "optim.SGD", "isolation": "fresh"})
     assert not is_loaded()

@@ -142,7 +142,7 @@ def test_a_story_that_left_a_name_is_reported(lab: WorkerLab) -> None:
         assert subject
 
     story()
-    with pytest.raises(StoryError, match=r"^all names were declared gone, but one of it is left$"):
+    with pytest.raises(StoryError, match=r"^all names were declared gone, but a variable of the story still held: it$"):
         lab.finish()
 
 
