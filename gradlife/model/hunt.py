@@ -16,6 +16,9 @@ from gradlife.model.trace import Lifetime, Trace
 #: The setting that holds the command which attached to a running process.
 ATTACHED = "attached"
 
+#: The kind of explained growth of a container that fills up to a limit of the program.
+BOUNDED = "bounded container"
+
 #: The setting that holds the milliseconds that a look stopped a running process at most.
 LONGEST_STOP = "longest_stop_ms"
 

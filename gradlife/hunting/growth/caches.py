@@ -8,7 +8,7 @@ from typing import Any
 
 from gradlife.hunting.snapshots.node_weights import base_types
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
-from gradlife.model.hunt import Explained, Finding, FindingKind
+from gradlife.model.hunt import BOUNDED, Explained, Finding, FindingKind
 from gradlife.model.trace import Step
 
 #: A larger bound is never reached in practice.
@@ -73,6 +73,14 @@ def explained(finding: Finding) -> Explained:
     return Explained(
         "table of a library", f"{steps[0].object} {steps[0].detail}: {steps[0].via}", finding.retained_bytes
     )
+
+
+def limited(finding: Finding, growth: Growth, limit: str) -> Explained:
+    """Explain on one line a container that fills up to a limit of the program, ``limit``: the place of its test."""
+    at = growth.step or 0
+    holder = finding.trace.steps[at]
+    what = f"{path_text(finding.trace.steps[: at + 1])}, {holder.object} {holder.detail}".rstrip()
+    return Explained(BOUNDED, f"{what}: not full yet; {limit} limits its length", finding.retained_bytes)
 
 
 def replaced(finding: Finding) -> Explained:

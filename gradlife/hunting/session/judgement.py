@@ -44,7 +44,10 @@ from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.steps.schedule import MIN_ROUNDS, MIN_SNAPSHOTS
-from gradlife.model.hunt import Finding, FindingKind, HuntReport, Round
+from gradlife.hunting.stores.limits import limit_of
+from gradlife.hunting.stores.program_sources import program_sources
+from gradlife.model.growth import Growth, GrowthKind
+from gradlife.model.hunt import Explained, Finding, FindingKind, HuntReport, Round
 
 
 def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: TargetFacts) -> HuntReport:
@@ -63,7 +66,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     rare = rare_growth(hunt, evidence, [*unsure, *(one.group for one in sure)])
     mine = [one for one in (*sure, *rare) if not is_own(evidence.graph, one.group)]
     findings, meant = split_by_intent(evidence.graph, mine, hunt.creation_sites)
-    explained = [caches.explained(one) for one in meant]
+    explained = meant
     explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in replaced]
     explained += [
         caches.slowed(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in slowing(evidence, unsure)
@@ -140,7 +143,7 @@ def with_growth_of(
     found, meant = split_by_intent(evidence.graph, mine, hunt.creation_sites)
     known = {one.fingerprint for one in report.findings}
     found = [one for one in found if one.fingerprint not in known]
-    explained = report.explained or tuple(map(caches.explained, meant))
+    explained = report.explained or tuple(meant)
     if not found:
         return replace(report, explained=explained)
     room = room_now(peak_of(snapshots), memory_limit, snapshots[-1].free_on_devices)
@@ -156,18 +159,27 @@ def with_growth_of(
 
 def split_by_intent(
     graph: _heap.Graph, groups: Sequence[GrownGroup], creation_sites: CreationSites
-) -> tuple[list[Finding], list[Finding]]:
+) -> tuple[list[Finding], list[Explained]]:
     """Split growth into leaks, one per cause, and intended growth."""
     leaks: list[GrowingGroup] = []
-    meant: list[Finding] = []
+    meant: list[Explained] = []
     for one in groups:
         result = growth_finding(graph, one, creation_sites)
         growth = growth_in_trace(graph, find_holder_path(graph, one.group, one.containers, one.carrier), one)
         if caches.is_meant(result, growth):
-            meant.append(result)
+            meant.append(caches.explained(result))
+        elif limit := limit_in_program(result, growth):
+            meant.append(caches.limited(result, growth, limit))
         else:
             leaks.append(GrowingGroup(one, result))
     return one_per_cause(graph, leaks), meant
+
+
+def limit_in_program(result: Finding, growth: Growth) -> str:
+    """Return where the program limits the container that grows; empty if nowhere. Graphs are more than it is made for."""
+    if growth.step is None or growth.kind is not GrowthKind.CONTAINER or result.per_step.graph_nodes:
+        return ""
+    return limit_of(result.trace, growth.step, program_sources())
 
 
 def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[GrownGroup]:

@@ -16,7 +16,17 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from gradlife.model.hunt import ATTACHED, Confidence, Finding, FindingKind, HuntReport, HuntVerdict, PerStep, Severity
+from gradlife.model.hunt import (
+    ATTACHED,
+    BOUNDED,
+    Confidence,
+    Finding,
+    FindingKind,
+    HuntReport,
+    HuntVerdict,
+    PerStep,
+    Severity,
+)
 from gradlife.model.ranks import LEFT, Spread
 from gradlife.model.trace import PROFILED, Step, Trace
 from gradlife.reports.hunt.changes import STYLES, changed_rows
@@ -90,13 +100,19 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     """Return the lines of the whole screen."""
     head = folded_lines(head_text(report, width), width, 2)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
-        texts = [*first_screen_lines(report), *(Text(sentence(note)) for note in worker_notes(report))]
-        notes = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
-        return [*head, *notes, clipped(what_next(report), width)]
+        notes = (*worker_notes(report), *filling(report))
+        texts = [*first_screen_lines(report), *(Text(sentence(note)) for note in notes)]
+        lines = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
+        return [*head, *lines, clipped(what_next(report), width)]
     foot = list(foot_lines(report, width))
     shown = report.findings[:MAX_FINDINGS]
     middle = blocks(report, shown, width, LINES - len(head) - len(foot) - 1)
     return [*head, Text(""), *middle, *foot]
+
+
+def filling(report: HuntReport) -> Iterator[str]:
+    """Yield a note on each container that grows up to a limit of the program."""
+    yield from (f"fills up: {one.what}" for one in report.explained if one.kind == BOUNDED)
 
 
 def head_text(report: HuntReport, width: int) -> Text:

@@ -40,3 +40,26 @@ def test_ever_more_deques_with_a_few_items_each_have_no_bound() -> None:
 def test_lists_in_a_bounded_deque_that_get_longer_have_no_bound() -> None:
     memory: deque[list[Any]] = deque([[], []], maxlen=10)
     assert counts(lambda number: memory[1].append(torch.ones(8))) == (1, 0)
+
+
+class Replay:
+    """A buffer of a fixed size, which is not full yet."""
+
+    def __init__(self, size: int) -> None:
+        self.items: list[Any] = []
+        self.size, self.next = size, 0
+
+    def push(self, item: Any) -> None:
+        """Add an item, or replace the oldest."""
+        if len(self.items) < self.size:
+            self.items.append(item)
+        else:
+            self.items[self.next] = item
+        self.next = (self.next + 1) % self.size
+
+
+@pytest.mark.whole
+def test_a_replay_buffer_that_is_not_full_yet_is_meant_to_grow_unless_it_keeps_graphs() -> None:
+    replay, weight = Replay(1000), torch.ones(8, requires_grad=True)
+    assert counts(lambda number: replay.push(torch.ones(8))) == (0, 1)
+    assert counts(lambda number: replay.push(weight * 2)) == (1, 0)

@@ -9,6 +9,7 @@ import pytest
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import (
+    BOUNDED,
     SECOND,
     Confidence,
     Control,
@@ -198,6 +199,14 @@ def test_clean_is_two_lines_with_what_is_not_covered() -> None:
         "Not covered: C++ hooks made before the hunt are not seen (gradlife hunt --scan train.py)",
     ]
     assert screen(hunt(limits=())).splitlines()[1:] == ["Details: gradlife hunt --full train.py"]
+
+
+def test_a_container_that_fills_up_is_named_on_the_screen_of_a_clean_program() -> None:
+    """Only the program's source says that it has a limit."""
+    filling = Explained(BOUNDED, "replay.items, list len 114: not full yet; train.py:18 limits its length")
+    assert screen(hunt(limits=(), explained=(filling,)), 100).splitlines()[1] == (
+        "Fills up: replay.items, list len 114: not full yet; train.py:18 limits its length"
+    )
 
 
 def test_could_not_tell_gives_the_cause_and_one_command() -> None:

@@ -1,0 +1,73 @@
+"""Limits that a program sets to the length of a container."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gradlife.hunting.stores.limits import limit_of
+from stored_traces import LIST, owned, source, trace, variable
+
+KEPT = trace(variable("replay"), owned("items", "__main__.Replay"), LIST)
+REPLAY = """\
+class Replay:
+    def push(self, item):
+        if len(self.items) < self.size:
+            self.items.append(item)
+        else:
+            self.items[self.next] = item
+"""
+
+
+def limit(text: str, length: int = 113) -> str:
+    steps = (*KEPT.steps[:2], replace(LIST, length=length), *KEPT.steps[3:])
+    return limit_of(replace(KEPT, steps=steps), 2, [source(text)])
+
+
+def test_a_replay_buffer_that_adds_below_its_size_is_limited() -> None:
+    """A buffer that was not full yet was a list that grows."""
+    assert limit(REPLAY) == "train.py:3"
+
+
+@pytest.mark.parametrize(
+    "removal",
+    [
+        "self.items.pop(0)",
+        "self.items.clear()",
+        "del self.items[0]",
+        "self.items = self.items[-100:]",
+        "for one in old:\n                self.items.pop()",
+    ],
+)
+@pytest.mark.parametrize("test", ["if len(self.items) > self.size", "while len(self.items) >= 500"])
+def test_a_container_that_is_cut_above_its_size_is_limited(test: str, removal: str) -> None:
+    text = (
+        f"class Replay:\n    def push(self, x):\n        self.items.append(x)\n        {test}:\n            {removal}\n"
+    )
+    assert limit(text) == "train.py:4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(REPLAY.replace("<", ">"), id="the wrong sign"),
+        pytest.param(REPLAY.replace("self.size", "100"), id="a limit that is passed"),
+        pytest.param(REPLAY.replace("self.size", "10_000_000"), id="a limit without effect"),
+        pytest.param(REPLAY + "    def add(self, item):\n        self.items.append(item)\n", id="another way in"),
+        pytest.param(REPLAY.replace("len(self.items)", "len(self.other)"), id="another length"),
+        pytest.param(
+            "class Replay:\n    def push(self, x):\n        self.items.append(x)\n        if len(self.items) > 500:\n"
+            "            print('many')\n",
+            id="only a message",
+        ),
+    ],
+)
+def test_a_container_without_a_limit_that_holds_is_not(text: str) -> None:
+    assert limit(text) == ""
+
+
+def test_a_global_container_is_limited_by_its_name() -> None:
+    text = "recent = []\nfor x in y:\n    recent.append(x)\n    if len(recent) > most:\n        recent.pop(0)\n"
+    assert limit_of(trace(variable("recent"), LIST), 1, [source(text)]) == "train.py:4"
+    assert limit_of(trace(LIST), 0, [source(text)]) == ""
