@@ -7,7 +7,7 @@ import select
 import socket
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +30,10 @@ from gradlife.output import reason
 
 #: Seconds for a process to connect after it was given the code: it imports gradlife first.
 PATIENCE = 60.0
+
+
+class Unanswered(UsageError):
+    """No process listens at a socket."""
 
 
 class Session:
@@ -144,7 +148,7 @@ def attach(pid: int, folder: str = "") -> Session:
     without it. Raises UsageError if the process cannot be attached to, AttachError if attaching failed.
     """
     target = find_target(pid)
-    if os.path.exists(door_of(pid)):
+    with suppress(Unanswered):  # there is no socket, or one that a dead process of the same number left behind
         return connect(door_of(pid), target)
     with ExitStack() as stack:
         private = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradlife-attach-"))
@@ -175,11 +179,11 @@ def accepted(listener: socket.socket, target: Target) -> socket.socket:
 
 
 def connect(path: str, target: Target | None = None, title: str = "") -> Session:
-    """Attach by a socket on which a process listens; UsageError if none does. ``title``: its name in reports."""
+    """Attach by a socket on which a process listens; Unanswered if none does. ``title``: its name in reports."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(path)
     except OSError as error:
         connection.close()
-        raise UsageError(f"nothing answers at {path}: {reason(error)}", "gradlife.serve() in the program") from None
+        raise Unanswered(f"nothing answers at {path}: {reason(error)}", "gradlife.serve() in the program") from None
     return Session(Channel(connection), target, title=title)

@@ -129,7 +129,7 @@ class Manager:
                 done = yield
                 self._conclude_lifetimes(item, repeats)
                 self._repeat(item, terms, repeats)
-        item.stash[PASSED] = True
+        item.stash[PASSED] = not self._has_failed(item)
         return done
 
     @pytest.hookimpl(wrapper=True, trylast=True)

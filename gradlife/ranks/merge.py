@@ -64,6 +64,7 @@ class Shared:
     rates: dict[int, float]
     severities: set[str]
     most: dict[str, Any]  # the finding of the rank where it grows fastest
+    fastest: tuple[float, int]  # how fast it grows there, and the rank, negative: the lowest of several
 
 
 @dataclass
@@ -123,11 +124,11 @@ class Fold:
     def _share(self, key: Key, item: dict[str, Any], rank: int) -> None:
         shared = self.shared.get(key)
         if shared is None:
-            shared = self.shared[key] = Shared(rank, item, {}, set(), item)
+            shared = self.shared[key] = Shared(rank, item, {}, set(), item, (rate_of(item), -rank))
         if rank < shared.rank:
             shared.rank, shared.finding = rank, item
-        if (rate_of(item), -rank) > (rate_of(shared.most), -shared.rank):
-            shared.most = item
+        if (rate_of(item), -rank) > shared.fastest:
+            shared.fastest, shared.most = (rate_of(item), -rank), item
         shared.rates[rank] = rate_of(item)
         shared.severities.add(item["severity"])
 
@@ -146,11 +147,8 @@ class Fold:
         for rank in set(range(world)) - set(self.kept):
             absent = RankReport(rank, world, end=RankEnd.MISSING)
             self.kept[rank] = Kept(absent, NO_VERDICT, frozenset(), 0.0, 0, "")
-        try:
-            base = hunt_codec.decode(self.whole[1]) if self.whole is not None else silent_report()
-            findings = tuple(sorted((self._finding(one, world) for one in self.shared.values()), key=badness))
-        except CodecError as error:
-            raise UsageError(f"the report of rank {self.whole[0][1] if self.whole else 0}: {error.message}") from None
+        base = decoded(self.whole[1], self.whole[0][1]) if self.whole is not None else silent_report()
+        findings = tuple(sorted((self._finding(one, world) for one in self.shared.values()), key=badness))
         return replace(
             base,
             settings={**base.settings, ROUNDS_OF: str(self.whole[0][1])} if self.whole is not None else {},
@@ -168,8 +166,8 @@ class Fold:
 
     def _finding(self, shared: Shared, world: int) -> Finding:
         whole = {**self.whole[1], "findings": [shared.finding]} if self.whole is not None else {}
-        [finding] = hunt_codec.decode(whole).findings
-        [fastest] = hunt_codec.decode({**whole, "findings": [shared.most]}).findings
+        [finding] = decoded(whole, shared.rank).findings
+        [fastest] = decoded({**whole, "findings": [shared.most]}, -shared.fastest[1]).findings
         rates = shared.rates.values()
         return replace(
             finding,
@@ -244,6 +242,14 @@ class Fold:
         return rates
 
 
+def decoded(document: dict[str, Any], rank: int) -> HuntReport:
+    """Decode a report; an error names the rank whose part of it is wrong."""
+    try:
+        return hunt_codec.decode(document)
+    except CodecError as error:
+        raise UsageError(f"the report of rank {rank}: {error.message}") from None
+
+
 def key_of(item: dict[str, Any]) -> Key:
     """Return the key by which findings of two ranks are the same: the fingerprint, else the title."""
     return (item["kind"], item["code"], item["fingerprint"] or item["title"])
@@ -283,8 +289,8 @@ def end_words(one: Kept) -> str:
     """Describe how a rank failed, or why it was inconclusive; empty if all is well."""
     report = one.report
     last = "" if one.verdict == NO_VERDICT else f", its last report: {one.verdict}"
-    is_failed = report.end is RankEnd.FAILED
-    words = end_text(report.end, report.status, one.trouble if is_failed else report.trouble, last)
+    trouble = report.trouble or (one.trouble if report.end is RankEnd.FAILED else "")
+    words = end_text(report.end, report.status, trouble, last)
     if words:
         return words
     if one.verdict == NO_VERDICT:

@@ -100,8 +100,9 @@ def left_by(path: str, rank: int) -> RankReport:
     """Read the folder of a rank."""
     member = member_at(path)
     result = json_at(os.path.join(path, RESULT))
-    name = next((one for one in REPORTS if os.path.exists(os.path.join(path, one))), "")
-    document = with_own_workers(document_at(os.path.join(path, name)), path) if name else None
+    found = ((one, document_at(os.path.join(path, one))) for one in REPORTS)
+    name, document = next(((one, document) for one, document in found if document is not None), ("", None))
+    document = with_own_workers(document, path)
     peak, snapshots = log_at(path)
     status = result.get("status", document.get("script_status") if document is not None else None)
     return RankReport(

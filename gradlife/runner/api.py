@@ -151,6 +151,7 @@ def run_plan(plan: Plan, report: OnProgress, in_process: bool = False) -> tuple[
         check_fit(plan.stories, backend)
     recorded = [recorded_run(story, backend) for backend in plan.recordings for story in plan.stories]
     running = plan.running
+    report(Progress(0, running.size))
     return plan.in_order([*recorded, *(run_here(running, report) if in_process else run_in_children(running, report))])
 
 
@@ -166,7 +167,6 @@ def run_here(plan: Plan, report: OnProgress) -> list[ScenarioRun]:
 
 def run_in_children(plan: Plan, report: OnProgress) -> list[ScenarioRun]:
     """Run everything in fork servers, one per system, several at a time."""
-    report(Progress(0, plan.size))
     crew = Crew(plan)
     runs: list[ScenarioRun] = []
     with crew:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from attachable import ASLEEP, running
-from gradlife.attach import server
+from gradlife.attach import client, server
 from gradlife.attach.client import attach, connect
 from gradlife.attach.protocol import AttachError, Channel, door_of
 from gradlife.attach.server import Server, serve
@@ -132,6 +132,23 @@ def test_the_environment_opens_a_door_that_attach_finds_by_the_number(
         with attach(pid) as session:
             assert session.pid == pid
             assert session.stopped_seconds == 0
+
+
+def test_a_door_that_a_dead_process_of_the_same_number_left_does_not_keep_the_debugger_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def inject(*arguments: object) -> float:
+        raise AttachError("the debugger was asked")
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(client, "runs_on_request", lambda target: False)
+    monkeypatch.setattr(client, "inject", inject)
+    with running(ASLEEP, tmp_path) as pid:
+        os.mkdir(tmp_path / "gradlife")
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(door_of(pid))
+        with pytest.raises(AttachError, match="the debugger was asked"):
+            attach(pid)
 
 
 def test_the_door_is_closed_at_the_end_of_the_program(tmp_path: Path) -> None:

@@ -116,6 +116,10 @@ SUITE = """
         def test_leaky_case(self):
             kept.append(self.mine)
 
+        def test_failing_case(self):
+            kept.append(self.mine)
+            self.fail("its own reason")
+
     class TestMethods:
         def test_keeps_on_itself(self):
             self.mine = torch.ones(2)
@@ -187,6 +191,12 @@ def test_what_a_fixture_leaves_is_reported_when_it_is_torn_down(ran: Ran, more: 
 def test_a_test_that_fails_by_itself_is_not_judged(ran: Ran) -> None:
     assert ran.outcome("test_fails") == "FAILED"
     assert not [one for one in ran.report["tests"] if one["nodeid"].endswith("test_fails")]
+
+
+def test_a_test_case_that_fails_is_not_judged_at_its_teardown(ran: Ran) -> None:
+    """Its failure raises nothing, so that it counted as passed."""
+    assert [word for name, word in ran.outcomes.items() if name.endswith("test_failing_case")] == ["FAILED"]
+    assert not [one for one in ran.report["tests"] if one["nodeid"].endswith("test_failing_case")]
 
 
 def test_it_is_reported_where_the_survivor_was_made(ran: Ran) -> None:

@@ -49,6 +49,14 @@ def test_the_order_in_which_ranks_are_read_changes_nothing() -> None:
     assert merge(ranks) == merge(reversed(ranks))
 
 
+def test_of_ranks_that_grow_alike_the_lowest_stands_for_the_fastest() -> None:
+    """The tie was once decided by the rank that is shown, so that the order in which ranks were read decided."""
+    ranks = [left(0, hunt(losses(1)))] + [left(rank, hunt(losses(1000, survivors=rank))) for rank in (10, 2, 5)]
+    for order in (ranks, ranks[::-1]):
+        [finding] = merge(order).findings
+        assert finding.survivors == 2
+
+
 def test_the_worst_severity_and_the_nearest_limit_count() -> None:
     near = losses(9000, severity=Severity.CRITICAL, steps_to_limit=40)
     [finding] = merge([left(0, hunt(losses(1000))), left(1, hunt(near))]).findings
@@ -98,6 +106,11 @@ def test_a_program_that_fails_on_one_rank_gives_its_status() -> None:
     assert report.trouble == "rank 1 ended with status 1: the program ended with ValueError"
 
 
+def test_what_is_known_of_a_rank_besides_its_report_is_said_of_a_failed_one_too() -> None:
+    report = merge([left(0, CLEAN), left(1, CLEAN, end=RankEnd.FAILED, status=1, trouble="its disk is full")])
+    assert report.trouble == "rank 1 ended with status 1: its disk is full"
+
+
 @pytest.mark.parametrize(("statuses", "status"), [((143, 137), 137), ((143, 143), 143), ((0, 1), 1), ((0, 0), 0)])
 def test_the_status_of_a_run_is_that_of_the_rank_that_failed_not_of_one_that_its_launcher_ended(
     statuses: tuple[int, int], status: int
@@ -142,6 +155,13 @@ def test_a_damaged_report_is_named_by_its_rank() -> None:
     broken = {**hunt_codec.encode(LEAKING), "findings": [{"kind": "growth"}]}
     with pytest.raises(UsageError, match="the report of rank 3 is damaged: KeyError"):
         merge([RankReport(3, document=broken)])
+
+
+def test_a_finding_that_cannot_be_read_is_named_by_its_own_rank() -> None:
+    document = hunt_codec.encode(hunt(losses(10**9)))
+    del document["findings"][0]["trace"]
+    with pytest.raises(UsageError, match=r"^the report of rank 3: "):
+        merge([left(0, LEAKING), RankReport(3, document=document)])
 
 
 def test_nothing_cannot_be_merged() -> None:

@@ -53,6 +53,16 @@ def test_a_rank_whose_process_is_gone_is_lost_and_keeps_its_interim_report(tmp_p
     assert has_ended(str(tmp_path / "rank-00001"))
 
 
+def test_a_last_report_that_was_cut_off_leaves_the_one_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "rank-00001"
+    member(path)
+    (path / "interim").write_text(hunt_codec.dumps(LEAKING))
+    (path / "end").write_text(hunt_codec.dumps(CLEAN)[:40])
+    found = the_one(tmp_path)
+    assert found.document is not None
+    assert (found.end, found.document["verdict"]) == (RankEnd.LOST, "leak")
+
+
 def test_a_rank_whose_process_is_there_is_running(tmp_path: Path) -> None:
     join_run(str(tmp_path), Rank(1, 2))
     assert the_one(tmp_path).end is RankEnd.RUNNING

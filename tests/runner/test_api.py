@@ -98,9 +98,10 @@ def test_a_report_survives_its_json(write_story: WriteStory) -> None:
     assert codec.loads(codec.dumps(report)) == report
 
 
-def test_progress_is_reported_run_by_run(write_story: WriteStory) -> None:
+@pytest.mark.parametrize("in_process", [False, True])
+def test_progress_is_reported_run_by_run(write_story: WriteStory, in_process: bool) -> None:
     seen: list[api.Progress] = []
-    api.run([write_story(STORY)], backends=["fake"], on_progress=seen.append)
+    api.run([write_story(STORY)], backends=["fake"], on_progress=seen.append, in_process=in_process)
     assert [(progress.done, progress.total) for progress in seen] == [(0, 2), (1, 2), (2, 2)]
     assert [progress.run.scenario for progress in seen if progress.run] == [
         "suite/tensor_goes",

@@ -189,7 +189,7 @@ class WorkerLab(Lab):
         for reading in pending:
             about = (self._stage_now, reading["probe"], reading["subject"])
             if about in self._reported:
-                raise StoryError("the {1} of {2!r} is given twice before stage {0!r}".format(*about))
+                raise StoryError("the {1} of {2!r} is given twice for stage {0!r}".format(*about))
             self._reported.add(about)
             self._send(reading)
 
@@ -283,7 +283,7 @@ class WorkerLab(Lab):
                 self._emit({"kind": "event", "stage": self._stage_now, "event": event})
 
     def _read(self, probe: str, subject: str, value: Any) -> None:
-        """Take a reading between two stages. It belongs to the next stage."""
+        """Take a reading between two stages. It belongs to the next stage; after the last one, to that."""
         self._pending.append({"kind": "reading", "subject": subject, "probe": probe, "value": value, "status": ""})
 
     def _read_now(self, probe: str, subject: str, value: Any, status: str = "") -> None:
@@ -295,9 +295,11 @@ class WorkerLab(Lab):
 
 
 def forget_frames(error: BaseException | None) -> None:
-    """Drop the tracebacks of an exception and its causes: their frames hold all local variables."""
-    seen = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__
+    """Drop the tracebacks of an exception, its causes and contexts: their frames hold all local variables."""
+    waiting, seen = [error], set()
+    while waiting:
+        one = waiting.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            one.__traceback__ = None
+            waiting += [one.__cause__, one.__context__]

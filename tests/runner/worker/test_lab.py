@@ -171,7 +171,7 @@ def test_two_values_of_one_name_in_one_stage_are_refused(lab: WorkerLab) -> None
     lab.stage("one")
     lab.value("v", 2)
     lab.value("v", 3)
-    with pytest.raises(StoryError, match=r"^the value of 'v' is given twice before stage 'two'$"):
+    with pytest.raises(StoryError, match=r"^the value of 'v' is given twice for stage 'two'$"):
         lab.stage("two")
 
 
@@ -197,6 +197,34 @@ def test_an_attempt_records_a_value_or_an_error_and_keeps_no_frame(lab: WorkerLa
     lab.stage("after", all_names_gone=True)
     assert values(records, "value") == {"good": [1], "bad": "KeyError: 'boom'"}
     assert values(records, "liveness") == {"local": "del"}
+
+
+def test_an_attempt_keeps_no_frame_of_an_error_beside_the_cause(lab: WorkerLab, records: list[Record]) -> None:
+    cause, left = OSError("cause"), []
+
+    def handled() -> None:
+        local = Plain()
+        lab.watch("local", local)
+        raise KeyError("handled")
+
+    def fails() -> None:
+        try:
+            handled()
+        except KeyError as error:
+            left.append(error)
+            raise ValueError("boom") from cause
+
+    assert lab.attempt("bad", fails) == "ValueError: boom"
+    lab.stage("after", all_names_gone=True)
+    assert values(records, "liveness") == {"local": "del"}
+
+
+def test_a_value_after_the_last_stage_is_refused_if_that_has_it_already(lab: WorkerLab) -> None:
+    lab.value("v", 1)
+    lab.stage("one")
+    lab.value("v", 2)
+    with pytest.raises(StoryError, match=r"^the value of 'v' is given twice for stage 'one'$"):
+        lab.finish()
 
 
 def test_an_attempt_passes_on_what_should_end_the_story(lab: WorkerLab) -> None:
