@@ -217,16 +217,16 @@ def stop_recording() -> None: ...
 def bytes_before(type: type, /) -> int: ...
 
 # Follows torch's storages: those at these addresses, and all that operations make from now on. Prefixes of files as above.
-# `plain` is the class whose dispatch is torch's own; `describe` gives for an operation what to call, and whether it overwrites
-# tensors; `written` those that it overwrites from end to end; the alarm rings after one operation. The last: the address of
-# the function that tells the thread's graph task, or 0.
+# `plain` is the class whose dispatch is torch's own; `describe` gives for an operation what to call, whether it overwrites
+# tensors, and whether it only makes a view; `written` those that it overwrites from end to end; the alarm rings after one
+# operation. The last: the address of the function that tells the thread's graph task, or 0.
 def follow_storages(
     storages: list[int],
     runners: tuple[str, ...],
     skipped: tuple[str, ...],
     foreign: tuple[str, ...],
     plain: type,
-    describe: Callable[[Any], tuple[Callable[..., Any], bool]],
+    describe: Callable[[Any], tuple[Callable[..., Any], bool, bool]],
     written: Callable[[Any, tuple[Any, ...], dict[str, Any] | None], list[Any]],
     on_alarm: Callable[[], object],
     graph_task: int,
@@ -240,6 +240,9 @@ def run_followed(
 def set_followed_context(number: int, /) -> None: ...
 def set_followed_alarm(operation: int, /) -> None: ...
 def followed_operations() -> int: ...
+
+# The bytes that malloc gave for the records so far.
+def followed_bytes() -> int: ...
 
 # Operations (function, site, context, is it in a backward pass: 4 bytes each), events (operation and kind, 4 bytes each,
 # storage and bytes, 8 each), storages (address, address of the data, bytes, device: 8 each), and the stack of each site.

@@ -39,9 +39,14 @@ def savings_table() -> tuple[Table, bool]:
 
 
 def explained(report: PeakReport) -> str:
-    """Return how much of malloc's growth up to the peak the growth of storages explains; empty if malloc did not grow."""
+    """Return how much of malloc's growth up to the peak, without gradlife's records, the growth of storages explains.
+
+    Empty if malloc did not grow.
+    """
     memory = report.memory
-    return f"{memory.recorded_bytes / memory.grown_bytes:.1%}" if memory is not None and memory.grown_bytes > 0 else ""
+    if memory is None or memory.grown_bytes <= memory.own_bytes:
+        return ""
+    return f"{memory.recorded_bytes / (memory.grown_bytes - memory.own_bytes):.1%}"
 
 
 def main() -> int:

@@ -64,13 +64,15 @@ def peak_of(text: str) -> PeakReport:
 
 
 def outcomes(text: str, report: PeakReport) -> Iterator[Outcome]:
-    """Return each saving that has a diff alone, then all of them together."""
+    """Return each saving that has a diff alone, or with those before it if it needs them; then all of them together."""
     together: list[LineChange] = []
     for saving in report.savings:
         if saving.is_provable:
             changes = [change for edit in saving.edits for change in edit.changes]
             together += changes
-            found = report.peak_bytes - peak_of(changed(text, changes)).peak_bytes
-            yield Outcome("; ".join(edit.text for edit in saving.edits), saving.saved_alone_bytes, found)
+            predicted = report.peak_bytes - saving.peak_after if saving.needs_others else saving.saved_alone_bytes
+            edited = changed(text, together if saving.needs_others else changes)
+            found = report.peak_bytes - peak_of(edited).peak_bytes
+            yield Outcome("; ".join(edit.text for edit in saving.edits), predicted, found)
     found = report.peak_bytes - peak_of(changed(text, together)).peak_bytes
     yield Outcome(TOGETHER, report.peak_bytes - report.provable_peak_bytes, found)

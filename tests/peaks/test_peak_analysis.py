@@ -157,7 +157,7 @@ def test_an_edit_lets_go_after_the_statement_that_uses_it_last(tmp_path: Path) -
 def test_what_is_no_longer_stored_is_free_within_the_statement_that_uses_it_last(tmp_path: Path) -> None:
     """Hooks that fill a dict which nobody reads: the backward pass is one statement, and frees as it goes."""
     file = tmp_path / "hooks.py"
-    file.write_text("def hook(output):\n    kept['x'] = output\n\ndef step(loss):\n    loss.backward()\n")
+    file.write_text("def hook(output):\n    kept['x'] = output\n\ndef step():\n    loss.backward()\n")
     operations = [Operation("op", [(str(file), 5, "step")], "", True) for _ in range(4)]
     found = Recording(operations, [], [0, 4])
     kept = Holder(Owner.NAMED, "", Kind.GLOBAL, "kept", str(file), "hooks", path="['x']")

@@ -292,6 +292,7 @@ PyMethodDef functions[] = {
     {"set_followed_context", set_followed_context, METH_O, nullptr},
     {"set_followed_alarm", set_followed_alarm, METH_O, nullptr},
     {"followed_operations", followed_operations, METH_NOARGS, nullptr},
+    {"followed_bytes", followed_bytes, METH_NOARGS, nullptr},
     {"followed", followed, METH_NOARGS, nullptr},
     {"unfollow_storages", unfollow_storages, METH_NOARGS, nullptr},
     {"_search_memory", search_memory, METH_O, nullptr},

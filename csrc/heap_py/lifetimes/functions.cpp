@@ -93,6 +93,10 @@ PyObject* followed_operations(PyObject*, PyObject*) {
   });
 }
 
+PyObject* followed_bytes(PyObject*, PyObject*) {
+  return guarded([] { return PyLong_FromSize_t(running().own_bytes()); });
+}
+
 PyObject* followed(PyObject*, PyObject*) {
   return guarded([] {
     LifetimeRecorder& of = running();

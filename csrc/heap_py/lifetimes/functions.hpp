@@ -15,6 +15,7 @@ PyObject* run_followed(PyObject* module, PyObject* const* arguments, Py_ssize_t 
 PyObject* set_followed_context(PyObject* module, PyObject* number);
 PyObject* set_followed_alarm(PyObject* module, PyObject* operation);
 PyObject* followed_operations(PyObject* module, PyObject* unused);  // the number of operations so far
+PyObject* followed_bytes(PyObject* module, PyObject* unused);       // that malloc gave for the records so far
 // followed() -> (operations, events, storages, [stack, ...]): see the stub
 PyObject* followed(PyObject* module, PyObject* unused);
 // Afterwards the caller must return a weak reference of each storage.

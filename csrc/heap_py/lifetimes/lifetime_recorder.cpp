@@ -45,16 +45,22 @@ void LifetimeRecorder::look() {
     note(change.has_died ? StorageEvent::died : StorageEvent::resized, change.storage, change.bytes);
 }
 
+uint64_t LifetimeRecorder::own_bytes() const {
+  return operations_.capacity() * sizeof(RecordedOperation) + events_.capacity() * sizeof(RecordedEvent) +
+         storages_.own_bytes();
+}
+
 const LifetimeRecorder::Function& LifetimeRecorder::known(PyObject* function) {
   const auto found = functions_.find(function);
   if (found != functions_.end()) return found->second;
   const Ref described = checked(PyObject_CallOneArg(callbacks_.describe.get(), function));
   PyObject* callable;
-  int overwrites;
-  if (PyArg_ParseTuple(described.get(), "Op", &callable, &overwrites) == 0) throw PythonErrorSet();
+  int overwrites, is_view;
+  if (PyArg_ParseTuple(described.get(), "Opp", &callable, &overwrites, &is_view) == 0) throw PythonErrorSet();
   kept_.push_back(Ref::borrow(function));
   const auto number = static_cast<uint32_t>(functions_.size());
-  return functions_.emplace(function, Function{Ref::borrow(callable), number, overwrites != 0}).first->second;
+  return functions_.emplace(function, Function{Ref::borrow(callable), number, overwrites != 0, is_view != 0})
+      .first->second;
 }
 
 void LifetimeRecorder::note_tensor(PyObject* tensor, StorageEvent if_new, StorageEvent if_known) {
@@ -70,12 +76,13 @@ void LifetimeRecorder::note_tensor(PyObject* tensor, StorageEvent if_new, Storag
   if (if_known != StorageEvent::born) note(if_known, storage, 0);
 }
 
-void LifetimeRecorder::note_inputs(PyObject* value, PyObject* overwritten, int depth) {
+// What becomes of an input that is known: read; born for one that an operation makes a view of, which reads no memory.
+void LifetimeRecorder::note_inputs(PyObject* value, PyObject* overwritten, StorageEvent if_known, int depth) {
   each_item(value, [&](PyObject* item) {
     if (PyTuple_Check(item) || PyList_Check(item)) {
-      if (depth < deepest) note_inputs(item, overwritten, depth + 1);
+      if (depth < deepest) note_inputs(item, overwritten, if_known, depth + 1);
     } else if (!is_in(overwritten, item)) {
-      note_tensor(item, StorageEvent::appeared, StorageEvent::read);
+      note_tensor(item, StorageEvent::appeared, if_known);
     }
   });
 }
@@ -116,8 +123,9 @@ Ref LifetimeRecorder::run(PyObject* function, PyObject* types, PyObject* args, P
     overwritten = checked(PyObject_CallFunctionObjArgs(callbacks_.written.get(), function, args, keywords, nullptr));
     if (!PyList_Check(overwritten.get())) overwritten = nullptr;
   }
-  note_inputs(args, overwritten.get(), 0);
-  if (kwargs != nullptr) note_inputs(kwargs, overwritten.get(), 0);
+  const StorageEvent use = called.is_view ? StorageEvent::born : StorageEvent::read;
+  note_inputs(args, overwritten.get(), use, 0);
+  if (kwargs != nullptr) note_inputs(kwargs, overwritten.get(), use, 0);
   if (overwritten) note_overwritten(overwritten.get());
   const uint32_t number = now();
   operations_.push_back(operation);

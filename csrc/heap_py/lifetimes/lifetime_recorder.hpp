@@ -35,9 +35,9 @@ struct RecordedEvent {
 struct LifetimeCallbacks {
   Ref plain;          // torch.Tensor
   Ref dispatch_name;  // "__torch_dispatch__"
-  Ref describe;       // describe(function) -> (function to call instead, whether it overwrites tensors), once for each
-  Ref written;        // written(function, args, kwargs) -> [tensor, ...] that it overwrites completely
-  Ref on_alarm;       // on_alarm(), after the operation for which the alarm is set
+  Ref describe;  // describe(function) -> (function to call instead, does it overwrite, is it a view), once for each
+  Ref written;   // written(function, args, kwargs) -> [tensor, ...] that it overwrites completely
+  Ref on_alarm;  // on_alarm(), after the operation for which the alarm is set
 };
 
 class LifetimeRecorder {
@@ -54,6 +54,7 @@ class LifetimeRecorder {
   void set_context(uint32_t context) { context_ = context; }
   void set_alarm(uint32_t operation) { alarm_ = operation; }
 
+  uint64_t own_bytes() const;  // malloc'd for these records
   const std::vector<RecordedOperation>& operations() const { return operations_; }
   const std::vector<RecordedEvent>& events() const { return events_; }
   const LiveStorages& storages() const { return storages_; }
@@ -63,11 +64,11 @@ class LifetimeRecorder {
   struct Function {
     Ref callable;
     uint32_t number;
-    bool overwrites;
+    bool overwrites, is_view;
   };
   bool has_dispatch_of_its_own(PyObject* types) const;
   const Function& known(PyObject* function);
-  void note_inputs(PyObject* value, PyObject* overwritten, int depth);
+  void note_inputs(PyObject* value, PyObject* overwritten, StorageEvent if_known, int depth);
   void note_overwritten(PyObject* tensors);
   void note_outputs(PyObject* value, int depth);
   void note(StorageEvent what, uint32_t storage, uint64_t bytes);

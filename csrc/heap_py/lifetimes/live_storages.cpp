@@ -9,12 +9,21 @@ namespace gradlife::heap {
 namespace {
 
 constexpr uintptr_t weak_after_strong = 4;  // both counts are halves of one word
-constexpr unsigned meta_device = 14;        // c10::DeviceType::Meta: sizes without memory
+constexpr uintptr_t malloc_header = 8;
+constexpr unsigned meta_device = 14;  // c10::DeviceType::Meta: sizes without memory
 
 uint64_t word_at(uintptr_t address) {
   uint64_t word;
   std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
   return word;
+}
+
+// The size of an object's block in malloc's header before it; 0 if there is no such header.
+uint64_t block_bytes(uintptr_t object) {
+  constexpr uint64_t flags = 7, largest = 1024;
+  uint64_t header;
+  if (!MemoryReader().read_word(object - malloc_header, &header)) return 0;
+  return (header & ~flags) <= largest ? header & ~flags : 0;
 }
 
 uint32_t count_at(uintptr_t address) { return __atomic_load_n(reinterpret_cast<uint32_t*>(address), __ATOMIC_ACQUIRE); }
@@ -82,6 +91,13 @@ const std::vector<StorageChange>& LiveStorages::changes() {
     ++at;
   }
   return changes_;
+}
+
+uint64_t LiveStorages::own_bytes() const {
+  constexpr uint64_t node = sizeof(std::pair<uintptr_t, uint32_t>) + 2 * sizeof(void*);
+  uint64_t found = rows_.capacity() * sizeof(StorageRow) + live_.capacity() * sizeof(Live);
+  found += numbers_.bucket_count() * sizeof(void*) + numbers_.size() * (node + malloc_header);
+  return rows_.empty() ? found : found + (rows_.size() - live_.size()) * block_bytes(rows_.front().address);
 }
 
 }  // namespace gradlife::heap

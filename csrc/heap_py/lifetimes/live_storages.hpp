@@ -44,6 +44,9 @@ class LiveStorages {
   // The changes since the last call.
   const std::vector<StorageChange>& changes();
 
+  // The bytes of these records, and of freed storages whose objects the weak counts keep.
+  uint64_t own_bytes() const;
+
   // Every storage that was ever followed. Whoever stops following returns a weak reference of each.
   const std::vector<StorageRow>& rows() const { return rows_; }
 

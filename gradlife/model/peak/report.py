@@ -86,7 +86,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Saving:
-    """Storages of one origin and one holder that are not read again after the peak."""
+    """Storages of one origin and one holder that are not read again after the peak, or not read yet."""
 
     holder: str  # "local 'logits' of step (train.py:40)"
     owner: Owner
@@ -98,9 +98,11 @@ class Saving:
     freed_before: Moment | None  # the operation that would find it released
     saved_bytes: int  # reduction of the peak by this saving and all before it
     peak_after: int
-    steps_held: int = 0  # operations between the last read and the release
+    steps_held: int = 0  # steps that begin between the last read and the release, or before the first read
     saved_alone_bytes: int = 0  # reduction of the peak by this saving alone
     edits: tuple[Edit, ...] = ()  # edits that release it, all needed together
+    first_read: Moment | None = None  # of memory that is held before its first use
+    needs_others: bool = False  # its edits are possible only together with those of the savings before it
 
     @property
     def is_provable(self) -> bool:
@@ -177,6 +179,12 @@ class ProcessMemory:
 
     grown_bytes: int
     recorded_bytes: int
+    own_bytes: int = 0  # of gradlife's records of these operations
+
+    @property
+    def unseen_bytes(self) -> int:
+        """Bytes that neither storages nor gradlife's records explain."""
+        return self.grown_bytes - self.recorded_bytes - self.own_bytes
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from gradlife.peaks.analysis.saved_unread import (
     is_only_saved,
     saved_unread,
 )
+from gradlife.peaks.analysis.titles import common_title
 from gradlife.peaks.analysis.uses import gaps, was_read, zeroed_gaps
 from gradlife.peaks.recording.holders import Held, Holder
 from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
@@ -38,6 +39,7 @@ class Group:
     freed: list[tuple[int, Gap]] = field(default_factory=list)  # storage numbers, and when they would be free
     last: int = 0  # the last operation that uses the largest of them
     zeroing: int | None = None  # the operation that writes zeros to which gradients are only added
+    texts: dict[int, str] = field(default_factory=dict)  # what holds each storage, by its number
 
     @property
     def places(self) -> frozenset[tuple[str, str, str, str]]:
@@ -48,6 +50,13 @@ class Group:
     def holder(self) -> Holder:
         """The holder that stands for all of them."""
         return Held(list(self.holders)).first
+
+    @property
+    def title(self) -> str:
+        """What holds the storages, beginning with the largest one."""
+        most = self.largest().number
+        texts = [self.texts.get(most, ""), *self.texts.values()]
+        return common_title([text for text in texts if text] or [self.holder.text])
 
     def bytes_at(self, tick: int) -> int:
         """Return the unused bytes of the group at a tick."""
@@ -173,6 +182,7 @@ def add_to(groups: dict[Key, Group], key: Key, one: Unused, recording: Recording
     group.zeroing = one.zeroing if one.zeroing is not None else group.zeroing
     if gone < one.gap[1]:
         group.storages.append(one.storage)
+        group.texts.setdefault(one.storage.number, Held(list(one.names)).first.text if one.held else "")
         group.freed.append((one.storage.number, (gone, one.gap[1])))
         if group.largest() is one.storage:
             group.last = one.last

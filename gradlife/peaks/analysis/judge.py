@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from collections import Counter, defaultdict
@@ -22,6 +23,7 @@ from gradlife.model.peak.report import (
 )
 from gradlife.peaks.analysis.checkpoints import checkpoint_table
 from gradlife.peaks.analysis.groups import LASTING, Group, grouped
+from gradlife.peaks.analysis.lags import Lags
 from gradlife.peaks.analysis.looks import Look, Looks, Origin, held_in, is_only_in_dead_frames, origin_of
 from gradlife.peaks.analysis.picture import Key, Painter
 from gradlife.peaks.analysis.retained import needless_retain
@@ -30,7 +32,7 @@ from gradlife.peaks.analysis.savings import Replay, Step
 from gradlife.peaks.analysis.timeline import live_bytes, main_device, on_device, peak_operation
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import use_at
-from gradlife.peaks.edits.advice import Life, edits_for
+from gradlife.peaks.edits.advice import Life, dropped_statements, edits_for
 from gradlife.peaks.recording.holders import Held
 from gradlife.peaks.recording.lifetimes import Frame, Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
@@ -56,7 +58,7 @@ class Recorded:
     looks: Sequence[Look]
     step: int  # the number of the judged step among the recorded ones
     seconds: Mapping[str, float] = field(default_factory=dict)  # forward time of each module; "": time of the steps
-    malloc: Mapping[int, int] = field(default_factory=dict)  # bytes that malloc has handed out, by operation
+    malloc: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # by operation: malloc's bytes, of them ours
 
 
 def device_name(device: int) -> str:
@@ -129,7 +131,7 @@ class Judge:
             self.shares(alive, uses, operation),
             self.use_bytes(alive, uses, operation),
             savings,
-            replay.lower_bound(),
+            min([replay.lower_bound(), *(one.peak_after for one in savings)]),
             replay.peak_after(proven),
             self.picture(live),
             checkpoint_table(self._recording, self.saved_activations(), replay, self._seconds),
@@ -141,7 +143,9 @@ class Judge:
     def groups(self) -> list[Group]:
         """Return the unused storages, grouped by the names that must release them."""
         groups = grouped(self._recording, self._storages, self._looks, self._first, self._end)
-        return with_group(groups, self._unread.group())
+        replay = Replay(self._recording, self._storages, self._first, self._end)
+        early = Lags(self._recording, self._storages, self._looks, replay).groups()
+        return [*with_group(groups, self._unread.group()), *early]
 
     def other_peaks(self) -> list[int]:
         """Return the operations of the peaks that remain after each saving, without those whose holders are known."""
@@ -196,8 +200,9 @@ class Judge:
         if self._device_name != "cpu" or len(self._malloc) < 2 or self._first not in self._malloc:
             return None
         last = max(self._malloc, key=lambda operation: live[tick_within(operation)] * (operation < self._end))
-        grown = self._malloc[last] - self._malloc[self._first]
-        return ProcessMemory(grown, live[tick_within(last)] - live[tick_before(self._first)])
+        (start, ours), (end, ours_then) = self._malloc[self._first], self._malloc[last]
+        recorded = live[tick_within(last)] - live[tick_before(self._first)]
+        return ProcessMemory(end - start, recorded, ours_then - ours)
 
     def shares(self, alive: Sequence[Storage], uses: Mapping[int, Use], operation: int) -> tuple[OwnerShare, ...]:
         """Return the peak by owner, largest first."""
@@ -226,16 +231,26 @@ class Judge:
 
     def savings(self, steps: Sequence[Step], peak: int) -> tuple[Saving, ...]:
         """Return the savings; none if all together are too small to be worth an edit."""
-        total = sum(one.saved for one in steps)
-        return tuple(map(self.saving, steps)) if total >= MIN_SAVING * peak else ()
+        if sum(one.saved for one in steps) < MIN_SAVING * peak:
+            return ()
+        found: list[Saving] = []
+        dropped: list[ast.stmt] = []
+        for step in steps:
+            life = self.life(step.group)
+            gone = dropped if not life.in_backward else []  # a graph may save it, too, and frees it later than a name
+            edits = edits_for(step.group.holders, life, gone)
+            needs_others = bool(gone) and edits != edits_for(step.group.holders, life)
+            found.append(replace(self.saving(step, edits), needs_others=needs_others))
+            dropped += dropped_statements(step.group.holders, life) if found[-1].is_provable else []
+        return tuple(found)
 
-    def saving(self, step: Step) -> Saving:
+    def saving(self, step: Step, edits: Sequence[Edit]) -> Saving:
         """Describe one saving for the report."""
         group = step.group
         storage = group.largest()
         gone = storage.died // 2 if storage.died is not None else None
         return Saving(
-            group.holder.text,
+            group.title,
             group.owner,
             group.use,
             *self.most_at_once(group),
@@ -244,9 +259,10 @@ class Judge:
             self.moment(gone) if gone is not None and gone < len(self._recording.operations) else None,
             step.saved,
             step.peak_after,
-            self.begun(group.last, gone),
+            self.begun(group.last, gone) if group.use is not Use.LAG else self.begun(storage.birth or 0, group.last),
             step.saved_alone,
-            tuple(map(with_short_file, edits_for(group.holders, self.life(group)))),
+            tuple(map(with_short_file, edits)),
+            self.moment(group.last) if group.use is Use.LAG else None,
         )
 
     def life(self, group: Group) -> Life:

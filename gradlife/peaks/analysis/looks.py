@@ -61,7 +61,7 @@ class Looks:
 
     def parts(self, storage: Storage, gap: Gap) -> Iterator[tuple[Gap, Held | None]]:
         """Yield the parts of an unused time with their holders; None if they are not known."""
-        seen = self._seen(storage, gap)
+        seen = self.seen(storage, gap)
         if seen:
             seen += self._later(*seen[-1], gap)
         origin = origin_of(self._recording, storage)
@@ -80,7 +80,7 @@ class Looks:
         if not seen:
             yield gap, None
 
-    def _seen(self, storage: Storage, gap: Gap) -> list[tuple[int, Held]]:
+    def seen(self, storage: Storage, gap: Gap) -> list[tuple[int, Held]]:
         """Return the looks within a time that saw holders of the storage."""
         found = []
         for look in self._looks:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gradlife.peaks.analysis.retained import needless_retain
 from gradlife.peaks.edits.advice import is_stored_for_nobody
-from gradlife.peaks.edits.names import value_yielded, yield_of
+from gradlife.peaks.edits.names import frame_of_name, value_yielded, yield_of
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame, Recording
 from gradlife.peaks.recording.variables import Kind
@@ -27,7 +26,7 @@ from gradlife.peaks.sources.program import (
 Span = tuple[str, str, Position, Position]
 
 #: Kinds of holders that end with a frame.
-OF_FRAMES = frozenset({Kind.LOCAL, Kind.GENERATOR, Kind.EXCEPTION, Kind.GLOBAL, Kind.OTHER})
+OF_FRAMES = frozenset({Kind.LOCAL, Kind.GENERATOR, Kind.EXCEPTION, Kind.GLOBAL, Kind.ITERATOR, Kind.OTHER})
 
 
 def release(recording: Recording, holders: Iterable[Holder], last: int) -> int:
@@ -74,19 +73,9 @@ def resumption(recording: Recording, holder: Holder, last: int) -> int:
     return len(recording.operations)
 
 
-def frame_of(holder: Holder, frames: Iterable[Frame]) -> Frame | None:
+def frame_of(holder: Holder, frames: Sequence[Frame]) -> Frame | None:
     """Return the frame of a stack that must release the storage; None if no frame of it must."""
-    if holder.kind not in OF_FRAMES:
-        return next(iter(frames), None)
-    for frame in frames:
-        if same_file(frame[0], holder.file) and (holder.kind is Kind.GLOBAL or frame[2] == holder.function):
-            return frame
-    return None
-
-
-def same_file(one: str, other: str) -> bool:
-    """Whether both names mean the same file."""
-    return one == other or (bool(other) and os.path.abspath(one) == os.path.abspath(other))
+    return frame_of_name(holder, frames) if holder.kind in OF_FRAMES else next(iter(frames), None)
 
 
 def written_name(holder: Holder) -> str:
@@ -106,6 +95,15 @@ def span_of(frame: Frame, holder: Holder) -> Span | None:
     if source is not None and node is not None and spot is not None and is_deleted(holder):
         end = deletion_point(node, spot, holder.name, (), source.tree)[0].end
     return file, function, first, end
+
+
+def statement_span(frame: Frame) -> Span | None:
+    """Return the statement that a frame runs; None if its source is unknown."""
+    file, line, function = frame
+    source = source_of(file)
+    node = function_of(source, function, line) if source is not None else None
+    spot = spot_at(node, line) if node is not None else None
+    return (file, function, start_of(spot.statement), spot.end) if spot is not None else None
 
 
 def start_of(statement: ast.stmt) -> Position:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from gradlife.model.peak.report import Owner, Use
 from gradlife.peaks.analysis.groups import Group
 from gradlife.peaks.analysis.looks import Gap, Look, held_in
+from gradlife.peaks.analysis.titles import common_title
 from gradlife.peaks.analysis.uses import ZEROING
 from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Held, Holder
 from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before
@@ -48,7 +49,9 @@ class UnreadGradients:
         gradients = [one for one in self._recording.storages if one.number in self.numbers]
         if not gradients:
             return None
-        found = Group((self._holder(gradients[0]),), Owner.GRADIENT, Use.VOID)
+        gradients.sort(key=lambda one: -one.final_bytes)
+        title = common_title([self._holder(one).text for one in gradients])
+        found = Group((replace(self._holder(gradients[0]), text=title),), Owner.GRADIENT, Use.VOID)
         found.storages.extend(gradients)
         found.freed.extend((one.number, (one.born, self._end(one))) for one in gradients)
         found.freed.extend(self._of_dead_operations())

@@ -10,6 +10,8 @@ from functools import cache
 
 from gradlife.model.peak.report import Edit, LineChange
 from gradlife.peaks.edits.changes import changed, diff
+from gradlife.peaks.edits.fields import field_taken_out
+from gradlife.peaks.edits.loops import counted_by_hand, loops_over
 from gradlife.peaks.edits.names import (
     all_spots,
     assigns,
@@ -18,6 +20,8 @@ from gradlife.peaks.edits.names import (
     is_bound_by,
     is_filling,
     is_read_besides,
+    is_read_elsewhere,
+    is_value_of_yield,
     kept_exceptions,
     owner_in,
     store_of,
@@ -55,15 +59,36 @@ class Life:
     uses: Sequence[tuple[str, Sequence[Frame]]] = ()  # forward operations and their stacks, the last ones first
 
 
-def edits_for(holders: Sequence[Holder], life: Life) -> tuple[Edit, ...]:
-    """Return the edits that together release the storages, one for each name."""
-    names = list({holder.place: holder for holder in holders if holder.can_let_go}.values())
-    dropped = [spot for holder in names if (spot := stored_at(holder, life)[1]) is not None]
-    found = {holder: edit_for(holder, life, [spot.statement for spot in dropped]) for holder in names}
+def edits_for(holders: Sequence[Holder], life: Life, dropped: Sequence[ast.stmt] = ()) -> tuple[Edit, ...]:
+    """Return the edits that together release the storages, one for each name.
+
+    ``dropped``: statements that the edits of other savings remove.
+    """
+    names = names_of(holders)
+    gone = [*dropped, *dropped_statements(names, life)]
+    found = {holder: edit_for(holder, life, gone) for holder in names}
     without = {
         node_of(holder): edit for holder, edit in found.items() if edit.text.startswith(NO_GRAD) and edit.changes
     }
     return tuple(dict.fromkeys(without.get(node_of(holder), edit) for holder, edit in found.items()))
+
+
+def names_of(holders: Sequence[Holder]) -> list[Holder]:
+    """Return one holder for each place that an edit changes. With a variable goes the graph that it keeps."""
+    found = {holder.place: holder for holder in holders if holder.can_let_go}.values()
+    variables = {variable_of(one) for one in found if one.kind in (Kind.LOCAL, Kind.GLOBAL)}
+    return [one for one in found if one.kind is not Kind.SAVED or variable_of(one) not in variables]
+
+
+def variable_of(holder: Holder) -> tuple[str, str, str]:
+    """Return the variable that a holder is, or whose graph it is."""
+    return holder.file, holder.function, holder.name
+
+
+def dropped_statements(holders: Sequence[Holder], life: Life) -> list[ast.stmt]:
+    """Return the statements that the edits remove."""
+    spots = (stored_at(holder, life)[1] for holder in names_of(holders))
+    return [spot.statement for spot in spots if spot is not None]
 
 
 def node_of(holder: Holder) -> str:
@@ -74,7 +99,9 @@ def node_of(holder: Holder) -> str:
 def edit_for(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     """Return the edit for one holder. ``dropped``: statements that other edits remove."""
     if holder.name == UNREAD_GRADIENT:
-        return Edit("`requires_grad_(False)` for the parameters whose gradients no optimizer reads")
+        module = holder.text.removeprefix("gradients of ")
+        of = f"parameters of `{module}`, whose" if module != holder.text else "parameters whose"
+        return Edit(f"`requires_grad_(False)` for {of} gradients no optimizer reads")
     if holder.name == NEVER_UNPACKED:
         return unsaved_edit(holder)
     if holder.kind is Kind.GRADIENT:
@@ -82,10 +109,14 @@ def edit_for(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     if holder.kind is Kind.SAVED:
         return graph_edit(holder, life, dropped)
     if holder.kind is Kind.ATTRIBUTE:
-        return (dead_store_edit(holder, life) if holder.path else None) or attribute_edit(holder, life)
+        return attribute_edit(holder, life, dropped)
+    if holder.kind is Kind.EARLY:
+        return early_edit(holder, life)
     if holder.kind is Kind.EXCEPTION:
         return exception_edit(holder)
-    if (dead := dead_store_edit(holder, life)) is not None:
+    if holder.kind is Kind.ITERATOR:
+        return iterator_edit(holder)
+    if (dead := dead_store_edit(holder, life, dropped)) is not None:
         return dead
     if holder.path and not holder.record:
         return container_edit(holder, life)
@@ -109,9 +140,25 @@ def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     spot = spot_at(function, line) if function is not None else None
     if source is None or function is None or spot is None:
         return Edit(f"`del {holder.name}` after line {line}", file, line)
+    if is_value_of_yield(spot.statement, holder.name):
+        text = f"compute what line {line} yields in a function: `{holder.name}` stays while the generator waits there"
+        return Edit(text, file, line)
     mention = last_mention(spot, holder.name) if inner_reader(function, holder.name) is None else None
     edit = delete_after(source, function, mention or spot, holder.name, dropped)
+    if holder.path and not edit.changes and is_bound_by(function, line, holder.name):
+        edit = field_edit(source, function, mention or spot, holder, dropped) or edit
     return edit if holder.file else replace(edit, changes=(), patch="")  # other cells may read the name
+
+
+def field_edit(
+    source: Source, function: Function, spot: Spot, holder: Holder, dropped: Sequence[ast.stmt]
+) -> Edit | None:
+    """Take out the field that is read later, and delete the object; None if more of it is read, or what it holds."""
+    found = field_taken_out(source, function, spot, holder.name, dropped)
+    if found is None or found[0].endswith(f" = {holder.name}{holder.path}"):
+        return None
+    line = spot.statement.end_lineno or spot.statement.lineno
+    return edit_of(source, f"`{found[0]}; del {holder.name}` after line {line}", line, *found[1])
 
 
 def unplaced_edit(holder: Holder) -> Edit:
@@ -152,6 +199,36 @@ def exception_edit(holder: Holder) -> Edit:
     return edit_of(source, f"`{name.id}.with_traceback(None)` at line {line}: its frames go", line, change)
 
 
+def early_edit(holder: Holder, life: Life) -> Edit:
+    """Make something later: directly above the line that reads it first, or fewer items of a queue ahead."""
+    if holder.path and holder.line and not is_made_at_once(holder):
+        return Edit(f"put fewer items into `{holder.name}` ahead at line {holder.line}", holder.file, holder.line)
+    reading = next((frame for frame in life.last if (frame[0], frame[2]) == (holder.file, holder.function)), None)
+    where = f"just above line {reading[1]}" if reading is not None else "where it is read first"
+    return Edit(f"make `{holder.name}` {where}, not at line {holder.line}", holder.file, holder.line)
+
+
+def is_made_at_once(holder: Holder) -> bool:
+    """Whether the statement at the holder's line binds the whole name, and does not add an item to it."""
+    source = source_of(holder.file)
+    function = function_of(source, holder.function, holder.line) if source is not None else None
+    spot = spot_at(function, holder.line) if function is not None else None
+    return spot is not None and not is_filling(spot.statement, holder.name)
+
+
+def iterator_edit(holder: Holder) -> Edit:
+    """Run through a loop without an iterator that keeps the last item; with changed lines for a plain `enumerate`."""
+    source = source_of(holder.file)
+    function = function_of(source, holder.function, holder.line) if source is not None else None
+    loops = list(loops_over(function, holder.name)) if function is not None else []
+    line = loops[0].lineno if len(loops) == 1 else 0
+    where = f" of line {line}" if line else ""
+    counted = counted_by_hand(source, function, loops[0]) if source and function and len(loops) == 1 else ()
+    if source is None or not counted:
+        return Edit(f"loop without the `{holder.name}`{where}: it keeps the last item", holder.file, line)
+    return edit_of(source, f"count by hand at line {line}: `enumerate` keeps the last item", line, *counted)
+
+
 def delete_after(source: Source, function: Function, spot: Spot, name: str, dropped: Sequence[ast.stmt]) -> Edit:
     """Put ``del name`` below a statement; with changed lines if nothing reads the name afterwards."""
     spot, reader = deletion_point(function, spot, name, dropped, source.tree)
@@ -189,12 +266,12 @@ def filled_at(holder: Holder) -> int:
     return found[0] if len(found) == 1 else 0
 
 
-def dead_store_edit(holder: Holder, life: Life) -> Edit | None:
+def dead_store_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit | None:
     """Drop the statement that stores a value nobody reads."""
     source, spot = stored_at(holder, life)
     if source is None or spot is None:
         return None
-    line, change = spot.statement.lineno, without(source, spot)
+    line, change = spot.statement.lineno, without(source, spot, dropped)
     shown = f".{holder.name}" if holder.kind is Kind.ATTRIBUTE else holder.name
     text = f"drop {place_of(source, spot)}: nobody reads `{shown}{holder.path}`"
     return edit_of(source, text, line, change) if change is not None else Edit(text, source.file, line)
@@ -211,10 +288,10 @@ def stored_at(holder: Holder, life: Life) -> tuple[Source | None, Spot | None]:
     if holder.record:
         return None, None
     if holder.kind is Kind.ATTRIBUTE:
-        for file in dict.fromkeys(frame[0] for frame in (*life.birth, *life.last)):
-            source = source_of(file)
-            spot = store_of(source.tree, f".{holder.name}", bool(holder.path)) if source is not None else None
-            if spot is not None:
+        for file in dict.fromkeys([holder.file, *(frame[0] for frame in (*life.birth, *life.last))]):
+            source = source_of(file) if file else None
+            spot = store_of(source.tree, f".{holder.name}", holder.path) if source is not None else None
+            if source is not None and spot is not None and not is_read_elsewhere(source.file, holder.name):
                 return source, spot
         return None, None
     source = source_of(holder.file)
@@ -226,11 +303,14 @@ def stored_at(holder: Holder, life: Life) -> tuple[Source | None, Spot | None]:
         return None, None
     is_global = holder.kind is Kind.GLOBAL
     function = source.tree if is_global else function_of(source, holder.function, holder.line)
-    return source, store_of(function, holder.name, bool(holder.path)) if function is not None else None
+    return source, store_of(function, holder.name, holder.path) if function is not None else None
 
 
-def attribute_edit(holder: Holder, life: Life) -> Edit:
-    """Set an attribute to None after its last use."""
+def attribute_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
+    """Set an attribute to None after its last use, or do not store it if nobody reads it."""
+    dead = dead_store_edit(holder, life, dropped)
+    if dead is not None and (holder.path or dead.changes):
+        return dead
     shown = f"`.{holder.name}{holder.path}` of {holder.function}"
     for file, line, name in life.last:
         source = source_of(file)

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 
+from gradlife.heap.scan import OWN_FOLDER
+from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
-from gradlife.peaks.sources.program import MODULE, Function, Source, Spot, blocks, is_named, mentions, spot_at
+from gradlife.peaks.sources.program import (
+    LINE_END,
+    MODULE,
+    Function,
+    Source,
+    Spot,
+    blocks,
+    function_of,
+    is_named,
+    mentions,
+    source_of,
+    spot_at,
+)
 
 #: Methods that only add to a container.
 ADDING = frozenset({"append", "add", "appendleft"})
+
+#: Methods that keep their arguments.
+KEEPING = ADDING | {"extend", "insert", "put", "setdefault", "update"}
 
 #: Methods that only copy a tensor.
 COPYING = frozenset({"detach", "clone", "cpu", "float"})
@@ -21,11 +40,30 @@ COPYING = frozenset({"detach", "clone", "cpu", "float"})
 def frame_of_name(holder: Holder, frames: Sequence[Frame]) -> Frame | None:
     """Return the frame of a stack that has the name as a variable."""
     for frame in frames:
-        if is_same_file(frame[0], holder.file) and (holder.kind is Kind.GLOBAL or frame[2] == holder.function):
+        if is_same_file(frame[0], holder.file) and has_variable(frame, holder):
             return frame
         if holder.kind is Kind.GLOBAL and not holder.file and frame[2] == MODULE:
             return frame  # a cell of a notebook
     return None
+
+
+def has_variable(frame: Frame, holder: Holder) -> bool:
+    """Whether a frame of the holder's file has the variable, or uses it if it is a global one."""
+    if holder.kind is not Kind.GLOBAL or frame[2] == MODULE:
+        return frame[2] == holder.function or holder.kind is Kind.GLOBAL
+    return uses_global(*frame, holder.name)
+
+
+@cache
+def uses_global(file: str, line: int, qualified: str, name: str) -> bool:
+    """Whether a function uses a global variable, and none of its own with that name; true if its source is unknown."""
+    source = source_of(file)
+    function = function_of(source, qualified, line) if source is not None else None
+    if function is None:
+        return True
+    nodes = list(ast.walk(function))
+    is_declared = any(isinstance(node, ast.Global) and name in node.names for node in nodes)
+    return is_declared or (mentions(function, name) and not is_bound_by(function, LINE_END, name))
 
 
 def is_same_file(one: str, other: str) -> bool:
@@ -33,19 +71,36 @@ def is_same_file(one: str, other: str) -> bool:
     return one == other or (bool(other) and os.path.abspath(one) == os.path.abspath(other))
 
 
-def store_of(tree: Function, name: str, is_container: bool) -> Spot | None:
+def store_of(tree: Function, name: str, path: str = "") -> Spot | None:
     """Return the only statement that stores to a name which nothing reads; an attribute has a dot before its name.
 
-    For a container it is the statement that adds to it; other statements may create the container.
+    For a container, whose item is at ``path``, it is the statement that adds the item; others may create the container.
     """
     every = [spot for part in (tree, *inner_functions(tree)) for spot in all_spots(part.body, ())]
     adding = [one for one in every if is_adding(one.statement, name)]
-    stores = adding if is_container else [one for one in every if is_plain_store(one.statement, name)]
+    stores = adding if path else [one for one in every if is_plain_store(one.statement, name)]
     own = {id(node) for spot in stores for node in ast.walk(spot.statement)}
     others = [node for node in ast.walk(tree) if is_named(node, name) and id(node) not in own]
     is_read = any(not isinstance(getattr(node, "ctx", None), ast.Store) for node in others)
-    hidden = any(is_reflection(node) for node in ast.walk(tree))
-    return stores[0] if len(stores) == 1 and not is_read and not hidden else None
+    hidden = any(is_reflection(node) for node in outside_getattr(tree))
+    ours = [one for one in stores if may_store_at(one.statement, path)]
+    return ours[0] if len(ours) == 1 and not is_read and not hidden else None
+
+
+def outside_getattr(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all nodes in it, but for `__getattr__`: it passes on names that are written elsewhere."""
+    if isinstance(node, ast.FunctionDef) and node.name == "__getattr__":
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from outside_getattr(child)
+
+
+def may_store_at(statement: ast.stmt, path: str) -> bool:
+    """Whether a statement that adds to a container may have added the item at a path, such as ``['loss'][0]``."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    key = target.slice if isinstance(target, ast.Subscript) else None
+    return not isinstance(key, ast.Constant) or not path or path.startswith(f"[{key.value!r}]")
 
 
 def inner_functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -70,6 +125,25 @@ def is_filling(statement: ast.stmt, name: str) -> bool:
     call = statement.value if isinstance(statement, ast.Expr) else None
     method = call.func if isinstance(call, ast.Call) else None
     return isinstance(method, ast.Attribute) and is_named(method.value, name) and method.attr in ADDING
+
+
+@cache
+def is_read_elsewhere(file: str, attribute: str) -> bool:
+    """Whether another loaded file of the program mentions an attribute."""
+    libraries = (*library_files(), *foreign_files(), OWN_FOLDER)
+    files = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
+    others = (one for one in files if one.endswith(".py") and not one.startswith(libraries) and one != file)
+    sources = (source_of(one) for one in others)
+    return any(mentions_attribute(one.tree, attribute) for one in sources if one is not None and attribute in one.text)
+
+
+def mentions_attribute(tree: ast.AST, attribute: str) -> bool:
+    """Whether a tree reads an attribute, or has its name as a text."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Load))
+        or (isinstance(node, ast.Constant) and node.value == attribute)
+        for node in ast.walk(tree)
+    )
 
 
 def is_plain_store(statement: ast.stmt, name: str) -> bool:
@@ -101,6 +175,18 @@ def is_adding(statement: ast.stmt, name: str) -> bool:
     return isinstance(method, ast.Attribute) and is_named(method.value, name) and is_plain and method.attr in ADDING
 
 
+def stores_to(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement binds one name or attribute alone to what it makes, or adds that to a container."""
+    if is_filling(statement, name):
+        return True
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return any(is_named(one, name) for one in target.elts)
+    return is_named(target, name)
+
+
 def all_spots(block: Sequence[ast.stmt], outer: tuple[Spot, ...]) -> Iterator[Spot]:
     """Yield all statements of a block and of the blocks in it that run in one frame."""
     for index, statement in enumerate(block):
@@ -122,6 +208,14 @@ def is_yield(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield)
 
 
+def is_value_of_yield(statement: ast.stmt, name: str) -> bool:
+    """Whether the statement computes from a name what it yields, and does not yield the name itself."""
+    values = [node.value for node in ast.walk(statement) if isinstance(node, ast.Yield) and node.value is not None]
+    items = [item for value in values for item in items_of(value)]
+    is_yielded = any(isinstance(item, ast.Name) and item.id == name for item in items)
+    return not is_yielded and any(mentions(item, name) for item in items)
+
+
 def value_yielded(function: Function, spot: Spot, name: str) -> ast.Assign | None:
     """Return the assignment directly above `yield name` if nothing else mentions the name."""
     above = spot.block[spot.index - 1] if spot.index else None
@@ -135,13 +229,37 @@ def value_yielded(function: Function, spot: Spot, name: str) -> ast.Assign | Non
 
 
 def kept_exceptions(tree: ast.AST) -> Iterator[ast.Name]:
-    """Yield the names of caught exceptions that a handler assigns to another name."""
+    """Yield the names of caught exceptions that a handler assigns to another name, or adds to a container."""
     for handler in ast.walk(tree):
         if isinstance(handler, ast.ExceptHandler) and handler.name:
             for node in ast.walk(handler):
-                value = node.value if isinstance(node, ast.Assign) else None
-                if isinstance(value, ast.Name) and value.id == handler.name:
-                    yield value
+                for value in values_stored(node):
+                    if isinstance(value, ast.Name) and value.id == handler.name:
+                        yield value
+
+
+def values_stored(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield what a node assigns or adds to a container; of a list, tuple or dict its items."""
+    stored: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        stored = [node.value]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in KEEPING:
+        stored = node.args
+    for value in stored:
+        yield from items_of(value)
+
+
+def items_of(value: ast.expr) -> Iterator[ast.expr]:
+    """Yield the items of a list, tuple or dict, of nested ones too; another value is its own item."""
+    inner: list[ast.expr] | None = None
+    if isinstance(value, ast.List | ast.Tuple):
+        inner = value.elts
+    elif isinstance(value, ast.Dict):
+        inner = value.values
+    if inner is None:
+        yield value
+    for one in inner or ():
+        yield from items_of(one)
 
 
 def zeroing_after_step(function: Function, line: int) -> tuple[Spot, Spot] | None:

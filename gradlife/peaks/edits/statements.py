@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from gradlife.model.peak.report import LineChange
 from gradlife.peaks.sources.program import Source, Spot
@@ -31,16 +32,20 @@ def put_below(source: Source, spot: Spot, text: str) -> LineChange:
     return LineChange(last, last, ((row[:end] + f"; {text}".encode() + row[end:]).decode(),))
 
 
-def without(source: Source, spot: Spot) -> LineChange | None:
-    """Remove a statement; None if it shares a line with others and has several lines."""
+def without(source: Source, spot: Spot, dropped: Sequence[ast.stmt] = ()) -> LineChange | None:
+    """Remove a statement; None if it shares a line with others and has several lines.
+
+    ``dropped``: statements that other edits remove.
+    """
     statement = spot.statement
     first, last = statement.lineno, statement.end_lineno or statement.lineno
+    is_last = all(one is statement or one in dropped for one in spot.block)
     if is_alone(source, spot):
-        return LineChange(first, last, () if len(spot.block) > 1 else (" " * statement.col_offset + "pass",))
+        return LineChange(first, last, (" " * statement.col_offset + "pass",) if is_last else ())
     if first != last:
         return None
     head, tail = around(source, statement)
-    if len(spot.block) == 1:
+    if is_last:
         return LineChange(first, first, ((head + b"pass" + tail).decode(),))
     if tail.lstrip().startswith(b";"):
         rest = tail.lstrip()[1:].lstrip()

@@ -8,6 +8,8 @@ from types import ModuleType
 
 from gradlife.heap.graph import HeapGraph
 from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
+from gradlife.peaks.recording.lifetimes import Frame
+from gradlife.peaks.recording.module_paths import ModulePaths
 from gradlife.peaks.recording.variables import Kind, Variable
 
 #: Most nested containers, items of each, and nodes of one graph to follow.
@@ -17,6 +19,9 @@ MAX_NODES = 20_000
 
 CONTAINERS = frozenset({"list", "tuple", "dict"})
 
+#: The base of modules, and how the types of libraries begin.
+MODULE, LIBRARIES = "torch.nn.modules.module.Module", ("torch.", "numpy.", "collections.")
+
 #: A variable, and the path from it to a tensor.
 Name = tuple[Variable, str]
 
@@ -25,11 +30,17 @@ class Names:
     """The variables of a frozen heap, by the grad nodes that they keep."""
 
     def __init__(
-        self, graph: HeapGraph, variables: Mapping[int, list[Variable]], modules: Mapping[int, ModuleType]
+        self,
+        graph: HeapGraph,
+        variables: Mapping[int, list[Variable]],
+        modules: Mapping[int, ModuleType],
+        frames: Mapping[str, Frame],
     ) -> None:
         self.graph = graph
         self.variables = variables
         self.modules = modules
+        self.frames = frames  # by the text with which the heap graph describes them
+        self.module_paths = ModulePaths(graph, variables, modules)
 
     def names(self, node: int) -> list[Name]:
         """Return the variables that keep a grad node."""
@@ -64,6 +75,24 @@ class Names:
                 yield from self._tensors(item, path or "[...]", depth - 1)
             return
         yield from ((item, path) for item in self.graph.referents(node) if self.graph.kind(item) == "tensor")
+        if depth and self._is_record(node, type_name):
+            for item, name in self._fields(node):
+                yield from self._tensors(item, path or f".{name}", depth - 1)
+
+    def _is_record(self, node: int, type_name: str) -> bool:
+        """Whether a value is an object of the program's own class, such as a model's output, and no module."""
+        is_own = "." in type_name and not type_name.startswith(LIBRARIES) and self.graph.kind(node) == "python"
+        return is_own and MODULE not in self.graph.steps_along([node, node])[0].bases.splitlines()
+
+    def _fields(self, node: int) -> Iterator[tuple[int, str]]:
+        """Yield the values of an object's attributes, and their names."""
+        for item in self.graph.referents(node)[:MAX_ITEMS]:
+            step = self.graph.steps_along([node, item])[0]
+            if step.label == "__dict__":
+                for value in self.graph.referents(item)[:MAX_ITEMS]:
+                    yield value, self.graph.steps_along([item, value])[0].label.strip("'")
+            elif step.relation in {"attribute", "slot"}:
+                yield item, step.label
 
     def _graph_of(self, tensor: int) -> set[int]:
         """Return the grad nodes that a tensor keeps."""

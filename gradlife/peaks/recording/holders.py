@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -11,8 +12,9 @@ from gradlife.heap.graph import HeapGraph, Reference
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.model.peak.report import Owner
-from gradlife.peaks.recording.graph_names import Names
-from gradlife.peaks.recording.variables import Kind, Variable, modules_now, variables_now
+from gradlife.peaks.recording.graph_names import MODULE, Names
+from gradlife.peaks.recording.records import file_of_class, is_bound_anew, is_filled_by_its_class, is_stored_by_key
+from gradlife.peaks.recording.variables import Kind, Variable, frames_now, modules_now, variables_now
 
 #: Most tensors to follow one above another, as views and gradients, and most nested containers.
 MAX_TENSORS = 6
@@ -22,12 +24,21 @@ MAX_LINKS = 6
 MAX_HOLDERS = 24
 MAX_STORAGES = 2000
 
-#: The dicts of a module that name its tensors, and the types that own tensors for later steps.
-PARAMETERS, BUFFERS = "_parameters", "_buffers"
-MODULE, OPTIMIZER = "torch.nn.modules.module.Module", "torch.optim.optimizer.Optimizer"
+#: The dict of a module that names its buffers, and the types that own tensors for later steps.
+BUFFERS = "_buffers"
+OPTIMIZER = "torch.optim.optimizer.Optimizer"
+
+#: The base of the context of a custom function, which its grad node owns.
+CONTEXT = "torch._C._FunctionBase"
+
+#: Iterators that keep the last tuple that they gave, and how the program writes them.
+ITERATORS = {"enumerate": "enumerate", "zip": "zip", "itertools.zip_longest": "zip_longest"}
 
 #: The base of outputs that have fields and are mappings, too.
 MAPPING = "collections.OrderedDict"
+
+#: The module of a script.
+MAIN = "__main__"
 
 #: The reference from a frame to a value that no name has.
 STACK = "stack"
@@ -75,7 +86,15 @@ class Holder:
         if self.kind is Kind.EXCEPTION:  # its traceback holds all variables of its frames
             return str(self.kind), self.file, "", ""
         kind = Kind.LOCAL if self.kind is Kind.GENERATOR else self.kind  # a generator may wait or run
-        return str(kind), self.file, self.function, self.name
+        key = first_key(self.path) if self.kind in (Kind.ATTRIBUTE, Kind.GLOBAL) and not self.record else ""
+        name = f".{self.name}" if self.kind is Kind.ATTRIBUTE else self.name
+        has_own = bool(key) and is_stored_by_key(self.file, name, key)  # a statement of its own stores it
+        return str(kind), self.file, self.function, self.name + (key if has_own else "")
+
+
+def first_key(path: str) -> str:
+    """Return the key with which a path begins, such as ``['loss']``; empty if it begins with something else."""
+    return f"{path.partition(']')[0]}]" if path.startswith("['") else ""
 
 
 @dataclass
@@ -93,7 +112,7 @@ class Held:
     @property
     def first(self) -> Holder:
         """The holder that stands for all: a name of the program if there is one."""
-        named = [one for one in self.holders if one.name and one.kind is not Kind.SAVED]
+        named = [one for one in self.holders if one.name and one.kind not in (Kind.SAVED, Kind.ITERATOR)]
         return (named or [one for one in self.holders if one.name] or self.holders or [Holder(Owner.TEMPORARY)])[0]
 
 
@@ -119,7 +138,7 @@ def holders_of(
 
     ``variables``: those of `variables_now`, if they are known already.
     """
-    names = Names(graph, variables_now() if variables is None else variables, modules_now())
+    names = Names(graph, variables_now() if variables is None else variables, modules_now(), frames_now())
     return {node: Held(Search(names).storage_holders(node)) for node in storages}
 
 
@@ -131,6 +150,7 @@ class Search:
         self._variables = names.variables
         self._modules = names.modules
         self._graphs = names
+        self._paths = names.module_paths
         self._seen: set[int] = set()
         self._found: dict[Holder, None] = {}
 
@@ -177,8 +197,12 @@ class Search:
     def _wrapper_holders(self, wrapper: int, reference: Reference) -> Iterator[Holder]:
         if is_parameter(reference):
             yield Holder(Owner.PARAMETER, f"parameter {self._parameter_name_of_wrapper(wrapper)}")
-            return
-        yield from self._names(wrapper, "", MAX_LINKS)
+        elif has_base(reference, CONTEXT):  # a backward pass has it as `ctx`, which deletes nothing
+            for node in self._graph.referrers(wrapper):
+                if (above := self._reference(node, wrapper)).kind == "grad_node":
+                    yield from self._saved(node, above)
+        else:
+            yield from self._names(wrapper, "", MAX_LINKS)
 
     def _names(self, node: int, path: str, depth: int, record: int = 0) -> Iterator[Holder]:
         """Yield the variables and attributes that hold an object, directly or in containers."""
@@ -198,7 +222,9 @@ class Search:
         elif reference.relation == STACK:
             yield Holder(Owner.TEMPORARY, f"a value in {reference.detail}")
         elif (module := self._modules.get(reference.address)) is not None:
-            yield global_holder(module, reference.label.strip("'"), path)
+            yield global_holder(module, reference.label.strip("'"), path, record)
+        elif reference.type in ITERATORS:
+            yield from self._iterator_holders(above, ITERATORS[reference.type])
         elif reference.kind == "python" and reference.type not in FRAMES:
             yield from self._container_holders(above, reference, path, depth, record)
 
@@ -218,10 +244,10 @@ class Search:
             yield Holder(Owner.BUFFER, f"buffer {path.strip(chr(39) + '[]')}")
         elif has_base(owner, OPTIMIZER):
             yield Holder(Owner.OPTIMIZER, "state of the optimizer")
-        elif self._is_record(above, owner):
+        elif self._is_record(above, owner, name):
             yield from self._names(above, f".{name}{path}", depth - 1, self._graph.describe(above).address)
         else:
-            yield attribute_holder(owner, name, path)
+            yield attribute_holder(owner, name, path, self._paths.path(above) if has_base(owner, MODULE) else "")
 
     def _owner_of_attributes(self, node: int) -> int | None:
         """Return the object whose attributes are in a dict; None if it is another dict."""
@@ -235,19 +261,31 @@ class Search:
         """Return a reference of an object, to read its type."""
         return self._reference(node, node)
 
-    def _is_record(self, node: int, owner: Reference) -> bool:
-        """Whether variables other than ``self`` hold the object, such as a model's output."""
-        if has_base(owner, MODULE):
+    def _iterator_holders(self, iterator: int, name: str) -> Iterator[Holder]:
+        """Yield the frames of loops that run through an iterator which keeps the last item."""
+        for node in self._graph.referrers(iterator):
+            reference = self._reference(node, iterator)
+            frame = self._graphs.frames.get(reference.detail) if reference.relation == STACK else None
+            if frame is not None:
+                file, line, function = frame
+                text = f"the last item of `{name}` in {reference.detail}"
+                yield Holder(Owner.NAMED, text, Kind.ITERATOR, name, file, function, line)
+
+    def _is_record(self, node: int, owner: Reference, name: str) -> bool:
+        """Whether variables other than ``self`` hold the object, such as a model's output, and it lasts no longer."""
+        if has_base(owner, MODULE) or is_filled_by_its_class(owner.type, name):
             return False
         variables = self._variables.get(self._graph.describe(node).address, ())
         if not variables:
-            return has_base(owner, MAPPING) and self._is_global(node)
+            return any(has_base(owner, MAPPING) or is_bound_anew(*one) for one in self._globals(node))
         return all(one.name != "self" for one in variables)
 
-    def _is_global(self, node: int) -> bool:
-        """Whether a variable of a module holds the object."""
-        above = (self._graph.describe(one).address for one in self._graph.referrers(node))
-        return any(address in self._modules for address in above)
+    def _globals(self, node: int) -> Iterator[tuple[str, str]]:
+        """Yield the file and name of each variable of a module that holds the object."""
+        for above in self._graph.referrers(node):
+            reference = self._reference(above, node)
+            if (module := self._modules.get(reference.address)) is not None:
+                yield getattr(module, "__file__", None) or "", reference.label.strip("'")
 
     def _parameter_name(self, tensor: int) -> str:
         for node in self._graph.referrers(tensor):
@@ -256,14 +294,7 @@ class Search:
         return "a tensor"
 
     def _parameter_name_of_wrapper(self, wrapper: int) -> str:
-        for node in self._graph.referrers(wrapper):
-            reference = self._reference(node, wrapper)
-            if reference.relation == "dict_value" and self._is_in(node, f"'{PARAMETERS}'"):
-                return reference.label.strip("'")
-        return "a tensor"
-
-    def _is_in(self, container: int, label: str) -> bool:
-        return any(self._reference(node, container).label == label for node in self._graph.referrers(container))
+        return self._paths.parameter(wrapper) or "a tensor"
 
     def _reference(self, node: int, target: int) -> Reference:
         return self._graph.steps_along([node, target])[0]
@@ -295,16 +326,18 @@ def variable_holder(variable: Variable, path: str, record: int) -> Holder:
     return Holder(Owner.NAMED, variable.text(path), variable.kind, *places, path, record)
 
 
-def global_holder(module: ModuleType, name: str, path: str) -> Holder:
+def global_holder(module: ModuleType, name: str, path: str, record: int) -> Holder:
     """Describe a tensor that a variable of a module holds."""
     file, scope = getattr(module, "__file__", None) or "", module.__name__
-    return Holder(Owner.NAMED, f"global {name}{path} of {scope}", Kind.GLOBAL, name, file, scope, path=path)
+    text = f"global {name}{path} of {os.path.basename(file) if scope == MAIN and file else scope}"
+    return Holder(Owner.NAMED, text, Kind.GLOBAL, name, file, scope, path=path, record=record)
 
 
-def attribute_holder(owner: Reference, name: str, path: str) -> Holder:
-    """Describe a tensor that an attribute of a lasting object holds."""
+def attribute_holder(owner: Reference, name: str, path: str, module: str) -> Holder:
+    """Describe a tensor that an attribute of a lasting object holds. ``module``: where the object is in a model."""
     kind = short_type(owner.type)
-    return Holder(Owner.NAMED, f"attribute .{name}{path} of {kind}", Kind.ATTRIBUTE, name, "", kind, path=path)
+    text = f"attribute .{name}{path} of {f'{module} ({kind})' if module else kind}"
+    return Holder(Owner.NAMED, text, Kind.ATTRIBUTE, name, file_of_class(owner.type), kind, path=path)
 
 
 def link(step: Reference) -> str:

@@ -99,12 +99,12 @@ class Recorder:
         """Return the recording up to now."""
         return read_recording(_heap.followed(), self._names, self._contexts.names, list(self._steps))
 
-    def _describe(self, function: Any) -> tuple[Callable[..., Any], bool]:
-        """Return the callable of an operation, and whether it may overwrite tensors."""
+    def _describe(self, function: Any) -> tuple[Callable[..., Any], bool, bool]:
+        """Return the callable of an operation, whether it may overwrite tensors, and whether it only makes a view."""
         name = str(getattr(function, "_opname", function))
         self._names.append(str(getattr(function, "_overloadpacket", function)))
         overwrites = name in OVERWRITING or "out" in getattr(function, "_overloadname", "")
-        return getattr(function, "_op", function), overwrites
+        return getattr(function, "_op", function), overwrites, bool(getattr(function, "is_view", False))
 
 
 class Contexts:

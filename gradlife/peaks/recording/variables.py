@@ -14,6 +14,7 @@ from typing import Any
 
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
+from gradlife.peaks.recording.lifetimes import Frame
 
 
 class Kind(StrEnum):
@@ -26,6 +27,8 @@ class Kind(StrEnum):
     ATTRIBUTE = "attribute"
     GRADIENT = "gradient"
     SAVED = "saved"
+    EARLY = "early"  # a name that gets its value before a line needs it
+    ITERATOR = "iterator"  # an iterator of a loop that keeps its last item
     OTHER = ""
 
 
@@ -74,6 +77,17 @@ def modules_now() -> dict[int, ModuleType]:
     """Return the modules by the addresses of their dicts."""
     loaded = list(sys.modules.values())
     return {id(vars(module)): module for module in reversed(loaded) if type(module) is ModuleType}
+
+
+def frames_now() -> dict[str, Frame]:
+    """Return the program's running frames by the text with which the heap graph describes them."""
+    found: dict[str, Frame] = {}
+    libraries = (*library_files(), *foreign_files(), OWN_FOLDER)
+    for frame in running_frames():
+        file, function, line = frame.f_code.co_filename, frame.f_code.co_qualname, frame.f_lineno
+        if not file.startswith(libraries):
+            found[f"{function} ({os.path.basename(file)}:{line})"] = file, line, function
+    return found
 
 
 def running_frames() -> Iterator[FrameType]:

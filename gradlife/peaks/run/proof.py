@@ -19,7 +19,9 @@ NOTHING = "no saving has a diff that is known to be safe"
 
 
 def proven(report: PeakReport, settings: Settings, folder: str, run: Run) -> PeakReport:
-    """Return the report with its proof: one more run with every edit that has a diff."""
+    """Return the report with its proof: one more run with every edit that has a diff. Without savings there is none."""
+    if not report.savings:
+        return report
     sources = edited_sources(report)
     if not sources:
         return replace(report, proof=Proof(0, report.peak_bytes, report.peak_bytes, trouble=NOTHING))

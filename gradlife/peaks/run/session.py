@@ -41,7 +41,7 @@ class PeakSession:
         self._first = 0  # the first operation of the current step
         self._peaks: list[int] = []  # where to read the holders in this step: operations, counted from its first
         self._looks: list[Look] = []  # the holders read so far
-        self._malloc: dict[int, int] = {}  # bytes that malloc has handed out, by operation
+        self._malloc: dict[int, tuple[int, int]] = {}  # bytes that malloc has handed out, and those for our records
         self.about = PeakReport("", "")
         self.report: PeakReport | None = None
 
@@ -105,7 +105,7 @@ class PeakSession:
     def _note_malloc(self, operation: int) -> None:
         nbytes = _heap.malloc_bytes()
         if nbytes is not None:
-            self._malloc[operation] = nbytes
+            self._malloc[operation] = nbytes, _heap.followed_bytes()
 
     def _finish(self) -> None:
         assert self._recorder is not None

@@ -29,7 +29,7 @@ from gradlife.reports.values import size
 
 LINES = 15
 
-STYLES = {"DRAG": BAD, "drag": NOTE, "clean": GOOD}
+STYLES = {"DRAG": BAD, "drag": NOTE, "lag": NOTE, "clean": GOOD}
 
 #: Most savings on the first screen, three lines each.
 MAX_SAVINGS = 3

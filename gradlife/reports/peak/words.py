@@ -6,7 +6,7 @@ import linecache
 import os
 
 from gradlife.errors import EXIT_FOUND
-from gradlife.model.peak.report import Checkpoint, Moment, PeakReport, Place, ProcessMemory, Proof, Saving
+from gradlife.model.peak.report import Checkpoint, Moment, Owner, PeakReport, Place, ProcessMemory, Proof, Saving, Use
 from gradlife.reports.values import counted, size
 
 
@@ -21,7 +21,9 @@ def verdict(report: PeakReport) -> str:
         return "could not tell"
     if report.exit_status == EXIT_FOUND:
         return "DRAG"
-    return "drag" if report.savings else "clean"
+    if not report.savings:
+        return "clean"
+    return "lag" if all(one.use is Use.LAG for one in report.savings) else "drag"
 
 
 def headline(report: PeakReport) -> str:
@@ -31,7 +33,12 @@ def headline(report: PeakReport) -> str:
         on = f"rank {report.worst_rank} of {report.world_size:,}, {on}"
     if not report.savings:
         return f"{on}: nothing to save"
-    return f"{on}: {percent(report.unused_bytes, report.peak_bytes)} of it is never read again"
+    early = sum(one.bytes for one in report.savings if one.use is Use.LAG)
+    held = f"{percent(early, report.peak_bytes)} of it is held before its first use"
+    if all(one.use is Use.LAG for one in report.savings):
+        return f"{on}: {held}"
+    never = f"{percent(report.unused_bytes, report.peak_bytes)} of it is never read again"
+    return f"{on}: {never}" + (f", {held}" if early else "")
 
 
 def source_of(place: Place) -> str:
@@ -69,12 +76,18 @@ def saving_title(saving: Saving) -> str:
 
 
 def life(saving: Saving, target: str) -> str:
-    """Return where it was created, last read and freed."""
+    """Return where it was created, last read and freed; of memory that is held too early, where it was first read."""
     made = f"made at {short_place(saving.born, target)}" if saving.born.operation else "made before the recorded steps"
+    if saving.first_read is not None:
+        late = " of a later step" if saving.steps_held else ""
+        first = saving.first_read
+        return f"{made}, first read at {short_place(first, target)} ({plain(first.operation)}){late}"
     read, freed = saving.last_read, saving.freed_before
     used = f"last read at {short_place(read, target)} ({plain(read.operation)})" if read is not None else "never read"
     later = " of the next step" if saving.steps_held else ""
-    held = f"held until {short_place(freed, target)}{later}" if freed is not None else "overwritten later"
+    is_added_to = saving.owner is Owner.GRADIENT and saving.use is Use.VOID
+    kept = "only added to" if is_added_to else "overwritten later"
+    held = f"held until {short_place(freed, target)}{later}" if freed is not None else kept
     return f"{made}, {used}, {held}"
 
 
@@ -102,8 +115,9 @@ def memory_words(memory: ProcessMemory) -> str:
     grown, recorded = memory.grown_bytes, memory.recorded_bytes
     if grown <= 0:
         return f"malloc gave out nothing more up to the peak; storages grew by {size(max(recorded, 0))}"
-    rest = f"; {size(grown - recorded)} is not seen" if grown > recorded else ""
-    return f"storages are {size(recorded)} of the {size(grown)} that malloc gave out up to the peak{rest}"
+    own = f", gradlife's records {size(memory.own_bytes)}" if memory.own_bytes > 0 else ""
+    rest = f"; {size(memory.unseen_bytes)} is small objects and workspaces" if memory.unseen_bytes > 0 else ""
+    return f"storages are {size(recorded)} of the {size(grown)} that malloc gave out up to the peak{own}{rest}"
 
 
 def checkpoint_words(row: Checkpoint, report: PeakReport) -> str:

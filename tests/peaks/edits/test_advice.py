@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradlife.model.peak.report import LineChange, Owner
-from gradlife.peaks.edits.advice import RETAIN, Life, edits_for
+from gradlife.peaks.edits.advice import RETAIN, Life, dropped_statements, edits_for
 from gradlife.peaks.edits.changes import changed
 from gradlife.peaks.recording.holders import NEVER_UNPACKED, UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.variables import Kind
@@ -131,9 +131,62 @@ def test_a_list_that_nobody_reads_is_not_filled(file: str) -> None:
     assert text == "-outs.append(out)\n        del out"
 
 
+KEEPING = """
+class KeepsOutputs:
+    def step(self, net, x):
+        self.kept_output = net(x)
+        loss = self.kept_output.sum()
+        loss.backward()
+
+class KeepsState:
+    def note(self, net, x):
+        self.seen_state["output"] = net
+        self.seen_state["input"] = x
+"""
+
+
+#: Not as literals: a file of the program that has the name of an attribute as a text may read it.
+KEPT, SEEN = "_".join(["kept", "output"]), "_".join(["seen", "state"])
+
+
 def test_an_attribute_is_unset(file: str) -> None:
-    found = after(file, [Holder(Owner.NAMED, "", Kind.ATTRIBUTE, "last", "", "Trainer")], Life((), stack(file, 11)))
-    assert found == (["`self.last = None` after line 9"], "        self.last = None")
+    Path(file).write_text(KEEPING)
+    holder = Holder(Owner.NAMED, "", Kind.ATTRIBUTE, KEPT, "", "KeepsOutputs")
+    [edit] = edits_for([holder], Life((), stack(file, 6, "KeepsOutputs.step")))
+    assert edit.text == "`self.kept_output = None` after line 5"
+    assert edit.changes == (LineChange(6, 5, ("        self.kept_output = None",)),)
+
+
+def test_an_attribute_that_nobody_reads_is_not_stored(file: str) -> None:
+    """It was set to None directly below the line that stores it once."""
+    Path(file).write_text(KEEPING.replace("loss = self.kept_output", "loss = x").replace("= net(x)", "= x"))
+    holder = Holder(Owner.NAMED, "", Kind.ATTRIBUTE, KEPT, file, "KeepsOutputs")
+    [edit] = edits_for([holder], Life((), stack(file, 6, "KeepsOutputs.step")))
+    assert (edit.text, edit.changes) == ("drop line 4: nobody reads `.kept_output`", (LineChange(4, 4, ()),))
+
+
+def test_a_name_that_getattr_passes_on_is_not_read_by_it(file: str) -> None:
+    passes_on = "    def __getattr__(self, name):\n        return getattr(self.base, name)\n"
+    Path(file).write_text(KEEPING.replace("loss = self.kept_output", "loss = x").replace("= net(x)", "= x") + passes_on)
+    holder = Holder(Owner.NAMED, "", Kind.ATTRIBUTE, KEPT, file, "KeepsOutputs")
+    [edit] = edits_for([holder], Life((), stack(file, 6, "KeepsOutputs.step")))
+    assert edit.text == "drop line 4: nobody reads `.kept_output`"
+
+
+def test_items_of_one_dict_are_dropped_by_the_statements_that_store_them(file: str) -> None:
+    """The last statement of a function leaves `pass` behind."""
+    Path(file).write_text(KEEPING)
+    keys = ["['output']", "['input'][0]"]
+    holders = [Holder(Owner.NAMED, "", Kind.ATTRIBUTE, SEEN, file, "KeepsState", path=key) for key in keys]
+    assert len({holder.place for holder in holders}) == 2
+    first = edits_for(holders[:1], Life((), stack(file, 6)))
+    second = edits_for(holders[1:], Life((), stack(file, 6)), dropped_statements(holders[:1], Life((), ())))
+    assert [edit.text for edit in first + second] == [
+        "drop line 10: nobody reads `.seen_state['output']`",
+        "drop line 11: nobody reads `.seen_state['input'][0]`",
+    ]
+    text = changed(KEEPING, [change for edit in first + second for change in edit.changes])
+    assert text.endswith("    def note(self, net, x):\n        pass\n")
 
 
 def test_zero_grad_is_moved_below_the_step(file: str) -> None:
@@ -211,12 +264,12 @@ def test_a_graph_that_a_backward_pass_reads_is_recorded(file: str) -> None:
 
 def test_gradients_that_nobody_reads_are_not_computed(file: str) -> None:
     holder = Holder(Owner.GRADIENT, "", Kind.GRADIENT, UNREAD_GRADIENT)
-    told = "`requires_grad_(False)` for the parameters whose gradients no optimizer reads"
+    told = "`requires_grad_(False)` for parameters whose gradients no optimizer reads"
     assert after(file, [holder], Life((), stack(file, 12))) == ([told], "")
 
 
 def test_a_traceback_and_a_generator_are_told_in_words(file: str) -> None:
-    Path(file).write_text(TEXT.replace("failure = error", "failures.append(error)"))
+    Path(file).write_text(TEXT.replace("failure = error", "report(error)"))
     failed = Holder(Owner.NAMED, "", Kind.EXCEPTION, "y", file, "gather", 18)
     yielded = Holder(Owner.NAMED, "", Kind.GENERATOR, "out", file, "gather", 18)
     texts, text = after(file, [failed, yielded], Life((), stack(file, 11)))
@@ -290,3 +343,73 @@ def test_a_graph_behind_several_values_is_not_recorded_where_it_is_made(file: st
 def test_a_line_that_goes_is_not_taken_for_the_one_above_it() -> None:
     changes = [LineChange(2, 1, ("del out",)), LineChange(2, 2, ())]
     assert changed("use(out)\nzero_grad()\nbackward()\n", changes) == "use(out)\ndel out\nbackward()\n"
+
+
+@pytest.mark.parametrize(
+    ("kept", "edited"),
+    [
+        ("failures.append((1, error))", "failures.append((1, error.with_traceback(None)))"),
+        ("failures[:] = [error]", "failures[:] = [error.with_traceback(None)]"),
+        ("failures['last'] = error", "failures['last'] = error.with_traceback(None)"),
+    ],
+)
+def test_an_exception_in_a_container_loses_its_traceback(file: str, kept: str, edited: str) -> None:
+    Path(file).write_text(TEXT.replace("failure = error", kept))
+    [edit] = edits_for([Holder(Owner.NAMED, "", Kind.EXCEPTION, "x", file, "attempt", 44)], Life((), stack(file, 11)))
+    assert [change.lines for change in edit.changes] == [(f"        {edited}",)]
+
+
+def test_a_generator_that_computes_what_it_yields_keeps_the_names_in_it(file: str) -> None:
+    """`del` below the `yield` was advised once: it runs when the generator goes on, and saves nothing."""
+    Path(file).write_text("def batches(raw):\n    noise = raw + 1\n    yield raw * noise\n    yield raw, noise\n")
+    waits = Holder(Owner.NAMED, "", Kind.GENERATOR, "noise", file, "batches", 3)
+    [edit] = edits_for([waits], Life((), [(file, 3, "batches")]))
+    assert (edit.text, edit.changes) == (
+        "compute what line 3 yields in a function: `noise` stays while the generator waits there",
+        (),
+    )
+
+
+FIELDS = """\
+def train(model, batch, optimizer):
+    outputs = model(batch)
+    optimizer.zero_grad()
+    outputs.loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("field", ["outputs.loss", 'outputs["loss"]'])
+def test_the_field_that_is_read_later_is_taken_out_of_an_object(file: str, field: str) -> None:
+    Path(file).write_text(FIELDS.replace("outputs.loss", field))
+    [edit] = edits_for([local(file, "outputs", "train", ".logits")], Life((), [(file, 2, "train")]))
+    taken = f"loss = {field}".replace('"', "'")
+    assert edit.text == f"`{taken}; del outputs` after line 2"
+    assert changed(FIELDS, edit.changes).splitlines()[2:6] == [
+        f"    {taken}",
+        "    del outputs",
+        "    optimizer.zero_grad()",
+        "    loss.backward()",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("    print(outputs.loss, outputs.logits)", "two fields"),
+        ("    show(outputs)", "the object itself"),
+        ("    outputs.backward()", "a method"),
+        ("    print(outputs.logits)", "what it is to release"),
+    ],
+)
+def test_no_field_is_taken_out_where_more_is_read(file: str, line: str, why: str) -> None:
+    Path(file).write_text(FIELDS.replace("    outputs.loss.backward()", line + "\n    optimizer.backward()"))
+    [edit] = edits_for([local(file, "outputs", "train", ".logits")], Life((), [(file, 2, "train")]))
+    assert not edit.text.endswith("; del outputs` after line 2"), why
+
+
+def test_a_variable_takes_its_graph_with_it(file: str) -> None:
+    Path(file).write_text(FIELDS)
+    graph = Holder(Owner.SAVED, "", Kind.SAVED, "outputs", file, "train", 2, ".logits")
+    edits = edits_for([graph, local(file, "outputs", "train", ".logits")], Life((), [(file, 2, "train")]))
+    assert [edit.text for edit in edits] == ["`loss = outputs.loss; del outputs` after line 2"]

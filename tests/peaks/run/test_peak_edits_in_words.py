@@ -72,7 +72,7 @@ def test_maps_that_a_list_and_a_loop_variable_hold_are_saved_where_the_variable_
     before, after = gradlife.peak(lambda: predict(True)), gradlife.peak(lambda: predict(False))
     saving = before.savings[0]
     line = layers_of.__code__.co_firstlineno + 6
-    assert saving.holder.startswith("local maps[0] of layers_of")
+    assert saving.holder.startswith("local maps[*] of layers_of")
     assert saving.edits[0].text.startswith(f"keep nothing in `maps` at line {line} that is not read")
     assert before.peak_bytes - saving.saved_alone_bytes == after.peak_bytes
 
@@ -125,3 +125,37 @@ def test_what_a_line_of_several_statements_uses_last_is_found_by_its_column() ->
     line = three_on_a_line.__code__.co_firstlineno + 1
     found = {edit.text: saving.saved_alone_bytes for saving in report.savings for edit in saving.edits}
     assert found[f"`del out` after `loss = out.exp().sum()` in line {line}"] == 500 * 100 * 4
+
+
+def swish_function(saved: int) -> Any:
+    """A custom function that saves two tensors, and a third one, its output, if told to."""
+
+    class Swish(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            s = torch.sigmoid(x)
+            y = x * s
+            ctx.save_for_backward(*(x, s, y)[:saved])
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            x, s = ctx.saved_tensors[:2]
+            return gradient * (s + x * s * (1 - s))
+
+    return Swish
+
+
+def step_through_twice(function: Any) -> None:
+    weight = torch.ones(100_000, requires_grad=True)
+    (2 * function.apply(2 * function.apply(weight + 1))).sum().backward()
+
+
+def test_what_a_backward_pass_unpacks_and_does_not_read_is_told() -> None:
+    """Unpacking makes a view of an output, which was taken for a read; and `ctx` for the variable that holds it."""
+    wasteful, clean = swish_function(3), swish_function(2)
+    before = gradlife.peak(lambda: step_through_twice(wasteful))
+    after = gradlife.peak(lambda: step_through_twice(clean))
+    [saving] = before.savings
+    assert saving.holder == "what swish_function.<locals>.Swish.forward saves for the backward pass"
+    assert (saving.peak_after, after.savings) == (after.peak_bytes, ())

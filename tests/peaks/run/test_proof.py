@@ -108,3 +108,9 @@ def test_edits_of_a_script_and_of_a_module_are_proven(tmp_path: Path) -> None:
     assert (report.proof.losses, report.proof.losses_equal) == (14, True)
     assert "proven with" in done.stderr
     assert (tmp_path / "train.py").read_text() == TRAIN
+
+
+def test_without_savings_there_is_nothing_to_prove() -> None:
+    """A clean report ended with "not proven" in red once."""
+    report = proven(replace(BEFORE, savings=()), Settings("train.py"), "", lambda settings: None)
+    assert report.proof is None

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from fabricated_peaks import PICTURED, REPORT
+from gradlife.model.peak.report import ProcessMemory
 from gradlife.reports.formats.markdown.peak import peak_markdown
 from gradlife.reports.formats.sarif.peak import peak_sarif
 from gradlife.reports.html.peak import peak_page, pieces
+from gradlife.reports.peak.words import memory_words
 
 
 def test_the_page_has_the_savings_the_picture_and_the_tables() -> None:
@@ -20,7 +22,7 @@ def test_the_page_has_the_savings_the_picture_and_the_tables() -> None:
         "1. local logits of main (train.py:23): 16.4 MB",
         '<span class="line new">+del logits</span>',
         "Live bytes by owner. at most 122 MB; parameters: 7.28 MB; outputs held by names, train.py:15 in head: 114 MB",
-        "storages are 100 MB of the 102 MB that malloc gave out up to the peak; 2 MB is not seen",
+        "storages are 100 MB of the 102 MB that malloc gave out up to the peak; 2 MB is small objects and workspaces",
         "blocks.*",
     ):
         assert text in page, text
@@ -91,7 +93,7 @@ made at line 15, last read at line 21 (\\_log\\_softmax), held until line 21 of 
 
 </details>
 
-Process memory: storages are 100 MB of the 102 MB that malloc gave out up to the peak; 2 MB is not seen.
+Process memory: storages are 100 MB of the 102 MB that malloc gave out up to the peak; 2 MB is small objects and workspaces.
 
 lowest possible peak: 105 MB · steps: AdamW.step
 """
@@ -116,3 +118,12 @@ def test_sarif_without_a_file_has_a_notice(tmp_path: Path, monkeypatch: pytest.M
     [run] = json.loads(peak_sarif(REPORT))["runs"]
     notices = [one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]]
     assert (run["results"], notices[1:]) == ([], ["local logits of main (train.py:23): 16.4 MB"])
+
+
+def test_records_of_gradlife_are_told_apart_from_other_memory() -> None:
+    memory = ProcessMemory(106_000, 67_000, 36_000)
+    assert (memory.unseen_bytes, memory_words(memory)) == (
+        3_000,
+        "storages are 67 kB of the 106 kB that malloc gave out up to the peak, gradlife's records 36 kB"
+        "; 3 kB is small objects and workspaces",
+    )

@@ -1,0 +1,73 @@
+"""The only field of an object that is still read, such as ``outputs.loss``, taken out so that the object can go."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradlife.model.peak.report import LineChange
+from gradlife.peaks.edits.statements import is_alone
+from gradlife.peaks.sources.liveness import reader_after
+from gradlife.peaks.sources.program import Function, Source, Spot, blocks, mentions
+
+#: An expression that reads a field of an object.
+Field = ast.Attribute | ast.Subscript
+
+
+def field_taken_out(
+    source: Source, function: Function, spot: Spot, name: str, dropped: Sequence[ast.stmt]
+) -> tuple[str, tuple[LineChange, ...]] | None:
+    """Return the statement that takes out the field which is read after a statement, and the changed lines.
+
+    None if more than one field or another statement reads the object later.
+    """
+    later = next_mention(spot, name, dropped)
+    if later is None or reader_after(function, later, name, dropped, source.tree) is not None:
+        return None
+    fields = list(fields_of(later.statement, name))
+    texts = {ast.unparse(one) for one in fields}
+    fresh = variable_for(fields[0], name, function) if len(texts) == 1 else ""
+    line, last = later.lines
+    if not fresh or line != last or not is_alone(source, later) or not is_alone(source, spot):
+        return None
+    row = source.text.splitlines()[line - 1]
+    if not row.isascii():
+        return None
+    for one in sorted(fields, key=lambda field: -field.col_offset):
+        row = row[: one.col_offset] + fresh + row[one.end_col_offset :]
+    taken, indent = f"{fresh} = {texts.pop()}", " " * spot.statement.col_offset
+    below = spot.statement.end_lineno or spot.statement.lineno
+    added = LineChange(below + 1, below, (f"{indent}{taken}", f"{indent}del {name}"))
+    return taken, (added, LineChange(line, line, (row,)))
+
+
+def next_mention(spot: Spot, name: str, dropped: Sequence[ast.stmt]) -> Spot | None:
+    """Return the next statement of a block that mentions a name, if it has no blocks of its own."""
+    for index in range(spot.index + 1, len(spot.block)):
+        statement = spot.block[index]
+        if statement not in dropped and mentions(statement, name):
+            return Spot(spot.block, index, spot.outer) if not any(blocks(statement)) else None
+    return None
+
+
+def fields_of(statement: ast.stmt, name: str) -> Iterator[Field]:
+    """Yield the fields of an object that a statement reads; nothing if it reads the object in another way."""
+    found: list[Field] = []
+    called = {id(node.func) for node in ast.walk(statement) if isinstance(node, ast.Call)}
+    for node in ast.walk(statement):
+        is_field = isinstance(node, Field) and isinstance(node.value, ast.Name) and node.value.id == name
+        if isinstance(node, Field) and is_field and isinstance(node.ctx, ast.Load) and id(node) not in called:
+            found.append(node)
+    uses = sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(statement))
+    if found and uses == len(found):
+        yield from found
+
+
+def variable_for(field: Field, name: str, function: Function) -> str:
+    """Return a variable for a field that the function does not have yet; empty if the field has no fixed name."""
+    key = field.slice if isinstance(field, ast.Subscript) else None
+    text = key.value if isinstance(key, ast.Constant) else getattr(field, "attr", None)
+    if not isinstance(text, str) or not text.isidentifier():
+        return ""
+    taken = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    return next(one for one in (text, f"{name}_{text}", f"{name}_{text}_only") if one not in taken)
