@@ -19,6 +19,8 @@ from gradlife.heap.views.overview import overview, program_view
 from gradlife.interactive.heap_source import Patient, SavedPatient
 from gradlife.model.device.codec import dumps
 from gradlife.model.heap import HeapView
+from gradlife.model.watching.out_of_memory import OutOfMemory, out_of_memory_in
+from gradlife.reports.devices.out_of_memory import print_out_of_memory
 from gradlife.reports.devices.terminal import print_devices
 from gradlife.reports.formats.json.document import heap_text
 from gradlife.reports.heap.tables import print_heap
@@ -36,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a snapshot: gradlife snapshot -o FILE script.py; or what torch.cuda.memory._dump_snapshot wrote",
+        help="a snapshot: gradlife snapshot -o FILE script.py; or what torch.cuda.memory._dump_snapshot or "
+        "gradlife.on_oom wrote",
     )
     parser.add_argument("--all", action="store_true", help="also what libraries and Python hold, object by object")
     table: dict[str, Any] = {"type": count, "nargs": "?", "const": 30, "metavar": "N"}
@@ -57,6 +60,9 @@ def run(args: argparse.Namespace) -> int:
     """Show the tables, explain an object, or start the prompt."""
     if is_pickle(args.file):
         return show_device_memory(args)
+    report = out_of_memory_in(args.file)
+    if report is not None:
+        return show_out_of_memory(args, report)
     if args.tui:
         from gradlife.cli.browse import browse  # imports Textual
 
@@ -64,6 +70,15 @@ def run(args: argparse.Namespace) -> int:
     if args.interactive:
         return ask(SavedPatient(args.file))
     return show_why(args) if args.why is not None else show_tables(args)
+
+
+def show_out_of_memory(args: argparse.Namespace, report: OutOfMemory) -> int:
+    """Show a report of `gradlife.on_oom`."""
+    asked = [name for name in (*OBJECTS_ONLY, "json", "html", "svg") if getattr(args, name)]
+    if asked:
+        raise UsageError(f"{args.file} is a report in JSON, so there is no --{asked[0]}", f"gradlife open {args.file}")
+    print_out_of_memory(make_console(sys.stdout), report, args.file, args.all)
+    return 0
 
 
 def show_device_memory(args: argparse.Namespace) -> int:

@@ -101,3 +101,11 @@ def test_a_page_with_the_memory_map_is_written(gradlife: Gradlife, tmp_path: Pat
     page = (tmp_path / "map.html").read_text()
     assert "Memory map" in page
     assert "a/train.py:3: 1.05 MB, 1 block" in page
+
+
+def test_a_damaged_report_of_on_oom_is_one_line(gradlife: Gradlife, tmp_path: Path) -> None:
+    (tmp_path / "oom.json").write_text('{"format": "gradlife.oom/1", "cause": 3}')
+    status, out, err = gradlife("open", str(tmp_path / "oom.json"))
+    assert (status != 0, out) == (True, "")
+    assert "oom.json is a damaged report: " in err
+    assert "Traceback" not in err

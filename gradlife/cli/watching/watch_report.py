@@ -103,6 +103,9 @@ def follow_here(
             show(replace(found, findings=fresh))
 
     hunt = RunningHunt(
-        os.path.basename(sys.argv[0]) or "python", "gradlife attach", Terms(seconds=inf, step_on=step_on), every
+        os.path.basename(sys.argv[0]) or "python",
+        f"gradlife attach {os.getpid()}",
+        Terms(seconds=inf, step_on=step_on),
+        every,
     )
     return Follow(hunt, every, report, *([gauges.look] if gauges is not None else []))

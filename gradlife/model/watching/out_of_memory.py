@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from gradlife._version import __version__
+from gradlife.model.codec import CodecError
 from gradlife.model.device.memory import DeviceMemory
+from gradlife.model.from_json import built
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import Explained
 
 FORMAT = "gradlife.oom/1"
+
+#: Characters before the format in a report.
+MAX_BEFORE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +50,22 @@ class OutOfMemory:
         """Return the report as JSON text."""
         document: dict[str, Any] = {"format": FORMAT, "gradlife": __version__, **asdict(self)}
         return json.dumps(document, indent=1) + "\n"
+
+
+def out_of_memory_in(path: str) -> OutOfMemory | None:
+    """Return the report in a file; None if it is another file. Raises CodecError if the report is damaged."""
+    if not os.path.isfile(path):  # a pipe would wait for its other end
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            is_report = FORMAT in file.read(len(FORMAT) + MAX_BEFORE)
+            document = json.loads(Path(path).read_text("utf-8")) if is_report else {}
+    except (OSError, ValueError):
+        return None
+    if document.get("format") != FORMAT:
+        return None
+    try:
+        found: OutOfMemory = built(OutOfMemory, document)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise CodecError(f"{path} is a damaged report: {type(error).__name__}") from None
+    return found

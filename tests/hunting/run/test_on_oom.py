@@ -128,6 +128,11 @@ def test_a_memory_error_under_a_limit_leaves_who_has_the_memory(tmp_path: Path) 
     assert report["cause"].startswith("MemoryError: not enough memory for a storage of 1000000 bytes")
     assert report["owners"][0]["name"] == "module __main__: global variable 'kept': list"
     assert report["growth"][0]["type"] == "engine::Storage"
+    shown = subprocess.run(
+        [sys.executable, "-m", "gradlife", "open", "oom.json"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert shown.startswith("OUT OF MEMORY  oom.json, process ")
+    assert "  module __main__: global variable 'kept': list\n" in shown
     assert report["growth"][0]["objects"] * 1_000_000 <= report["owners"][0]["bytes"]
     assert report["limit_bytes"] == ADDRESS_SPACE
     assert report["rank"] is None
