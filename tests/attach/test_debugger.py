@@ -69,6 +69,7 @@ def test_the_expression_is_plain_ascii_and_knows_its_own_address() -> None:
     compile(text, "<gdb>", "eval")
 
 
+@pytest.mark.whole
 @needs_debugger
 @pytest.mark.parametrize("program", [ASLEEP, BUSY, IN_MAIN_THREAD, IN_ANOTHER_THREAD])
 def test_a_process_is_attached_to_wherever_its_main_thread_is(tmp_path: Path, program: str) -> None:

@@ -61,6 +61,7 @@ def test_an_owner_is_chosen_and_left_by_keyboard(visitor: Visitor) -> None:
     assert page.locator(".run.chosen, tr.chosen").count() == 0
 
 
+@pytest.mark.whole
 def test_each_device_is_chosen_by_itself(visitor: Visitor) -> None:
     page = visitor.open(PAGES["two devices"]).page
     page.click("#device-1 tbody tr:nth-child(1) button")

@@ -24,6 +24,7 @@ PAGES = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", PAGES)
 def test_it_is_clean_at_each_width_in_both_schemes(visitor: Visitor, name: str) -> None:
     assert visitor.look(PAGES[name]) == []
@@ -83,6 +84,7 @@ def test_names_do_not_run_in_any_part(visitor: Visitor) -> None:
     assert page.text_content("h1") == f"Why {HOSTILE} float32 [] is alive"
 
 
+@pytest.mark.whole
 def test_a_page_of_1300_objects_is_drawn_within_a_second(visitor: Visitor) -> None:
     text = heap_page(view(types=2000), heap(1300))
     visit = visitor.open(text)

@@ -33,6 +33,7 @@ REPORTS = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", REPORTS)
 def test_it_is_clean_at_each_width_in_both_schemes(visitor: Visitor, name: str) -> None:
     assert visitor.look(hunt_page(REPORTS[name])) == []
@@ -100,6 +101,7 @@ def test_ten_thousand_findings_are_drawn_within_a_second_and_found(visitor: Visi
     assert visit.page.locator("#more-findings tbody tr").all_text_contents()[0].startswith("GL402leak 9876")
 
 
+@pytest.mark.whole
 def test_a_hunt_is_printed_with_every_part_open(visitor: Visitor) -> None:
     page = visitor.open(hunt_page(EVERYTHING)).page
     assert page.pdf().startswith(b"%PDF")

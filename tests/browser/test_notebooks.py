@@ -47,6 +47,7 @@ def test_it_is_readable_in_each_theme_of_the_notebook(visitor: Visitor, name: st
         assert ground == ("rgb(255, 255, 255)" if is_light else "rgb(16, 20, 24)")
 
 
+@pytest.mark.whole
 def test_its_rules_reach_nothing_beside_it(visitor: Visitor) -> None:
     empty = visitor.open(notebook("", True)).page.evaluate(STYLES)
     beside = visitor.open(notebook(fragment(EVERYTHING), True)).page.evaluate(STYLES)

@@ -52,6 +52,7 @@ def report() -> RunReport:
     return api.run(keyword="ctx_keeps", backends=SYSTEMS, with_graphs=True, with_events=True)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("width", [1280, 400])
 def test_no_word_lies_on_an_arrow_a_box_or_another_word(visitor: Visitor, report: RunReport, width: int) -> None:
     count, faults = drawn(visitor, report, width)

@@ -47,6 +47,7 @@ def put(visit: Visit, left: str, right: str) -> None:
     visit.page.select_option("#pick-1", right)
 
 
+@pytest.mark.whole
 def test_it_is_clean_at_each_width_in_both_schemes(visitor: Visitor, page: str) -> None:
     assert visitor.look(page) == []
 
@@ -215,6 +216,7 @@ def many(report: RunReport, count: int) -> RunReport:
     return replace(report, systems=report.systems[:2], scenarios=tuple(scenarios), runs=tuple(runs), expectations=())
 
 
+@pytest.mark.whole
 def test_ten_thousand_stories_are_under_five_megabytes_and_found(visitor: Visitor) -> None:
     page = run_page(many(fabricated.seven_systems(), 10_000))
     assert len(page.encode()) < 5_000_000
@@ -257,6 +259,7 @@ def test_what_only_the_collector_freed_ends_in_its_stage(visitor: Visitor) -> No
     assert visit.page.locator("#side-1 svg .mark.dead").count() == 0
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 def test_pytorch_beside_its_imitation_has_the_same_owners(visitor: Visitor) -> None:
     backends = ["mini:torch-2.13", "torch"]

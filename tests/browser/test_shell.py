@@ -178,6 +178,7 @@ def test_a_page_in_a_frame_stays_by_itself(visitor: Visitor, page: str) -> None:
     assert visit.page.title() == "a notebook"
 
 
+@pytest.mark.whole
 def test_what_asks_the_network_or_errs_is_noticed(chromium: object, tmp_path: Path) -> None:
     visitor = Visitor(chromium, tmp_path)
     visitor.open("<title>x</title><script>console.error('no')</script><img src='http://127.0.0.1:9/a.png'>")

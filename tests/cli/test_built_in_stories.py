@@ -21,6 +21,7 @@ def explained(story: Story, stories: tuple[Story, ...], width: int) -> str:
     return printed(lambda console: print_explanation(console, explanation), width)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_every_built_in_story_is_explained_within_the_terminal(stories: tuple[Story, ...], width: int) -> None:
     assert [story.info.name for story in stories if widest(explained(story, stories, width)) > width] == []

@@ -55,6 +55,7 @@ def signs_of(result: subprocess.CompletedProcess[str]) -> dict[str, Sign]:
     return {item["name"]: decode(item) for items in sections.values() for item in items}
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 def test_a_sound_installation_is_well(tmp_path: Path) -> None:
     result = doctor(tmp_path, "--json", "-")
@@ -90,6 +91,7 @@ def test_without_torch_the_rest_is_examined_and_well(tmp_path: Path) -> None:
     assert "next edges" not in signs
 
 
+@pytest.mark.whole
 @pytest.mark.scan
 @pytest.mark.parametrize(
     ("source", "name", "text", "remedy"),

@@ -112,6 +112,7 @@ def test_what_a_snapshot_does_not_have_is_refused(gradlife: Gradlife, snapshot: 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -161,6 +161,7 @@ def test_what_is_not_the_same_in_every_round_is_called_unstable(gradlife: Gradli
     assert (mine["round"], mine["sure"]) == ("unstable", "same")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [

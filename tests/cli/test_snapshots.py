@@ -124,6 +124,7 @@ def test_diff_of_two_processes_goes_by_count_and_place(gradlife: Gradlife, folde
     )
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("command", "title"),
     [

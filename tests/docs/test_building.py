@@ -21,6 +21,7 @@ def written() -> dict[str, str]:
     return pages()
 
 
+@pytest.mark.whole
 def test_every_code_has_a_page_with_its_reason_and_its_fix(written: dict[str, str]) -> None:
     assert set(written) == {"index", *SENTENCES}
     for code in SENTENCES:

@@ -54,6 +54,7 @@ assert reports[0].findings[0].code == "GL402"
 """
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("page", "trainer", "program"), PROGRAMS, ids=[f"{row[0]}{n}" for n, row in enumerate(PROGRAMS)]
 )

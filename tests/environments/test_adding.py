@@ -90,6 +90,7 @@ def test_an_environment_is_made_listed_found_and_removed(
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.whole
 def test_an_environment_of_an_older_python(wheel: Wheel) -> None:
     wheel("torch", "1.1.0", TORCH)
     assert add("old", old_python(7), ["torch==1.1.0"]).python.startswith("3.7.")
@@ -199,6 +200,7 @@ def test_a_record_that_cannot_be_read_is_no_environment_but_can_be_removed(home:
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.whole
 def test_an_unknown_environment_has_its_nearest_one(home: Path, wheel: Wheel) -> None:
     wheel("torch", "1.1.0", TORCH)
     add("old", sys.executable, ["torch==1.1.0"])

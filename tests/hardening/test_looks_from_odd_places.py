@@ -46,6 +46,7 @@ def in_child(program: str, *before: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.whole
 def test_eight_threads_look_at_once(kept: Kept) -> None:
     answers: list[str] = []
     threads = [threading.Thread(target=lambda: answers.append(first_line(kept))) for _ in range(8)]

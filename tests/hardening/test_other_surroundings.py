@@ -97,6 +97,7 @@ def test_a_page_of_a_notebook_leaves_the_random_state_alone() -> None:
     assert random.getstate() == before
 
 
+@pytest.mark.whole
 def test_snapshots_leave_no_descriptor_and_no_child() -> None:
     gradlife.snapshot()
     before = os.listdir("/proc/self/fd")

@@ -92,6 +92,7 @@ def test_refs_and_cycle_of_a_leak() -> None:
     assert said("cycle 1") == "No cycle keeps it: a root reaches it, or nothing refers to it."
 
 
+@pytest.mark.whole
 def test_types_retained_and_why_ask_the_heap() -> None:
     assert "Types that take most" in said("types 3")
     assert "test_session.Shelf" in said("retained Shelf")
@@ -176,6 +177,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
+@pytest.mark.whole
 def test_a_file_answers_the_same_verbs(file: str) -> None:
     answer = talk(SavedPatient(file), "leaks", "why Shelf", "retained Shelf", "cycle")[1]
     assert answer[0].startswith(f"{file}: ")
@@ -183,6 +185,7 @@ def test_a_file_answers_the_same_verbs(file: str) -> None:
     assert "Shelf is held: a root reaches it" in answer
 
 
+@pytest.mark.whole
 def test_in_a_file_objects_are_found_by_name_and_asked_for_by_it(file: str) -> None:
     answer = talk(SavedPatient(file), "find SHELF", "why SHELF", "refs parcels", "why no.such.name", "find")[1]
     assert "Objects that retain most (what would be freed with each)" in [
@@ -194,6 +197,7 @@ def test_in_a_file_objects_are_found_by_name_and_asked_for_by_it(file: str) -> N
     assert answer[-1] == "find what? (try: find cache)"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("verb", ["cut 1", "step 5", "cut"])
 def test_a_file_says_what_needs_the_process(file: str, verb: str) -> None:
     answer = talk(SavedPatient(file), verb)[1][-1]
@@ -201,6 +205,7 @@ def test_a_file_says_what_needs_the_process(file: str, verb: str) -> None:
     assert answer in (expected, "no leak has a number here, 1 is none of them (try: leaks)")
 
 
+@pytest.mark.whole
 def test_what_is_saved_can_be_opened(file: str, tmp_path: Path) -> None:
     other = tmp_path / "other.glheap"
     answer = talk(SavedPatient(file), f"save {other}")[1]
@@ -208,6 +213,7 @@ def test_what_is_saved_can_be_opened(file: str, tmp_path: Path) -> None:
     assert open_snapshot(other).objects == open_snapshot(file).objects
 
 
+@pytest.mark.whole
 def test_open_i_asks_at_a_prompt(file: str) -> None:
     command = [sys.executable, "-m", "gradlife", "open", file, "-i"]
     done = subprocess.run(command, input="why Shelf\n", capture_output=True, text=True, timeout=900, cwd=ROOT)

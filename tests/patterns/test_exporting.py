@@ -47,6 +47,7 @@ def test_exported_findings_of_many_patterns_meet_their_declarations_on_torch(tra
     assert report.totals.contradictions == report.totals.failures == 0
 
 
+@pytest.mark.whole
 def test_what_no_variable_leads_to_says_why_it_is_no_scenario(traces: Traces) -> None:
     finding = findings(traces)["ctx_keeps_output"]
     with pytest.raises(NoScenario, match="gradlife explain GL101 has its story"):

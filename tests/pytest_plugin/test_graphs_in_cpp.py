@@ -53,6 +53,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     return run_suite(tmp_path_factory.mktemp("graphs"), "--leaks", test_suite=SUITE)
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 @pytest.mark.parametrize(
     ("name", "holder"),

@@ -203,6 +203,7 @@ def without(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     return alive_in(tmp_path_factory.mktemp("alive") / "without", "-p", "no:gradlife")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("options", [(), ("--leaks", "--leaks-report=r.json"), ("--leaks-repeat=1",)])
 def test_what_dies_without_the_plugin_dies_with_it(
     without: dict[str, set[str]], tmp_path: Path, options: tuple[str, ...]

@@ -161,6 +161,7 @@ CLEAN = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", LEAKY)
 def test_what_outlives_a_test_fails_it(ran: Ran, name: str) -> None:
     assert ran.outcome(name) == "FAILED"

@@ -54,6 +54,7 @@ def test_what_dies_with_its_last_name_is_freed(own: Lifetimes) -> None:
     own.conclude()
 
 
+@pytest.mark.whole
 def test_what_a_function_keeps_is_reported_with_its_holder_and_its_line(own: Lifetimes) -> None:
     def make() -> Any:
         kept.append(torch.ones(3))
@@ -70,6 +71,7 @@ def test_what_a_function_keeps_is_reported_with_its_holder_and_its_line(own: Lif
     ]
 
 
+@pytest.mark.whole
 def test_a_name_in_a_running_function_is_no_holder_but_a_list_is(own: Lifetimes) -> None:
     tensor = torch.ones(3)
     kept.append(tensor)
@@ -92,6 +94,7 @@ def test_a_cycle_is_freed_by_the_collector_only(own: Lifetimes) -> None:
     own.conclude()
 
 
+@pytest.mark.whole
 def test_what_the_collector_cannot_free_is_said_to_stay(own: Lifetimes) -> None:
     handles = []
 
@@ -118,6 +121,7 @@ def test_the_collector_rests_until_it_is_known(own: Lifetimes) -> None:
     assert gc.isenabled()
 
 
+@pytest.mark.whole
 def test_growth_is_reported_and_its_absence_is_not(own: Lifetimes) -> None:
     own.no_growth(lambda: torch.ones(3))
     with pytest.raises(AssertionError) as error:
@@ -164,6 +168,7 @@ def test_a_new_tensor_is_reported_also_in_a_cycle_and_in_cxx_alone(own: Lifetime
     del tensor
 
 
+@pytest.mark.whole
 def test_a_new_tensor_is_reported_though_the_program_collected(own: Lifetimes) -> None:
     def make() -> None:
         kept.append(torch.ones(3))

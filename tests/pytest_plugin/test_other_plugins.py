@@ -327,6 +327,7 @@ def test_each_finding_is_of_the_test_that_made_what_leaks(shuffled: Ran) -> None
             assert finding["created_at"][0].endswith(f" in {maker}")
 
 
+@pytest.mark.whole
 def test_lines_are_covered_as_without_it(shuffled: Ran) -> None:
     [missed] = re.findall(r"^test_suite\.py +\d+ +(\d+) +\d+%$", shuffled.text, re.MULTILINE)
     assert missed == "2"  # the body of is_first_try, which nothing here calls
@@ -378,6 +379,7 @@ SUBTESTS = """
 """
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 def test_subtests_are_reported_once_and_not_again_by_each_repeat(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, "-v", test_suite=SUBTESTS)

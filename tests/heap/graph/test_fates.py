@@ -194,6 +194,7 @@ def test_collector_does_what_the_graph_says(profile: str) -> None:
     check_all()
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 def test_collector_does_with_torch_what_the_graph_says() -> None:
     torch = pytest.importorskip("torch")
@@ -343,6 +344,7 @@ def test_cycle_that_the_collector_sees_once_others_are_freed_is_judged_by_what_i
         check_later_runs(engine, make, expected)
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 @pytest.mark.parametrize(("make", "expected"), [row[1:] for row in LATER_RUNS if row[0] == "torch-2.13"])
 def test_torch_too_is_judged_by_what_the_collector_sees_once_others_are_freed(
@@ -375,6 +377,7 @@ def test_text_and_numbers_are_judged_like_all_others() -> None:
     assert [found and found[0] for found in judged] == ["held"] * 4
 
 
+@pytest.mark.whole
 @given(plans)
 @settings(SETTINGS, max_examples=8)
 def test_file_says_what_the_process_said(plan: tuple[Makes, Ties]) -> None:

@@ -39,6 +39,7 @@ def test_why_spells_the_name_of_a_class(hostile: Any) -> None:
     assert SPELT in trace.steps[-1].object
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("option", ["--json", "--html", "--types", "--largest", "--holders", "--instances", "--why"])
 def test_open_spells_it_in_every_format(
     hostile: Any, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

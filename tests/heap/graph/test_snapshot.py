@@ -222,6 +222,7 @@ def object_at(address: int) -> Any:
     return ctypes.cast(address, ctypes.py_object).value
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 def test_torch_at_rest_has_no_leaks() -> None:
     script = """

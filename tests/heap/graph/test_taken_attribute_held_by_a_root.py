@@ -26,6 +26,7 @@ def make_garbage_with_a_kept_attribute() -> int:
     return id(box)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("profile", ["torch-1.10", "torch-1.13"])
 def test_cycle_around_it_is_judged_live_and_from_a_file(profile: str, tmp_path: Path) -> None:
     gc.collect()

@@ -70,6 +70,7 @@ MODULE_HOOKS = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("register", MODULE_HOOKS)
 def test_hook_of_a_module(torch: Any, register: str) -> None:
     model, mark = network(torch), Mark()
@@ -225,6 +226,7 @@ def test_accumulator_holds_its_variable(torch: Any) -> None:
     assert y is not None
 
 
+@pytest.mark.whole
 def test_node_is_the_grad_fn_of_its_result_and_the_next_edge_of_others(torch: Any) -> None:
     older = nodes_of("SinBackward0")
     x = leaf(torch).sin()
@@ -259,6 +261,7 @@ def test_pack_and_unpack_hooks_and_what_was_packed(torch: Any) -> None:
     assert y is not None
 
 
+@pytest.mark.whole
 def test_packed_tensor_keeps_the_node_that_it_came_from(torch: Any) -> None:
     older = nodes_of("SinBackward0")
     x = leaf(torch).sin()

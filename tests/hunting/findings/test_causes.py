@@ -45,6 +45,7 @@ def watched_model() -> Any:
     return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
 
 
+@pytest.mark.whole
 def test_what_grows_behind_hooks_is_counted_below_the_hooks() -> None:
     model = watched_model()
 
@@ -59,6 +60,7 @@ def test_what_grows_behind_hooks_is_counted_below_the_hooks() -> None:
     assert one.trace.steps[one.grows_at].via.startswith("forward hook")
 
 
+@pytest.mark.whole
 def test_a_list_beside_the_hooks_is_a_finding_of_its_own() -> None:
     model, kept = watched_model(), []
 
@@ -69,6 +71,7 @@ def test_a_list_beside_the_hooks_is_a_finding_of_its_own() -> None:
     assert sorted(one.code for one in findings(step)) == ["GL512", "GL605"]
 
 
+@pytest.mark.whole
 def test_hooks_of_two_causes_are_two_findings() -> None:
     model, other = watched_model(), torch.nn.Linear(4, 4)
 
@@ -92,6 +95,7 @@ def cloned(model: Any) -> list[tuple[str, Any]]:
     return [(name, value.clone()) for name, value in model.state_dict().items()]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("saved", "code", "is_alias"), STATE_DICTS)
 def test_state_dicts_are_copies_only_where_their_storages_are_their_own(saved: Any, code: str, is_alias: bool) -> None:
     model, kept = torch.nn.Linear(20, 4), []

@@ -92,6 +92,7 @@ def grown(metric: Any, name: str = "scores", has_graph: bool = False) -> Finding
     return with_severity(one, ROOM)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("kind", [Auc, Assigned])
 def test_what_a_metric_keeps_until_its_reset_is_a_note(kind: type[Auc]) -> None:
     one = grown(kind())
@@ -100,20 +101,24 @@ def test_what_a_metric_keeps_until_its_reset_is_a_note(kind: type[Auc]) -> None:
     assert one.diagnosis.advice.code == "value = metric.compute()\nmetric.reset()"
 
 
+@pytest.mark.whole
 def test_a_reset_that_sets_the_declared_states_by_name_empties_them() -> None:
     assert grown(Declared()).code == "GL514"
 
 
+@pytest.mark.whole
 def test_a_list_that_is_no_declared_state_is_not_emptied_by_such_a_reset() -> None:
     one = grown(Declared(), "seen")
     assert (one.code, one.severity) == ("GL512", Severity.MAJOR)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("kind", [OnlyReset, KeepsOnReset])
 def test_an_object_whose_reset_does_not_make_it_a_metric_is_a_leak(kind: type[Auc]) -> None:
     assert grown(kind()).code == "GL512"
 
 
+@pytest.mark.whole
 def test_states_of_one_metric_are_one_finding() -> None:
     metric, other = Pairs(), Pairs()
 

@@ -138,6 +138,7 @@ print([one.code for one in report.findings], [one.is_right for one in report.con
 """
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("rounds", ["3,17", "5,5,13", "5,7,15", "2,2,3,23"])
 def test_short_and_uneven_rounds_judge_what_was_planted_rightly(rounds: str) -> None:
     done = subprocess.run(
@@ -146,6 +147,7 @@ def test_short_and_uneven_rounds_judge_what_was_planted_rightly(rounds: str) -> 
     assert done.stdout.strip() == "['GL402'] [True, True, True]"
 
 
+@pytest.mark.whole
 def test_what_was_planted_is_judged_wrongly_where_nothing_is_seen_to_be_new(monkeypatch: pytest.MonkeyPatch) -> None:
     from gradlife.hunting.growth import rounds as module
 
@@ -153,6 +155,7 @@ def test_what_was_planted_is_judged_wrongly_where_nothing_is_seen_to_be_new(monk
     assert hunted()[1][-1] == (False, False, True)
 
 
+@pytest.mark.whole
 def test_what_was_planted_is_left_out_of_every_round_whole() -> None:
     from gradlife.pytest_plugin.checks.growth import hunted as hunted_function
 

@@ -276,6 +276,7 @@ def test_the_largest_tensor_of_a_group_may_hang_on_something_else_than_what_grow
     assert trace.endswith(".groups[24]['params'][0]")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "make",
     [
@@ -293,6 +294,7 @@ def test_plain_data_of_many_bytes_a_step_grows(make: Callable[[int], Any]) -> No
     assert one.per_step.bytes == sys.getsizeof(made) + sum(map(sys.getsizeof, parts))
 
 
+@pytest.mark.whole
 def test_an_array_of_8_kb_for_each_step_grows() -> None:
     rows: list[Any] = []
     found = evidence(lambda number: rows.append(numpy.full(1_000, number)), 5, 13, 17, 29)
@@ -301,6 +303,7 @@ def test_an_array_of_8_kb_for_each_step_grows() -> None:
     assert 8_000 < one.per_step.bytes < 8_200
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "values",
     [
@@ -315,6 +318,7 @@ def test_a_row_of_numbers_for_each_step_is_no_leak(values: Callable[[int], Any])
     assert [one for one in grown_groups(found)[0] if address in one.containers] == []
 
 
+@pytest.mark.whole
 def test_what_a_frame_keeps_beside_a_tensor_is_reported_with_it() -> None:
     failures: list[BaseException] = []
 
@@ -351,6 +355,7 @@ def test_what_a_step_under_path_picked_from_a_memory_leaves_the_memory_what_grow
     assert holders == [("list", id(memory))]
 
 
+@pytest.mark.whole
 def test_what_comes_every_few_steps_may_leave_nothing_in_a_short_round_between_long_ones() -> None:
     rows: list[Any] = []
 
@@ -407,6 +412,7 @@ def test_a_chain_of_small_tuples_is_no_container_that_is_made_anew() -> None:
     assert grown.containers == ()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("is_dict", [False, True])
 def test_a_kept_loss_grows_by_the_graph_behind_it(is_dict: bool) -> None:
     kept: dict[int, Any] | list[Any] = {} if is_dict else []
@@ -480,6 +486,7 @@ def test_objects_of_the_programs_own_classes_grow_where_rows_of_numbers_do_not()
     assert 850 < one.per_step.bytes < 1_200
 
 
+@pytest.mark.whole
 def test_a_running_total_in_a_variable_is_distinguished_from_the_batch_beside_it() -> None:
     state: dict[str, Any] = {"batch": None, "total": 0.0}
     weight = torch.ones(8, requires_grad=True)

@@ -50,6 +50,7 @@ def holder_of(one: GrownGroup, graph: object) -> str:
     return str(graph.describe(one.group.anchor)[1])  # type: ignore[attr-defined]
 
 
+@pytest.mark.whole
 def test_an_array_that_every_step_makes_longer_is_reported_with_its_rate() -> None:
     log = Log()
 
@@ -61,6 +62,7 @@ def test_an_array_that_every_step_makes_longer_is_reported_with_its_rate() -> No
     assert found.per_step.tensors == 0.0
 
 
+@pytest.mark.whole
 def test_a_tensor_that_stands_where_the_last_one_stood_is_reported_what_holds_it() -> None:
     """It was taken for the place itself, and its own memory for what grows there."""
     log = Log()
@@ -75,6 +77,7 @@ def test_a_tensor_that_stands_where_the_last_one_stood_is_reported_what_holds_it
     assert found.per_step.bytes == 64.0
 
 
+@pytest.mark.whole
 def test_an_array_that_is_replaced_by_one_as_large_is_not() -> None:
     log = Log()
 
@@ -84,6 +87,7 @@ def test_an_array_that_is_replaced_by_one_as_large_is_not() -> None:
     assert hunted(step) == []
 
 
+@pytest.mark.whole
 def test_batches_that_are_now_larger_and_now_smaller_are_not() -> None:
     log = Log()
 
@@ -93,6 +97,7 @@ def test_batches_that_are_now_larger_and_now_smaller_are_not() -> None:
     assert hunted(step) == []
 
 
+@pytest.mark.whole
 def test_an_array_that_is_full_after_a_while_is_not() -> None:
     log = Log()
 
@@ -124,6 +129,7 @@ print([one.kind for one in report.explained])
 """
 
 
+@pytest.mark.whole
 def test_a_tensor_that_is_made_of_the_last_one_leaks_and_one_that_only_takes_its_place_does_not() -> None:
     pytest.importorskip("torch")
     command = [sys.executable, "-c", REPLACED]
@@ -131,6 +137,7 @@ def test_a_tensor_that_is_made_of_the_last_one_leaks_and_one_that_only_takes_its
     assert done.stdout.splitlines() == ["[('GL704', '.seen')]", "['larger in each step']"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("part", ["x" * 1000, b"x" * 1000], ids=["str", "bytes"])
 def test_a_text_that_every_step_makes_longer_is_reported_with_its_rate(part: Any) -> None:
     log = Log()
@@ -143,6 +150,7 @@ def test_a_text_that_every_step_makes_longer_is_reported_with_its_rate(part: Any
     assert found.per_step.bytes == pytest.approx(1000, rel=0.01)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("make", "is_tensor"), [(torch.zeros, True), (numpy.zeros, False), ("x".__mul__, False)])
 def test_only_of_a_tensor_it_is_known_that_it_was_not_made_of_the_last(make: Any, is_tensor: bool) -> None:
     log = Log()
@@ -156,6 +164,7 @@ def test_only_of_a_tensor_it_is_known_that_it_was_not_made_of_the_last(make: Any
     assert not is_replaced(graph, found, set())
 
 
+@pytest.mark.whole
 def test_a_small_tensor_beside_an_array_that_gets_longer_is_no_part_of_it() -> None:
     log = Log()
 
@@ -168,6 +177,7 @@ def test_a_small_tensor_beside_an_array_that_gets_longer_is_no_part_of_it() -> N
     assert "numpy.ndarray" in {graph.type(node) for node in found.group.members}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("parts", "count"), [((100, 100, 100), 1), ((100, 100, 180), 0)])
 def test_in_three_rounds_what_grows_evenly_is_found(parts: tuple[int, ...], count: int) -> None:
     """A hunt with `--steps 40` has three rounds; a text that every step made longer was called clean."""
@@ -186,6 +196,7 @@ class Written(io.StringIO):
     """A class of the program."""
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("make", [io.StringIO, io.BytesIO, Written])
 def test_a_file_in_memory_that_every_step_writes_to_is_reported_as_one_thing_with_its_rate(make: Any) -> None:
     """It was growth whose cause was not found. Python 3.11 keeps long texts apart from the file until it is read."""
@@ -206,6 +217,7 @@ def part_of(file: Any, length: int) -> Any:
     return length * (b"x" if isinstance(file, io.BytesIO) else "x")
 
 
+@pytest.mark.whole
 def test_a_file_in_memory_that_is_emptied_after_use_does_not_grow() -> None:
     log = Log()
     log.data = io.BytesIO()

@@ -15,6 +15,7 @@ from hunting.growth.test_growth import evidence  # noqa: E402
 from hunting.growth.test_per_object_growth import findings  # noqa: E402
 
 
+@pytest.mark.whole
 def test_tasks_that_wait_for_an_event_are_found_in_the_set_of_the_program_and_not_among_the_waiters() -> None:
     tasks: set[Any] = set()
     done = asyncio.Event()
@@ -37,6 +38,7 @@ def test_tasks_that_wait_for_an_event_are_found_in_the_set_of_the_program_and_no
     assert "'tasks'" in one.trace.steps[one.grows_at - 1].via
 
 
+@pytest.mark.whole
 def test_log_records_are_found_in_the_buffer_of_their_handler_though_a_dict_holds_the_tensors_of_the_last() -> None:
     latest: dict[int, Any] = {}
     handler = logging.handlers.MemoryHandler(1_000_000, logging.CRITICAL)

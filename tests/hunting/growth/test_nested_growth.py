@@ -27,6 +27,7 @@ class Epoch:
         self.outputs: list[Any] = []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("lengths", [LENGTHS, (5, 5, 5, 5), (3, 29, 31, 61)], ids=str)
 def test_lists_of_a_dict_that_take_turns_are_one_finding_that_names_the_dict(lengths: tuple[int, ...]) -> None:
     kept: dict[int, list[Any]] = {}
@@ -41,6 +42,7 @@ def test_lists_of_a_dict_that_take_turns_are_one_finding_that_names_the_dict(len
     assert one.per_step.tensors == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.whole
 def test_graphs_kept_in_lists_of_a_dict_are_one_finding() -> None:
     weight = torch.ones(8, requires_grad=True)
     kept: defaultdict[int, list[Any]] = defaultdict(list)
@@ -53,6 +55,7 @@ def test_graphs_kept_in_lists_of_a_dict_are_one_finding() -> None:
     assert one.diagnosis.advice.code == "kept[number // 10].append((weight * number).relu().detach())"
 
 
+@pytest.mark.whole
 def test_objects_of_an_epoch_that_keep_lists_are_one_finding_that_names_the_list_of_them() -> None:
     epochs: list[Epoch] = []
 
@@ -66,6 +69,7 @@ def test_objects_of_an_epoch_that_keep_lists_are_one_finding_that_names_the_list
     assert "epochs" in one.trace.steps[one.grows_at - 1].via
 
 
+@pytest.mark.whole
 def test_a_list_of_lists_is_one_finding_that_names_the_outer_list() -> None:
     kept: list[list[Any]] = []
 
@@ -79,6 +83,7 @@ def test_a_list_of_lists_is_one_finding_that_names_the_outer_list() -> None:
     assert "kept" in one.trace.steps[one.grows_at - 1].via
 
 
+@pytest.mark.whole
 def test_lists_made_beforehand_that_take_turns_are_one_finding() -> None:
     kept: list[list[Any]] = [[] for _ in range(10)]
 
@@ -90,6 +95,7 @@ def test_lists_made_beforehand_that_take_turns_are_one_finding() -> None:
     assert "kept" in one.trace.steps[one.grows_at - 1].via
 
 
+@pytest.mark.whole
 def test_a_new_list_that_gets_some_of_every_round_is_no_chain() -> None:
     kept: defaultdict[int, list[Any]] = defaultdict(list)
 
@@ -122,6 +128,7 @@ def cleared(number: int, kept: dict[int, list[Any]]) -> None:
     kept.setdefault(number % 2, []).append(torch.ones(8))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("alike", [dropped, filled, cleared])
 def test_lists_of_a_dict_that_stay_bounded_do_not_grow(alike: Callable[[int, dict[int, list[Any]]], None]) -> None:
     kept: dict[int, list[Any]] = {}

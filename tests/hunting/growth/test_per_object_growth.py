@@ -30,6 +30,7 @@ def findings(found: Evidence) -> list[Finding]:
     return [growth_finding(found.graph, one, CreationSites()) for one in grown if has_tensors(found, one.group.members)]
 
 
+@pytest.mark.whole
 def test_samples_that_cache_what_was_loaded_are_reported_together() -> None:
     samples = [Sample() for _ in range(300)]
 
@@ -44,6 +45,7 @@ def test_samples_that_cache_what_was_loaded_are_reported_together() -> None:
     assert one.diagnosis.reason.startswith("Each step stores something on other objects, for example `samples[")
 
 
+@pytest.mark.whole
 def test_records_that_get_a_result_each_are_named_by_their_key_and_not_by_a_variable() -> None:
     weight = torch.ones(8, requires_grad=True)
     rows: list[dict[str, Any]] = [{"number": number} for number in range(200)]
@@ -61,6 +63,7 @@ def test_records_that_get_a_result_each_are_named_by_their_key_and_not_by_a_vari
     assert last
 
 
+@pytest.mark.whole
 def test_what_lies_deeper_in_what_each_got_is_reported_with_the_path_to_it() -> None:
     samples = [Sample() for _ in range(200)]
 
@@ -109,6 +112,7 @@ def from_one_to_the_next(samples: list[Sample]) -> Callable[[int], None]:
     return step
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("make", [replaced, replaced_by_a_view, in_turns, from_one_to_the_next])
 def test_what_is_replaced_or_let_go_is_no_leak(make: Callable[[list[Sample]], Callable[[int], None]]) -> None:
     samples = [Sample() for _ in range(300)]
@@ -116,6 +120,7 @@ def test_what_is_replaced_or_let_go_is_no_leak(make: Callable[[list[Sample]], Ca
     assert len(samples) == 300
 
 
+@pytest.mark.whole
 def test_no_container_is_named_where_it_gathers_in_none() -> None:
     samples = [Sample() for _ in range(200)]
 

@@ -78,6 +78,7 @@ def test_a_program_that_ulimit_ends_has_its_own_error_and_a_report_with_holder_a
     assert any(kind == "held by the failed step" and "local variable 'batch'" in what for kind, what in seen)
 
 
+@pytest.mark.whole
 def test_a_program_that_is_killed_leaves_the_stock_that_was_taken_near_the_limit(tmp_path: Path) -> None:
     status, errors, report = hunt(tmp_path, "--memory-limit", "400M", "program.py", "800")
     assert status == 137
@@ -86,6 +87,7 @@ def test_a_program_that_is_killed_leaves_the_stock_that_was_taken_near_the_limit
     assert "activations" in errors
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("error", "trouble"),
     [

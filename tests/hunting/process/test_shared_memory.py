@@ -144,6 +144,7 @@ child.kill()
 """
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 @pytest.mark.parametrize(("strategy", "kind"), [("file_descriptor", DESCRIPTOR), ("file_system", FILE_SYSTEM)])
 def test_of_three_tensors_in_a_queue_two_are_not_taken_yet(strategy: str, kind: str) -> None:

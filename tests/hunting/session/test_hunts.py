@@ -103,6 +103,7 @@ def test_a_script_with_a_leak_keeps_its_output_and_is_reported_its_holder(tmp_pa
     assert "history" in json.dumps(report["findings"][0]["trace"]["steps"])
 
 
+@pytest.mark.whole
 def test_a_script_that_fails_keeps_its_own_status(tmp_path: Path) -> None:
     status, _, report = hunt(tmp_path, LEAKING, "program.py", "7")
     assert (status, report["script_status"], report["verdict"]) == (7, 7, "leak")
@@ -125,6 +126,7 @@ def test_what_a_function_of_a_script_held_is_reported_when_it_has_returned(tmp_p
     assert all(control["is_right"] for control in report["controls"])
 
 
+@pytest.mark.whole
 def test_a_function_that_keeps_a_tensor_each_step_leaks_one_a_step(tmp_path: Path) -> None:
     status, _, report = hunt(tmp_path, FUNCTIONS, "program.py::step")
     assert (status, report["verdict"], len(report["findings"])) == (1, "leak", 1)
@@ -244,6 +246,7 @@ for number in range(60):
 """
 
 
+@pytest.mark.whole
 def test_without_an_optimizer_a_step_is_a_backward_pass(tmp_path: Path) -> None:
     status, _, report = hunt(tmp_path, WITHOUT_OPTIMIZER, "program.py")
     assert (status, report["stepped_by"]) == (1, "backward pass")

@@ -28,6 +28,7 @@ def snapshots_of(is_leaking: bool, schedule: Schedule, steps: int) -> tuple[list
     return taken, known[0]
 
 
+@pytest.mark.whole
 def test_a_rank_that_leaks_takes_no_other_steps_than_one_that_does_not() -> None:
     leaking, clean = snapshots_of(True, SHORT, 200), snapshots_of(False, SHORT, 200)
     assert leaking[1] == clean[1] == 47
@@ -35,6 +36,7 @@ def test_a_rank_that_leaks_takes_no_other_steps_than_one_that_does_not() -> None
     assert clean[0] == [2, 4, 7, 11]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("steps", [20, 40, 80])
 def test_so_many_steps_are_so_many_on_every_rank(steps: int) -> None:
     schedule = schedule_for(steps, is_endless=False, in_step=True)

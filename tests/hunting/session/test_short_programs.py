@@ -30,6 +30,7 @@ def keep() -> None:
     kept.append(torch.ones(3, requires_grad=True).sum())
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("steps", "rounds"), [(8, [4, 3]), (12, [4, 7]), (13, [5, 3])])
 def test_a_short_script_leaks_by_two_rounds_and_says_how_many_steps_are_missing(steps: int, rounds: list[int]) -> None:
     report = hunted(schedule_for(None, is_endless=False, may_be_short=True), repeated(keep, steps))
@@ -55,6 +56,7 @@ def test_six_counted_steps_are_too_few() -> None:
     )
 
 
+@pytest.mark.whole
 def test_twelve_steps_that_were_asked_for_tell_by_rounds_of_three() -> None:
     report = hunted(schedule_for(12, is_endless=False), repeated(keep, 12))
     assert (report.verdict, [one.steps for one in report.rounds]) == (HuntVerdict.LEAK, [3, 3, 5])

@@ -58,6 +58,7 @@ def test_help_has_every_verb_and_the_question_mark_the_docstring(cells: Cells) -
     assert "%%gradlife hunt --steps 100" in asked
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
@@ -200,6 +201,7 @@ def test_the_last_exception_is_reported_as_that_with_what_lets_go_of_it(cells: C
 # --- completion ---
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("line", "found"),
     [
