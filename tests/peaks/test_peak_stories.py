@@ -88,6 +88,7 @@ def engine_bytes(story: Scenario) -> list[tuple[str, int]]:
     return lab.noted
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("story", stories(), ids=lambda story: story.name)
 def test_recorder_torch_and_engine_count_the_same_bytes_at_every_stage(story: Scenario) -> None:
     assert recorded_bytes(story) == engine_bytes(story)

@@ -190,6 +190,7 @@ def test_identity_that_lasts_is_distinguished_from_identity_that_does_not(own: L
     ]
 
 
+@pytest.mark.whole
 def test_a_watched_object_can_be_asked(own: Lifetimes) -> None:
     tensor, model = torch.ones(3), ring()
     watched, other = own.watch(tensor), own.watch(model)

@@ -212,6 +212,7 @@ def test_a_test_that_leaves_something_in_every_run_fails(ran: Ran, name: str, co
     assert ran.codes(name) == [("new", code)]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", CLEAN)
 def test_a_test_that_does_not_passes(ran: Ran, name: str) -> None:
     assert ran.outcome(name) == "PASSED"

@@ -92,6 +92,7 @@ def test_what_native_code_keeps_is_the_leak_of_the_test_that_made_it(ran: Ran) -
     assert found["per_step"]["bytes"] == 16_000
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 def test_the_graph_of_an_old_tensors_gradient_is_the_leak_of_the_test_that_made_it(ran: Ran) -> None:
     assert ran.outcome("test_a_gradient_has_a_graph") == "FAILED"

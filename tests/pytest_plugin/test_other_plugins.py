@@ -108,6 +108,7 @@ def awaited(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     return run_suite(tmp_path_factory.mktemp("asyncio"), "--leaks", test_suite=HEAD + ASYNC, plugins=("asyncio",))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "name", ["test_marked_keeps", "test_marked_keeps_in_a_wider_fixture", "test_keeps", "test_has_a_fixture_that_leaks"]
 )
@@ -179,6 +180,7 @@ def rerun(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, Path]:
     return run_suite(folder, *options, command="-rAR", test_suite=suite, plugins=("rerunfailures",)), folder
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "name",
     [
@@ -319,6 +321,7 @@ def test_whatever_the_order_the_same_tests_fail(shuffled: Ran) -> None:
     assert (shuffled.report["totals"]["checked"], shuffled.report["totals"]["new"]) == (len(CLEAN | LEAKY), len(LEAKY))
 
 
+@pytest.mark.whole
 def test_each_finding_is_of_the_test_that_made_what_leaks(shuffled: Ran) -> None:
     for one in shuffled.report["tests"]:
         for finding in one["findings"]:

@@ -34,6 +34,7 @@ def log_of(folder: Path) -> dict[str, Any]:
     return dict(document["runs"][0])
 
 
+@pytest.mark.whole
 def test_a_new_leak_is_a_result_at_a_line_of_the_suite(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, "--leaks-sarif=leaks.sarif", test_a=SUITE)
     assert (ran.status, ran.outcome("test_leaks")) == (1, "FAILED")

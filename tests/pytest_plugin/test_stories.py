@@ -180,6 +180,7 @@ def test_a_test_that_takes_a_backend_runs_once_for_each(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.whole
 def test_stories_are_divided_among_workers(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, *BACKENDS, "-n2", stories=STORIES, plugins=("xdist",))
     assert sorted(ran.outcomes.values()) == ["FAILED"] * 5 + ["PASSED"] * 3

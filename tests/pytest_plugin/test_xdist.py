@@ -98,6 +98,7 @@ def test_no_worker_dies_and_each_test_ends_as_without_them(alone: Ran, divided: 
     assert sorted(alone.outcomes.values()).count("FAILED") == 7
 
 
+@pytest.mark.whole
 def test_findings_reach_the_report_whole(alone: Ran, divided: Ran) -> None:
     assert found_in(divided) == found_in(alone)
     assert divided.report["totals"] == alone.report["totals"]

@@ -36,6 +36,7 @@ def step_through(function: Any) -> None:
     loss.backward()
 
 
+@pytest.mark.whole
 def test_what_a_custom_function_saves_for_nobody_is_told_by_the_line_that_saves_it() -> None:
     """It was `with torch.no_grad():` around a part of the forward pass once, which ended the training."""
     wasteful, clean = scale_function(True), scale_function(False)
@@ -68,6 +69,7 @@ def predict(keeps: bool) -> None:
     logits.argmax(-1)
 
 
+@pytest.mark.whole
 def test_maps_that_a_list_and_a_loop_variable_hold_are_saved_where_the_variable_is_bound_anew() -> None:
     before, after = gradlife.peak(lambda: predict(True)), gradlife.peak(lambda: predict(False))
     saving = before.savings[0]
@@ -99,6 +101,7 @@ def total_without(net: Any) -> Any:
     return total
 
 
+@pytest.mark.whole
 def test_graphs_of_a_validation_are_not_recorded_although_training_reads_their_parameters() -> None:
     """Parameters that both graphs save were taken for a proof that a backward pass reads the validation's graph."""
     torch.manual_seed(0)
@@ -117,6 +120,7 @@ def three_on_a_line(net: Any, optimizer: Any) -> None:
     optimizer.zero_grad()
 
 
+@pytest.mark.whole
 def test_what_a_line_of_several_statements_uses_last_is_found_by_its_column() -> None:
     """The whole line was taken for the last use, so that nothing could be saved in it."""
     net = torch.nn.Sequential(torch.nn.Linear(100, 100), torch.nn.Linear(100, 100))

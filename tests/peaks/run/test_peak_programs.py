@@ -114,6 +114,7 @@ def freed_input() -> None:
     del work
 
 
+@pytest.mark.whole
 def test_a_local_variable_that_is_not_read_again_is_found_and_its_saving_is_what_the_edit_saves() -> None:
     before, after = gradlife.peak(held_input), gradlife.peak(freed_input)
     [saving] = before.savings
@@ -122,6 +123,7 @@ def test_a_local_variable_that_is_not_read_again_is_found_and_its_saving_is_what
     assert after.savings == ()
 
 
+@pytest.mark.whole
 def test_a_function_gets_its_number_and_is_called_five_times() -> None:
     seen: list[int] = []
 
