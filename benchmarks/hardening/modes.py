@@ -30,13 +30,13 @@ class Modes:
     disabled: str | None
     is_tracing: bool
     is_watched: bool
-    is_beneath: bool
+    is_in_watcher: bool
     generator: tuple[int, ...] = field(compare=False)
 
     @staticmethod
     def now() -> Modes:
         """Read the modes without changing any, although some have only a setter."""
-        is_tracing, is_watched, is_beneath = (read_by_setting(setter) for setter in SETTERS)
+        is_tracing, is_watched, is_in_watcher = (read_by_setting(setter) for setter in SETTERS)
         return Modes(
             policy=_engine._current_policy(),
             has_grad=_engine.is_grad_enabled(),
@@ -46,7 +46,7 @@ class Modes:
             disabled=_engine._saved_tensors_hooks_get_disabled_error_message(),
             is_tracing=is_tracing,
             is_watched=is_watched,
-            is_beneath=is_beneath,
+            is_in_watcher=is_in_watcher,
             generator=_engine._generator_state(),
         )
 
@@ -58,7 +58,7 @@ class Modes:
 
     def put_back(self) -> None:
         """Restore the modes, for a thread that had no policy, default hooks or listener of its own."""
-        for setter, value in zip(SETTERS, (self.is_tracing, self.is_watched, self.is_beneath), strict=True):
+        for setter, value in zip(SETTERS, (self.is_tracing, self.is_watched, self.is_in_watcher), strict=True):
             setter(value)
         _engine._leave_policy(None)
         _engine._set_default_policy(*self.policy)

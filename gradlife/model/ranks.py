@@ -134,7 +134,7 @@ class WorkerRow:
 
 
 #: The object of a finding about shared memory that a program leaves behind.
-LEFT = "file of shared memory"
+SHARED_MEMORY = "file of shared memory"
 
 
 @dataclass(frozen=True, slots=True)

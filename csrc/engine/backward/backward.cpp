@@ -33,18 +33,18 @@ class KeepDefaultHooks {
 
 // The ready nodes that a failed backward never ran. PyTorch (since 1.6, with a queue per thread) keeps them queued,
 // with the graph behind them, until the thread's next backward or its end.
-class LeftBehind {
+class UnrunNodes {
  public:
-  LeftBehind() = default;
+  UnrunNodes() = default;
   // A thread without such nodes ends without the lock. Once the interpreter is gone, the graph is left alone.
-  ~LeftBehind() {
+  ~UnrunNodes() {
     if (!nodes_) return;
     const Locked locked;
     if (!locked.may_touch_objects()) nodes_.release();
     drop();
   }
-  LeftBehind(const LeftBehind&) = delete;
-  LeftBehind& operator=(const LeftBehind&) = delete;
+  UnrunNodes(const UnrunNodes&) = delete;
+  UnrunNodes& operator=(const UnrunNodes&) = delete;
   void take(ReadyQueue& queue) {
     if (queue.empty()) return;
     if (!nodes_) nodes_ = std::make_unique<std::vector<ReadyNode>>();
@@ -57,12 +57,12 @@ class LeftBehind {
   std::unique_ptr<std::vector<ReadyNode>> nodes_;
 };
 
-LeftBehind& left_behind() {
-  thread_local LeftBehind of_thread;
+UnrunNodes& unrun_nodes() {
+  thread_local UnrunNodes of_thread;
   return of_thread;
 }
 
-// Micrograd has none: its nodes are closures.
+// Micrograd has no queue: its nodes are closures.
 bool leaves_its_queue(const Policy& policy) {
   return has(policy, traits::failed_backward_leaves_queue) && policy.saved_slot != SavedSlotPolicy::closure;
 }
@@ -162,8 +162,8 @@ void validate_outputs(const Node& node, TensorList& outputs) {
 
 bool GraphTask::wants(const Edge& edge) const { return edge && (exec_info_.empty() || should_run(*edge.node)); }
 
-// An in-place change replayed in a view's gradient needs the view's old node, which may have no other incoming edge.
-void GraphTask::want_as(const Edge& edge, const Edge& other) {
+// CopySlices applies the in-place operation, whose edge to the view's old node may be the only one to that node.
+void GraphTask::want_with(const Edge& edge, const Edge& other) {
   if (exec_info_.empty() || !edge || !wants(other)) return;
   exec_info_[edge.node.get()].is_needed |= !should_run(*edge.node);
 }
@@ -243,15 +243,15 @@ void GraphTask::evaluate(ReadyNode& item) {
 TensorList GraphTask::run(TensorList gradients) {
   const Scoped<GraphTask*> running(running_task, this);
   const Scoped<int> deeper(running_depth, running_depth + 1);
-  left_behind().drop();
-  fit_gradients(roots_, gradients, [] { return std::string(); });  // the caller's own, so in the caller's mode
+  unrun_nodes().drop();
+  fit_gradients(roots_, gradients, [] { return std::string(); });  // in the caller's grad mode: they are the caller's
   const GradMode mode(options_.create_graph);
   const KeepDefaultHooks hooks;
   if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();
   for (size_t i = 0; i < roots_.size(); ++i)
-    if (roots_[i]) deliver(roots_[i], gradients[i]);  // held to the end, so that nothing steals one
+    if (roots_[i]) deliver(roots_[i], gradients[i]);  // a copy: no sum may overwrite one of `gradients`
   while (!ready_.empty()) {
-    left_behind().drop();
+    unrun_nodes().drop();
     ReadyNode item = ready_.pop();
     const NodePtr keep = item.node;
     const RunningNode running(keep.get());
@@ -260,7 +260,7 @@ TensorList GraphTask::run(TensorList gradients) {
       evaluate(item);
     } catch (...) {
       report_failure(*keep);
-      if (leaves_its_queue(*current_policy())) left_behind().take(ready_);
+      if (leaves_its_queue(*current_policy())) unrun_nodes().take(ready_);
       throw;
     }
   }

@@ -161,7 +161,7 @@ Tensor recorded(Tensor result, const Tensor& input, Rule rule) {
 // The steps before and after an in-place change.
 template <class T>
 void finish_in_place(const Tensor& target, const Recording<T>& recording) {
-  if (!is_beneath()) target->bump_version();
+  if (!is_in_watcher()) target->bump_version();
   if (recording) rebase_history(target, recording.owner);
 }
 

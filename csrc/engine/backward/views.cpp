@@ -92,7 +92,7 @@ TensorList CopySlices::apply(TensorList&& gradients) {
   const Tensor gradient = std::move(gradients[0]);
   if (!gradient) return TensorList(next_edges().size());
   require(static_cast<bool>(operation_), freed_text(policy()));
-  Tensor result = empty(base_sizes_, gradient->dtype());
+  Tensor result = empty(base_sizes_, gradient->dtype());  // gets the strides of the base
   if (result->strides() != base_strides_ && base_sizes_.product() > 0) {
     int64_t span = 1;
     for (size_t i = 0; i < base_sizes_.size(); ++i) span += (base_sizes_[i] - 1) * base_strides_[i];
@@ -102,13 +102,13 @@ TensorList CopySlices::apply(TensorList&& gradients) {
   const Tensor window = window_of(result);
   TensorList inputs;
   inputs.push_back(ops::clone(window));
-  if (GraphTask* task = current_task()) task->want_as(operation_->next_edges()[0], next_edges()[0]);
+  if (GraphTask* task = current_task()) task->want_with(operation_->next_edges()[0], next_edges()[0]);
   TensorList outputs = operation_->apply(std::move(inputs));
   TensorList results(next_edges().size());
   for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
     if (!should_compute_output(i) || !is_wanted(next_edges()[i])) continue;
     if (i == 0) {
-      if (!outputs[0]) continue;  // undefined for the window, so undefined for the base, as since 2.0
+      if (!outputs[0]) continue;  // since 2.0: without a gradient of the window there is none of the base
       ops::copy_in_place(window, outputs[0]);
       results[0] = result;
     } else {
@@ -200,8 +200,8 @@ void rebuild_view_node(const Tensor& view) {
   meta.view->attr_version = view->version();
 }
 
-// Since 2.0 the hook is looked up at the old node by output number: `number`, or by default the number at the new node.
-// PyTorch asserts that one is found, and takes another output's hook if it has that number.
+// Move a tensor's retain_grad hook to its new node. Since 2.0 PyTorch looks for the hook by output number: `number`, by
+// default the number at the new node. It asserts that there is one, and moves it even if it is another output's.
 void move_retained_grad(const Tensor& tensor, const NodePtr& old_node, std::optional<uint32_t> number) {
   AutogradMeta& meta = *tensor->meta();
   const bool is_by_number = has(*current_policy(), traits::one_retains_grad_hook_per_output);
@@ -276,7 +276,7 @@ void check_inplace(const Tensor& tensor, bool recording) {
     refuse_forbidden_view(*meta, false);
     require(!requires_grad(tensor) || !is_leaf(*meta->view->base), leaf_view_text);
     require(meta->view->base->dtype() == tensor->dtype() || !is_complex(tensor->dtype()),
-            "gradlife's engine records no change of pairs that are seen as complex numbers");
+            "gradlife's engine cannot record an in-place change of a tensor from view_as_complex()");
   }
   require(!requires_grad(tensor) || !is_leaf(*tensor), leaf_text());
 }
@@ -301,7 +301,7 @@ CreationMeta creation_after(const ViewInfo& source, CreationMeta creation) {
 bool view_replay_enabled() { return replays_views; }
 void set_view_replay_enabled(bool enabled) { replays_views = enabled; }
 
-bool must_remember(const TensorImpl& view, const TensorImpl& source) {
+bool needs_recorded_step(const TensorImpl& view, const TensorImpl& source) {
   const bool is_read_alike = view.dtype() == source.dtype() && view.is_conjugate() == source.is_conjugate();
   return !is_read_alike && source.meta() != nullptr && source.meta()->view && source.meta()->view->replay;
 }
@@ -346,9 +346,9 @@ Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, i
 
 Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
                     CreationMeta creation) {
-  Tensor view = AnsweredView::take();
+  Tensor view = AnsweredView::take_view();
   if (!view) view = alias_as(dtype, source, sizes, strides, offset);
-  if (is_beneath()) {
+  if (is_in_watcher()) {
     if (!source->is_inference()) view->set_has_version();
     return view;
   }

@@ -33,11 +33,11 @@ Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const 
 bool view_replay_enabled();
 void set_view_replay_enabled(bool enabled);
 // Whether sizes, strides and offset cannot express the view: its source reads real or imaginary parts, or conjugates.
-bool must_remember(const TensorImpl& view, const TensorImpl& source);
+bool needs_recorded_step(const TensorImpl& view, const TensorImpl& source);
 void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step);
 template <class Step>
 Tensor made_by(Tensor view, const Tensor& source, Step step) {
-  if (view_replay_enabled() || must_remember(*view, *source)) remember_step(view, source, std::move(step));
+  if (view_replay_enabled() || needs_recorded_step(*view, *source)) remember_step(view, source, std::move(step));
   return view;
 }
 

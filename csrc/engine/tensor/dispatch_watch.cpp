@@ -6,7 +6,7 @@ namespace gradlife {
 namespace {
 
 thread_local OperationWatcher* watcher_of_thread = nullptr;
-thread_local bool runs_beneath = false;
+thread_local bool runs_watcher = false;
 
 // Created on first use, never destroyed after the interpreter is gone: it is empty unless a view is being made.
 Tensor& next_view() {
@@ -19,15 +19,15 @@ Tensor& next_view() {
 OperationWatcher* set_operation_watcher(OperationWatcher* watcher) { return std::exchange(watcher_of_thread, watcher); }
 OperationWatcher* operation_watcher() { return watcher_of_thread; }
 
-bool is_beneath() { return runs_beneath; }
-bool set_beneath(bool beneath) { return std::exchange(runs_beneath, beneath); }
+bool is_in_watcher() { return runs_watcher; }
+bool set_in_watcher(bool inside) { return std::exchange(runs_watcher, inside); }
 
 Tensor only(TensorList&& answer) {
   require(answer.size() == 1 && answer[0], "expected one tensor from __torch_dispatch__, but got ", answer.size());
   return std::move(answer[0]);
 }
 
-Tensor AnsweredView::take() {
+Tensor AnsweredView::take_view() {
   if (watcher_of_thread == nullptr) return {};
   return std::exchange(next_view(), Tensor());
 }

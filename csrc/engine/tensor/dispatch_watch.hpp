@@ -27,8 +27,8 @@ OperationWatcher* set_operation_watcher(OperationWatcher* watcher);
 OperationWatcher* operation_watcher();
 
 // True while the watcher itself runs: no recording, no view relations, no version counts.
-bool is_beneath();
-bool set_beneath(bool beneath);  // returns the previous value
+bool is_in_watcher();
+bool set_in_watcher(bool inside);  // returns the previous value
 
 template <class T>
 Argument as_argument(const T& value) {
@@ -80,11 +80,11 @@ class AnsweredView {
     if (operation_watcher() != nullptr) keep(answered(name, arguments...));
   }
   ~AnsweredView() {
-    if (was_asked_) const Tensor unused = take();
+    if (was_asked_) const Tensor unused = take_view();
   }
   AnsweredView(const AnsweredView&) = delete;
   AnsweredView& operator=(const AnsweredView&) = delete;
-  static Tensor take();  // empty if there is none
+  static Tensor take_view();  // empty if there is none
 
  private:
   void keep(TensorList&& answer);

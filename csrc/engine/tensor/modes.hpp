@@ -12,7 +12,7 @@ void set_grad_enabled(bool enabled);
 bool inference_mode();
 void set_inference_mode(bool enabled);
 // True if operations record history now.
-inline bool is_recording() { return grad_enabled() && !inference_mode() && !is_beneath(); }
+inline bool is_recording() { return grad_enabled() && !inference_mode() && !is_in_watcher(); }
 
 class GradMode {
  public:

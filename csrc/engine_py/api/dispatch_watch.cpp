@@ -77,7 +77,7 @@ PyObject* go_beneath(PyObject*, PyObject* wanted) {
   return guarded([&] {
     const int beneath = PyObject_IsTrue(wanted);
     checked_status(beneath);
-    return PyBool_FromLong(set_beneath(beneath != 0));
+    return PyBool_FromLong(set_in_watcher(beneath != 0));
   });
 }
 

@@ -14,9 +14,10 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr uint8_t of_interpreter = 8;  // a path through the program may be this many steps longer
-constexpr uint8_t of_standard_library = 8;
-constexpr uint8_t of_installed_package = 3;
+// How many steps longer a path through the program may be than one through such a node.
+constexpr uint8_t of_interpreter = 8;
+constexpr uint8_t of_standard_variables = 8;
+constexpr uint8_t of_library = 3;  // frames, modules and variables of libraries that a program calls
 
 Address address_of(const void* object) { return static_cast<Address>(reinterpret_cast<uintptr_t>(object)); }
 
@@ -52,9 +53,9 @@ class StepCosts {
     if (!raised_.insert(node).second) return;
     const auto [row, is_new] = rows_.emplace(std::make_pair(graph_.types[node], more), 0);
     if (is_new) {
-      TypeRow dear = graph_.type_of(node);
-      dear.step_cost = static_cast<uint8_t>(dear.step_cost + more);
-      graph_.type_rows.push_back(std::move(dear));
+      TypeRow costly = graph_.type_of(node);
+      costly.step_cost = static_cast<uint8_t>(costly.step_cost + more);
+      graph_.type_rows.push_back(std::move(costly));
       row->second = static_cast<uint32_t>(graph_.type_rows.size() - 1);
     }
     graph_.types[node] = row->second;
@@ -86,23 +87,23 @@ class StepCosts {
   void raise_module(std::string_view name, PyObject* module) {
     PyObject* variables = PyModule_GetDict(module);
     if (standard_.count(name.substr(0, name.find('.'))) != 0) {
-      raise(variables, of_standard_library);
-      raise(module, of_installed_package);
+      raise(variables, of_standard_variables);
+      raise(module, of_library);
     } else if (is_below_packages(plain_text(value_named(variables, "__file__")))) {
-      raise(variables, of_installed_package);
+      raise(variables, of_library);
     }
   }
 
-  // Raises the cost of library frames: calls that lead to the program's own, and calls that it makes.
+  // Raises the cost of library frames, which call the program or are called by it.
   void raise_frame(NodeId node, void* address) {
     gl_frame frame;
     if (address == nullptr || gl_read_frame(address, &frame) == 0) return;
     const std::string_view file = plain_text(frame.code->co_filename);
     if (is_below_packages(file) || (!folder_.empty() && file.substr(0, folder_.size()) == folder_))
-      raise(node, of_installed_package);
+      raise(node, of_library);
   }
 
-  // Raises the cost of frames that an exception's traceback has, too.
+  // Raises the cost of the frame objects of library frames: an exception's traceback holds such objects.
   void raise_frame_objects() {
     const auto is_frames = [](const TypeRow& row) { return row.address == address_of(&PyFrame_Type); };
     const auto found = std::find_if(graph_.type_rows.begin(), graph_.type_rows.end(), is_frames);

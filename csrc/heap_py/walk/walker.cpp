@@ -21,10 +21,12 @@ void visit_labelled(const char*, PyObject* target, void* builder) {
   static_cast<Builder*>(builder)->refer(address_of(target));
 }
 
+// Passes the references of one object on to the builder. The base class says what each kind of reference is.
 class WalkSink final : public ReferenceSink {
  public:
   explicit WalkSink(Builder& builder) : builder_(builder) {}
-  void begin_own() { silent_ = count_; }
+  // Ends the references that `expand_silent` showed.
+  void end_silent() { silent_ = count_; }
   void python(PyObject* target, Relation, const char*, int64_t) override {
     if (target == nullptr) return;
     builder_.refer(address_of(target));
@@ -56,13 +58,13 @@ class WalkSink final : public ReferenceSink {
  private:
   Builder& builder_;
   uint32_t count_ = 0;
-  uint32_t silent_ = 0;  // the number of references of a wrapper whose traverse shows none
+  uint32_t silent_ = 0;  // how many references of a wrapper its traverse would show if nothing else kept it alive
 };
 
-bool is_below(PyObject* source, const std::string& folder) {
-  if (folder.empty() || !PyUnicode_IS_COMPACT_ASCII(source)) return false;
-  const char* text = reinterpret_cast<const char*>(PyUnicode_DATA(source));
-  return static_cast<size_t>(PyUnicode_GET_LENGTH(source)) > folder.size() &&
+bool is_file_below(PyObject* file, const std::string& folder) {
+  if (folder.empty() || !PyUnicode_IS_COMPACT_ASCII(file)) return false;
+  const char* text = reinterpret_cast<const char*>(PyUnicode_DATA(file));
+  return static_cast<size_t>(PyUnicode_GET_LENGTH(file)) > folder.size() &&
          folder.compare(0, folder.size(), text, folder.size()) == 0;
 }
 
@@ -86,7 +88,7 @@ bool are_plain_members(const PySetObject* set, int levels) {
   return true;
 }
 
-// Whether it is a constant that a compiler makes: a program can put anything among the constants of its code.
+// Whether the compiler can have made the constant. A program can put any object among the constants of its code.
 bool is_plain_constant(PyObject* constant, int levels) {
   if (PyUnicode_CheckExact(constant) || PyBytes_CheckExact(constant) || is_number(constant)) return true;
   if (levels == 0) return false;
@@ -114,19 +116,20 @@ bool is_small_atom(PyObject* object, size_t min_bytes) {
 
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument) {
   int64_t count = 0;
-  bool is_caller = is_argument;  // its argument is still on its stack, whose height is not stored
+  // The caller's frame has the object on its evaluation stack, whose height a running frame does not store.
+  bool is_caller = is_argument;
   gl_frame frame;
   for (void* at = gl_newest_frame(PyThreadState_Get()); at != nullptr; at = gl_older_frame(at)) {
     if (gl_read_frame(at, &frame) == 0) continue;
     if (is_caller && frame.stack_count == 0) ++count;
     is_caller = false;
-    if (!is_below(frame.code->co_filename, options.hidden_sources)) continue;
+    if (!is_file_below(frame.code->co_filename, options.hidden_sources)) continue;
     for (int i = 0; i < frame.fast_count + frame.stack_count; ++i) count += frame.fast[i] == object ? 1 : 0;
   }
   return count;
 }
 
-// A budget may be any number: the heap need not be as large.
+// Most room reserved for a budget, which may be far larger than the heap.
 constexpr size_t max_room_ahead = size_t{1} << 19;
 
 Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers)
@@ -189,13 +192,16 @@ void Walker::add_natives() {
 // --- roots
 // -------------------------------------------------------------------------------------------------------------
 
+// The process is no object. This stands for its address: not 0, aligned as addresses are, and in no mapped page.
+constexpr Address address_of_process = 8;
+
 void Walker::add_roots() {
   roots_.process = builder_.add_type({"process", NodeKind::root, 0, 1});
   roots_.interpreter = builder_.add_type({"interpreter", NodeKind::root, 0, 0});
   roots_.thread = builder_.add_type({"thread", NodeKind::root, 0, 2});
   roots_.frame = builder_.add_type({labels::running_frame, NodeKind::root, 0, 4});
   types_.add_native_rows();
-  builder_.add(8, roots_.process);  // has no address
+  builder_.add(address_of_process, roots_.process);
   builder_.add(address_of(PyInterpreterState_Get()), roots_.interpreter);
   add_threads();
 }
@@ -211,7 +217,7 @@ void Walker::add_threads() {
 void Walker::add_frames(PyThreadState* thread) {
   gl_frame frame;
   for (void* at = gl_newest_frame(thread); at != nullptr; at = gl_older_frame(at))
-    if (gl_read_frame(at, &frame) != 0 && !is_below(frame.code->co_filename, options_.hidden_sources))
+    if (gl_read_frame(at, &frame) != 0 && !is_file_below(frame.code->co_filename, options_.hidden_sources))
       builder_.add(address_of(at), roots_.frame);
 }
 
@@ -229,7 +235,8 @@ void Walker::expand_root(NodeId node) {
   }
 }
 
-// Expands a frame. A live value on the stack differs from a popped one in being tracked.
+// Expands a frame. Above the stored height, a slot of the stack may hold a popped value. It counts only if
+// it is the address of an object that the collector tracks.
 void Walker::expand_frame(void* address) {
   gl_frame frame;
   if (gl_read_frame(address, &frame) == 0) return;
@@ -265,7 +272,7 @@ void Walker::add_tracked() {
   graph_.tracked_end = graph_.size();
 }
 
-// Everything is reachable from sys.modules: the path through it says least, so it costs nothing.
+// A step through sys.modules is free: everything is reachable from there, and that a path begins there says nothing.
 uint32_t Walker::modules_row(uint32_t row) {
   TypeRow free_of_charge = graph_.type_rows[row];
   free_of_charge.step_cost = 0;
@@ -347,7 +354,7 @@ void Walker::expand_wrapper(PyObject* object, const TypeTable::Entry& entry) {
   expand_fields(object, entry.fields);
   WalkSink sink(builder_);
   if (shown.is_empty) entry.provider->expand_silent(object, sink);
-  sink.begin_own();
+  sink.end_silent();
   entry.provider->expand_python(object, sink);
 }
 

@@ -20,7 +20,7 @@ from gradlife.model.hunt import Finding
 MAX_BETWEEN = 3
 
 #: Hooks whose referents are checked.
-MAX_ASKED = 8
+MAX_SAMPLE = 8
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def is_same_cause(graph: _heap.Graph, cause: GrowingGroup, other: GrowingGroup) 
     """Whether the hooks belong to one object, or are one function on several modules."""
     if hook_of(cause) is not None and hook_of(cause) == hook_of(other):
         return True
-    sample = other.grown.group.tops[:MAX_ASKED]
+    sample = other.grown.group.tops[:MAX_SAMPLE]
     return bool(sample) and all(leads_to(graph, top, cause.grown.group.members.keys()) for top in sample)
 
 

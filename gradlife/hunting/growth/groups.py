@@ -23,9 +23,10 @@ FRAME = ("root", RUNNING_FRAME)
 MAX_MISSED = 4
 
 #: Members of a group whose referrers are looked up.
-MAX_ASKED = 40
+MAX_SAMPLE = 40
 
-#: A merged group is named after the group with this many times more members: the other has only the newest objects.
+#: Two merged groups keep the holder of the larger one if it has this many times more tops: the other has only the
+#: newest objects.
 MANY_MORE = 2
 
 
@@ -36,10 +37,9 @@ class Group:
     anchor: int | None  # the nearest dominator that is not a survivor; None if the group is unreachable
     tops: list[int] = field(default_factory=list)  # members that no other member dominates
     members: dict[int, int] = field(default_factory=dict)  # each member with its top
-    places: dict[int, int] = field(default_factory=dict)  # if many objects each hold one top: the holder of each top
-    holders: frozenset[int] = (
-        frozenset()
-    )  # if containers inside the anchor hold the tops, each some of them: all of these
+    places: dict[int, int] = field(default_factory=dict)  # if many objects hold one top each: each top's holder
+    #: If the anchor holds several containers that have the tops between them: these containers.
+    holders: frozenset[int] = frozenset()
 
     def absorb(self, other: Group) -> None:
         """Take in a group that is a consequence of this group."""
@@ -47,7 +47,7 @@ class Group:
 
 
 def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
-    """Return the reachable groups. A group that another group also holds becomes a part of it.
+    """Return the reachable groups. A group becomes a part of another if a member of that one also holds it.
 
     Groups in the same container, such as the keys and values of a registry, are merged too.
     """
@@ -58,25 +58,25 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
     ranks = [(bool(nodes), len(group.tops)) for nodes, group in zip(held_by, groups, strict=True)]
     holders: dict[int, int] = {}
     for number, group in enumerate(groups):
-        older = [node for node in held_by[number] if not has_variables(graph, node)]
+        non_variables = [node for node in held_by[number] if not has_variables(graph, node)]
         homes = (home[node] for node in above(graph, group) if home.get(node, number) != number)
         # A list of the running step may hold some of the members, too. That list is not the cause.
-        found = next((one for one in homes if not (older and has_variables(graph, groups[one].anchor))), None)
+        found = next((one for one in homes if not (non_variables and has_variables(graph, groups[one].anchor))), None)
         # A dict of the last results holds some of what a library's buffer keeps, but is not the cause either.
         has_all = found is not None and len(group.tops) >= len(groups[found].tops)
-        if found is not None and has_all and leads_library(graph, older, held_by[found]):
+        if found is not None and has_all and prefers_to_library(graph, non_variables, held_by[found]):
             join(target, found, number)
         elif found is not None:
             join(target, number, found)
-        for node in older:
+        for node in non_variables:
             if node in holders:
-                join_held(target, number, holders[node], ranks)
+                join_by_container(target, number, holders[node], ranks)
         holders.update(dict.fromkeys(held_by[number], number))
     return united(groups, target)
 
 
 def has_variables(graph: _heap.Graph, node: int | None) -> bool:
-    """Return whether the node holds the variables of a running function or of a module, as a script's step does."""
+    """Whether the node holds the variables of a running function or of a module, as a script's step does."""
     if node is None:
         return False
     kind, name = graph.kind_and_type(node)
@@ -84,18 +84,18 @@ def has_variables(graph: _heap.Graph, node: int | None) -> bool:
     return (kind, name) == FRAME or is_of_module
 
 
-def leads_library(graph: _heap.Graph, older: Sequence[int], held_by: Sequence[int]) -> bool:
-    """Return whether the program has a container of its own, and the other containers are the standard library's."""
-    return is_kept_for_library(graph, held_by) and not is_kept_for_library(graph, older)
+def prefers_to_library(graph: _heap.Graph, nodes: Sequence[int], others: Sequence[int]) -> bool:
+    """Whether a container of the program holds the group, while only the standard library holds the other one."""
+    return is_kept_for_library(graph, others) and not is_kept_for_library(graph, nodes)
 
 
-def is_kept_for_library(graph: _heap.Graph, held_by: Sequence[int]) -> bool:
-    """Return whether only objects of the standard library hold it, such as the waiters of an asyncio.Event."""
-    return all(is_of_standard_library(graph, node) for node in held_by)
+def is_kept_for_library(graph: _heap.Graph, nodes: Sequence[int]) -> bool:
+    """Whether all these containers are the standard library's, such as the waiters of an asyncio.Event."""
+    return all(is_of_standard_library(graph, node) for node in nodes)
 
 
 def is_of_standard_library(graph: _heap.Graph, container: int) -> bool:
-    """Return whether the nearest object around a container that is no container itself is the standard library's."""
+    """Whether an object of the standard library holds the container, directly or through plain containers."""
     for node in reversed(graph.path(container)[:-1]):
         package, dot, _ = graph.type(node).partition(".")
         if dot and package != "collections":
@@ -109,11 +109,11 @@ def join(target: list[int], number: int, into: int) -> None:
         target[final(target, number)] = final(target, into)
 
 
-def join_held(target: list[int], number: int, other: int, ranks: Sequence[tuple[bool, int]]) -> None:
-    """Merge pairs of groups that share a container, and keep the name of the group that the container holds.
+def join_by_container(target: list[int], number: int, other: int, ranks: Sequence[tuple[bool, int]]) -> None:
+    """Merge two groups that share a container, and keep the anchor of the one that the container holds.
 
-    The container shows whether they grow. The running step, or a cache of the last result, may hold the newest
-    members too. The container then has many more of the others.
+    The container's length shows whether they grow. The running step, or a cache of the last result, may be the anchor of
+    the newest members. Such a group is much smaller than the one in the container.
     """
     mine, others = final(target, number), final(target, other)
     into, part = (others, mine) if mine == number else (mine, others)
@@ -189,22 +189,22 @@ def survivor_above(graph: _heap.Graph, node: int, born: Births) -> int | None:
     return None
 
 
-def asked(group: Group) -> list[int]:
-    """Return a sample of the tops."""
-    return group.tops[:: max(1, len(group.tops) // MAX_ASKED)]
+def sample_of_tops(group: Group) -> list[int]:
+    """Return some of the tops, spread evenly."""
+    return group.tops[:: max(1, len(group.tops) // MAX_SAMPLE)]
 
 
 def above(graph: _heap.Graph, group: Group) -> Iterator[int]:
     """Yield the holders of the tops: nodes on the path from the root, and all referrers."""
-    for top in asked(group)[:3]:
+    for top in sample_of_tops(group)[:3]:
         yield from graph.path(top)
         yield from graph.referrers(top)
 
 
 def containers(graph: _heap.Graph, group: Group, born: Births) -> list[int]:
-    """Return the older nodes that refer to the tops directly: Python objects, and roots with tables of their own."""
+    """Return what refers to the tops and is older: Python objects, and roots that have tables of their own."""
     found: dict[int, None] = {}
-    for top in asked(group):
+    for top in sample_of_tops(group):
         for node in graph.referrers(top):
             if node not in born and graph.kind(node) in HOLDERS:
                 found[node] = None

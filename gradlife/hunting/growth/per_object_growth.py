@@ -20,7 +20,7 @@ MIN_PLACES = 10
 MAX_IN_ONE = 4
 
 #: Objects that are compared with the earlier snapshot, and the share of them that must have had less.
-MAX_ASKED = 40
+MAX_SAMPLE = 40
 MIN_SHARE = 0.9
 
 #: Relations whose labels identify a place in an object; those of items and values do not.
@@ -66,7 +66,7 @@ def place_of(graph: _heap.Graph, holder: int, top: int) -> Iterator[Place]:
 
 def have_got(graph: _heap.Graph, groups: Sequence[Group], earlier: _heap.Graph) -> bool:
     """Whether most of these objects held fewer of the type before. A replacement leaves the count unchanged."""
-    sample = groups[:: max(1, len(groups) // MAX_ASKED)]
+    sample = groups[:: max(1, len(groups) // MAX_SAMPLE)]
     return sum(has_got(graph, group, earlier) for group in sample) >= MIN_SHARE * len(sample)
 
 

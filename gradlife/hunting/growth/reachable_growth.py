@@ -1,4 +1,4 @@
-"""Groups that grow in every round, without those in caches that have stopped growing, and temporary ones.
+"""Groups of objects that grow in every round. Temporary objects and caches that have stopped growing are left out.
 
 A group is what one holder (`anchor`) keeps; `tops` are the new objects directly below it, `members` these and all
 objects that they keep.
@@ -50,8 +50,8 @@ MIN_SLOWING_STEPS = 29
 MIN_GROWTH = 0.5
 
 
-#: New objects per step that a chain needs, in which each object holds the previous one. Fewer may be chance: replaced
-#: objects at reused addresses.
+#: A chain, in which each object holds the previous one, needs this many new objects per step. Fewer may be chance:
+#: an object that is replaced by one at a reused address.
 MIN_LINKS = 0.1
 
 #: A round shorter than this share of the one before it, such as those that look for native references and creation
@@ -66,8 +66,9 @@ MIN_KEPT = 3
 REBUILT_TYPES = frozenset({"list", "tuple", "dict", "set", "frozenset", "collections.OrderedDict", "collections.deque"})
 MIN_ITEMS = 10
 
-#: The new items of a container are at most this many times those that were seen: the rest stand at reused addresses.
-MAX_MISSING = 2.0
+#: A container may have more new items than were recognized, because those at reused addresses look old. The estimate of
+#: all new items is at most this many times the number of recognized ones.
+MAX_UNRECOGNIZED = 2.0
 
 #: Bytes by which retained memory must grow; smaller differences between rounds are noise.
 MIN_RETAINED_GROWTH = 64
@@ -81,8 +82,10 @@ class GrownGroup:
     per_step: PerStep
     kind: GrowthKind
     containers: tuple[int, ...] = ()  # for growth of kind CONTAINER: containers with more items after every round
-    arrivals: Arrivals | None = None  # set if growth is rarer than every step
-    carrier: Carrier | None = None  # for a chain of graphs that several places lead to: the one that carries it on
+    arrivals: Arrivals | None = None  # set if growth does not happen in every step
+    carrier: Carrier | None = (
+        None  # several places may lead to a chain of graphs: the one that passes it to the next step
+    )
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class Evidence:
         return range(max(0, count - self.rounds), count)
 
     @property
-    def foreign(self) -> Counter[tuple[str, str]]:
+    def planted_by_type(self) -> Counter[tuple[str, str]]:
         """Count the objects that the hunt left in the judged rounds, by type."""
         found = (node for node, number in self.planted.items() if number in self.judged_rounds)
         return Counter(map(self.graph.kind_and_type, found))
@@ -157,33 +160,33 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
             others.append(group)
             if sum(count > 0 for count in counts[:-1]) and has_growing_holder(group, evidence):
                 unsure.append(group)
-    late = [group for group in others if evidence.born[group.tops[0]] in evidence.judged_rounds]
-    for group in spread(late, evidence.graph, evidence.snapshots[evidence.judged_rounds.start].graph):
+    judged = [group for group in others if evidence.born[group.tops[0]] in evidence.judged_rounds]
+    for group in spread(judged, evidence.graph, evidence.snapshots[evidence.judged_rounds.start].graph):
         counts = counts_by_round(group, evidence)
         if is_significant(counts, evidence):
             (unsure if adds_less_each_round(counts, evidence, SLOWED_SHARE) else sure).append(group)
-    spread_out = {node for group in sure for node in group.members}
-    inside = nested_growth([one for one in (*others, *chains) if spread_out.isdisjoint(one.members)], evidence)
-    taken = {node for group in inside for node in group.members}
-    inside += [chain_alone(one, evidence) for one in chains if taken.isdisjoint(one.members)]
-    for group in inside:
+    explained = {node for group in sure for node in group.members}
+    inner = nested_growth([one for one in (*others, *chains) if explained.isdisjoint(one.members)], evidence)
+    in_nested = {node for group in inner for node in group.members}
+    inner += [chain_alone(one, evidence) for one in chains if in_nested.isdisjoint(one.members)]
+    for group in inner:
         (unsure if is_slowing(group, evidence) else sure).append(group)
     lost = alike(evidence.graph, islands(evidence.graph, evidence.born))
     steady = [group for group in lost if is_steady(counts_by_round(group, evidence), evidence)]
     graphs = [snapshot.graph for snapshot in evidence.snapshots[evidence.judged_rounds.start :]]
-    sure += unreachable_growth(steady, graphs, evidence.born, evidence.judged_rounds, evidence.foreign)
+    sure += unreachable_growth(steady, graphs, evidence.born, evidence.judged_rounds, evidence.planted_by_type)
     return without_items([with_growth_rate(group, evidence) for group in sure], evidence.graph), unsure
 
 
 def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
-    """Return the growth that objects inside one container share."""
+    """Return groups whose holders are containers inside one container, which grow together."""
     found: list[Group] = []
     for group in nested(groups, evidence.graph):
         if any(not group.members.keys().isdisjoint(one.members) for one in found):
             continue
         if (
             is_significant(counts_by_round(group, evidence), evidence)
-            and holders_gained(group, evidence)
+            and have_holders_grown(group, evidence)
             and raises_type_counts(group, evidence)
             and retains_more_each_round(group.anchor or 0, evidence)
         ):
@@ -191,16 +194,16 @@ def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
     return found
 
 
-def holders_gained(group: Group, evidence: Evidence) -> bool:
-    """Whether the holders together have about as many more items as were born. Items that are replaced add none."""
+def have_holders_grown(group: Group, evidence: Evidence) -> bool:
+    """Whether the holders together gained about as many items as were born. A replaced item adds none."""
     new = sum(evidence.born[top] in evidence.judged_rounds for top in group.tops)
     return sum(max(0, sum(increments(node, evidence))) for node in group.holders) >= MIN_GROWTH * new
 
 
 def without_items(found: Sequence[GrownGroup], graph: _heap.Graph) -> list[GrownGroup]:
-    """Drop a group whose holder is a tensor in a growing container.
+    """Drop groups that are held by an item of a growing container, if that item is a tensor.
 
-    Such a tensor is itself a new item; it looks old because its address was reused.
+    The tensor is itself one of the new items. It looks old because it has the address of a freed tensor.
     """
     items = {item for one in found for container in one.containers for item in graph.referents(container)}
     tensors = tensor_type_names()
@@ -241,10 +244,9 @@ def kind_of(group: Group, growing: Sequence[int]) -> GrowthKind:
 
 
 def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> float:
-    """Count the bytes that would be freed with the new items of a growing container; 0 if none grows.
+    """Estimate the bytes that would be freed with the new items of a growing container; 0 if none grows.
 
-    An item at the address of a freed object counts as old. The length of the container shows how many items are
-    missed.
+    A new item at the address of a freed object looks old. The container's length shows how many new items look so.
     """
     tops = [top for top in group.tops if evidence.born[top] in evidence.judged_rounds]
     if not growing or not tops:
@@ -252,12 +254,12 @@ def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> f
     items = evidence.graph.referents(growing[0])
     seen = sum(evidence.born.get(item, -1) in evidence.judged_rounds for item in items)
     more = sum(increments(growing[0], evidence))
-    missing = min(MAX_MISSING, max(1.0, more / seen)) if seen else 1.0
-    return missing * sum(evidence.graph.retained(top) for top in tops)
+    factor = min(MAX_UNRECOGNIZED, max(1.0, more / seen)) if seen else 1.0
+    return factor * sum(evidence.graph.retained(top) for top in tops)
 
 
 def rebuilt_containers(group: Group, evidence: Evidence) -> list[int]:
-    """Find containers that the program rebuilds, each from the one before and new items; return the newest ones."""
+    """Return containers that each step builds anew, from the old one and new items."""
     if group.anchor is None or group.places:
         return []
     found = [node for node in group.members if evidence.graph.type(node) in REBUILT_TYPES]
@@ -277,7 +279,7 @@ def counts_by_round(group: Group, evidence: Evidence) -> list[int]:
     """
     leaking = leak_types()
     rounds = [evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)]
-    if not rounds and is_much(group, evidence):
+    if not rounds and takes_much_memory(group, evidence):
         rounds = [evidence.born[node] for node in group.members]
     return [rounds.count(number) for number in evidence.judged_rounds]
 
@@ -288,7 +290,7 @@ def is_plain(group: Group, graph: _heap.Graph) -> bool:
     return not any(matters(graph, node, leaking) for node in group.members)
 
 
-def is_much(group: Group, evidence: Evidence) -> bool:
+def takes_much_memory(group: Group, evidence: Evidence) -> bool:
     """Whether small objects take many bytes per step in every judged round."""
     sums: Counter[int] = Counter()
     for node in group.members:
@@ -313,7 +315,7 @@ def is_significant(counts: Sequence[int], evidence: Evidence) -> bool:
 def is_slowing(
     group: Group, evidence: Evidence, share: float = SLOWED_SHARE, min_steps: int = MIN_SLOWING_STEPS
 ) -> bool:
-    """Whether every growing container of the group grows less and less, or what containers inside one hold together."""
+    """Whether every growing container of the group grows less and less. With several holders, whether their sum does."""
     if group.holders:
         return adds_less_each_round(counts_by_round(group, evidence), evidence, share, min_steps)
     containers_above = [
@@ -401,12 +403,12 @@ def raises_type_counts(group: Group, evidence: Evidence) -> bool:
     born = counts_by_type(
         evidence, {node: evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)}
     )
-    foreign = counts_by_type(evidence, evidence.planted)
+    planted = counts_by_type(evidence, evidence.planted)
     levels = [level_by_type(snapshot.graph) for snapshot in evidence.snapshots[evidence.judged_rounds.start :]]
     for at in range(len(evidence.judged_rounds)):
-        planted = sum(foreign[at:], Counter())
+        planted_since = sum(planted[at:], Counter())
         got = sum(born[at:], Counter())
-        more = {type_: levels[-1][type_] - levels[at][type_] - planted[type_] for type_ in got}
+        more = {type_: levels[-1][type_] - levels[at][type_] - planted_since[type_] for type_ in got}
         if sum(max(0, min(more[type_], got[type_])) for type_ in got) < MIN_GROWTH * got.total():
             return False
     return True

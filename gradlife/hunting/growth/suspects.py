@@ -63,7 +63,7 @@ def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
     sure += grown_in_place
     rare = arrived(evidence, [*unsure, *(one.group for one in sure)])
     groups = [one.group for one in (*sure, *rare)] + unsure
-    groups = [group for group in groups if not is_own(graph, group)]
+    groups = [group for group in groups if not is_of_hunt(graph, group)]
     types = type_names(graph, (node for group in groups for node in group.members))
     clean = None
     if not groups and not finished_steps(evidence, sure):
@@ -86,7 +86,7 @@ def is_in_doubt(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
     planted = planted_in(whole.snapshots, controls)
     evidence = without_planted(whole, planted)
     sure, unsure = grown_groups(evidence)
-    if any(not is_own(evidence.graph, group) for group in unsure):
+    if any(not is_of_hunt(evidence.graph, group) for group in unsure):
         return True
     if sure:
         return any(is_slowing(one.group, evidence, DOUBTED_SHARE, min_steps=0) for one in sure)
@@ -106,7 +106,7 @@ def is_any_slowing(evidence: Evidence, sure: Sequence[GrownGroup], unsure: Seque
     return any(is_slowing(group, evidence, DOUBTED_SHARE) for group in [*unsure, *(one.group for one in sure)])
 
 
-def is_own(graph: _heap.Graph, group: Group) -> bool:
+def is_of_hunt(graph: _heap.Graph, group: Group) -> bool:
     """Whether the hunt itself holds the group."""
     steps = graph.path_steps(group.tops[0]) if group.anchor is not None else []
     return any(step.type.startswith("gradlife.hunting.") for step in steps)

@@ -40,18 +40,18 @@ def unreachable_growth(
     graphs: Sequence[_heap.Graph],
     born: Births,
     judged: range,
-    foreign: Mapping[Type, int] = MappingProxyType({}),
+    planted: Mapping[Type, int] = MappingProxyType({}),
 ) -> list[Group]:
     """Return the groups of islands that grow in number in every judged round; ``graphs`` are from around these
     rounds.
 
     Many kinds of islands have tensors, but usually only one kind has a given class of nodes. That class shows the
-    growth of its kind; the others share the remaining tensors. ``foreign`` counts the objects that the hunt itself
-    left.
+    growth of its kind; the others share the remaining tensors. ``planted`` counts the objects that the hunt itself
+    planted.
     """
     lost = [described(group, graphs[-1], born, judged) for group in groups]
     types = {type_ for one in lost for type_ in one.each}
-    more = {type_: max(0.0, left_more(graphs, type_) - foreign.get(type_, 0)) for type_ in types}
+    more = {type_: max(0.0, left_more(graphs, type_) - planted.get(type_, 0)) for type_ in types}
     owners = Counter(type_ for one in lost for type_ in one.each)
     found = []
     for one in lost:

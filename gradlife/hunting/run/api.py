@@ -27,7 +27,7 @@ def hunt_stepper(
     stepper: Stepper, target: str, steps: int | None, lines: bool = False, schedule: Schedule | None = None
 ) -> HuntReport:
     """Run setup, the hunted steps and teardown; return the report."""
-    under_way = Hunt(schedule or schedule_for(steps, is_endless=True), has_lines=lines)
+    under_way = Hunt(schedule or schedule_for(steps, is_endless=True), records_from_start=lines)
     counter = Counter(under_way)
     state = stepper.setup() if stepper.setup is not None else None
     try:

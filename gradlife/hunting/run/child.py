@@ -296,13 +296,13 @@ class Child:
         schedule = schedule_for(
             self._settings.steps, is_endless=False, in_step=self._settings.in_step, may_be_short=True
         )
-        hunt = Hunt(schedule, has_lines=self._settings.lines)
+        hunt = Hunt(schedule, records_from_start=self._settings.lines)
         if self._settings.in_step:
             hunt.on_snapshot = self._log_snapshot
             hunt.on_long_rounds = lambda: write_report(self._report(None, None), self._settings, INTERIM)
         if self._afterwards is not None:
             afterwards = self._afterwards
-            hunt.afterwards = lambda hunt: afterwards(hunt, lambda: self._report(None, None))
+            hunt.after_rounds = lambda hunt: afterwards(hunt, lambda: self._report(None, None))
         return hunt
 
     def _log_snapshot(self, steps: int, began: float, ended: float) -> None:

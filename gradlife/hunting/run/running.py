@@ -124,7 +124,7 @@ class RunningHunt:
     def _new_hunt(self) -> Hunt:
         schedule = schedule_for(self._terms.steps, is_endless=False)
         controls = Controls(MAX_STEPS_OF_SERVICE)
-        hunt = Hunt(replace(schedule, may_end=False), controls=controls, lets_pass=True)  # the program goes on
+        hunt = Hunt(replace(schedule, may_end=False), controls=controls, keeps_serving=True)  # the program goes on
         if self._every is not None:
             hunt.goes_on = True
             hunt.late_length = self._late_length

@@ -12,7 +12,7 @@ from gradlife.hunting.process.rank import write_whole
 from gradlife.hunting.process.shared_memory import FILE_SYSTEM
 from gradlife.model.from_json import built
 from gradlife.model.hunt import Advice, Diagnosis, Finding, FindingKind, HuntReport, PerStep, Severity
-from gradlife.model.ranks import LEFT, SharedLedger, SharedLeftover
+from gradlife.model.ranks import SHARED_MEMORY, SharedLedger, SharedLeftover
 from gradlife.model.trace import Ledger, Lifetime, Trace
 
 #: The file with the ledger, in the hunt's folder.
@@ -62,7 +62,7 @@ def leftover_finding(left: tuple[SharedLeftover, ...]) -> Finding:
         FindingKind.RETAINED,
         Lifetime.NEVER,
         Diagnosis(CODE, title, REASON, advice),
-        Trace(LEFT, left[0].path, Lifetime.NEVER, (), (), Ledger(0, ())),
+        Trace(SHARED_MEMORY, left[0].path, Lifetime.NEVER, (), (), Ledger(0, ())),
         PerStep(),
         survivors=len(left),
         retained_bytes=nbytes,

@@ -36,7 +36,7 @@ from gradlife.hunting.growth.reachable_growth import (
     with_growth_rate,
 )
 from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_of, without_planted
-from gradlife.hunting.growth.suspects import CleanResult, is_own
+from gradlife.hunting.growth.suspects import CleanResult, is_of_hunt
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of, limits_of_waiting
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.compile_caches import is_bounded
@@ -63,9 +63,9 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     grown_in_place = swollen(evidence, sure)
     replaced = [one for one in grown_in_place if is_replaced(evidence.graph, one, hunt.replaced)]
     sure = with_native_parts(evidence, [*sure, *(one for one in grown_in_place if one not in replaced)])
-    rare = rare_growth(hunt, evidence, [*unsure, *(one.group for one in sure)])
-    mine = [one for one in (*sure, *rare) if not is_own(evidence.graph, one.group)]
-    findings, meant = split_by_intent(evidence.graph, mine, hunt.creation_sites)
+    infrequent = infrequent_growth(hunt, evidence, [*unsure, *(one.group for one in sure)])
+    of_program = [one for one in (*sure, *infrequent) if not is_of_hunt(evidence.graph, one.group)]
+    findings, meant = split_by_intent(evidence.graph, of_program, hunt.creation_sites)
     explained = meant
     explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in replaced]
     explained += [
@@ -81,7 +81,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         else:
             explained += [caches.let_go(one, release.period, release.bytes) for one in retained]
     known = {evidence.graph.describe(node).address for one in sure for node in one.containers}
-    findings += found_later(hunt, facts, known)
+    findings += findings_of_special_rounds(hunt, facts, known)
     if is_bounded(
         [evidence.snapshots[number].compiled for number in (*evidence.judged_rounds, len(evidence.snapshots) - 1)]
     ):
@@ -98,7 +98,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         findings=worst_first(graded(findings, room)),
         explained=tuple(explained),
         controls=tuple(judged_controls(evidence, planted, hunt.controls)),
-        limits=(*snapshots[-1].limits, *limits_of_lines(hunt, findings), *limits_of_waiting(hunt)),
+        limits=(*snapshots[-1].limits, *limits_of_creation_sites(hunt, findings), *limits_of_waiting(hunt)),
         script_status=facts.script_status,
         trouble=facts.trouble,
     )
@@ -119,11 +119,11 @@ def without_strays(findings: Sequence[Finding], rounds: Sequence[Round]) -> list
     """
     if len(rounds) >= MIN_ROUNDS:
         return list(findings)
-    return [one for one in findings if one.kind is not FindingKind.NATIVE or has_native_parts(one)]
+    return [one for one in findings if one.kind is not FindingKind.NATIVE or has_torch_objects(one)]
 
 
-def has_native_parts(one: Finding) -> bool:
-    """Whether the group has any torch object."""
+def has_torch_objects(one: Finding) -> bool:
+    """Whether each step leaves tensors, storages or grad nodes."""
     return max(one.per_step.tensors, one.per_step.storages, one.per_step.graph_nodes) > 0
 
 
@@ -132,15 +132,15 @@ def peak_of(snapshots: Sequence[StepSnapshot]) -> float:
     return max(one.totals.bytes for one in snapshots)
 
 
-def with_growth_of(
+def add_late_growth(
     hunt: Hunt, snapshots: Sequence[StepSnapshot], report: HuntReport, memory_limit: int | None
 ) -> HuntReport:
-    """Return the report with the growth added that only later snapshots show."""
+    """Add the growth that only late snapshots show."""
     whole = evidence_of(snapshots)
     planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_planted(whole, planted)
-    mine = [one for one in rare_growth(hunt, evidence, []) if not is_own(evidence.graph, one.group)]
-    found, meant = split_by_intent(evidence.graph, mine, hunt.creation_sites)
+    of_program = [one for one in infrequent_growth(hunt, evidence, []) if not is_of_hunt(evidence.graph, one.group)]
+    found, meant = split_by_intent(evidence.graph, of_program, hunt.creation_sites)
     known = {one.fingerprint for one in report.findings}
     found = [one for one in found if one.fingerprint not in known]
     explained = report.explained or tuple(meant)
@@ -153,7 +153,7 @@ def with_growth_of(
         rounds=(*report.rounds, *[*rounds_of(evidence, planted)][len(report.rounds) :]),
         findings=worst_first([*report.findings, *findings]),
         explained=explained,
-        limits=(*report.limits, *limits_of_lines(hunt, findings)),
+        limits=(*report.limits, *limits_of_creation_sites(hunt, findings)),
     )
 
 
@@ -182,34 +182,41 @@ def limit_in_program(result: Finding, growth: Growth) -> str:
     return limit_of(result.trace, growth.step, program_sources())
 
 
-def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[GrownGroup]:
-    """Return growth that is rarer than steps, without the tables of a compiler that compiles new versions now and then."""
+def infrequent_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[GrownGroup]:
+    """Return growth that does not happen in every step.
+
+    The tables of a compiler that compiles a new version now and then are left out.
+    """
     found = arrived(evidence, known)
     if evidence.snapshots[-1].compiled.versions <= evidence.snapshots[0].compiled.versions:
         return found
     return [one for one in found if not caches.is_compilers(growth_finding(evidence.graph, one, hunt.creation_sites))]
 
 
-def judge_later_rounds(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntReport:
-    """Build the report if the snapshots show no leak, but the rounds after them may (see `found_later`)."""
+def judge_special_rounds(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntReport:
+    """Build the report of a hunt whose usual snapshots show no leak, but whose special rounds may."""
     last = hunt.snapshots[-1]
     room = room_now(peak_of([last]), facts.memory_limit, last.free_on_devices)
-    findings = graded(with_native_blocks(found_later(hunt, facts), clean.rounds), room)
+    findings = graded(with_native_blocks(findings_of_special_rounds(hunt, facts), clean.rounds), room)
     report = clean_report_of(hunt, clean, facts)
-    return replace(report, findings=worst_first(findings), limits=(*report.limits, *limits_of_lines(hunt, findings)))
+    return replace(
+        report, findings=worst_first(findings), limits=(*report.limits, *limits_of_creation_sites(hunt, findings))
+    )
 
 
-def found_later(hunt: Hunt, facts: TargetFacts, known: Collection[int] = ()) -> Iterator[Finding]:
-    """Yield the findings of the rounds after the snapshots: unread activations, native references, garbage."""
-    if hunt.left_behind is not None:
-        for kept in unread(hunt.left_behind, known):
-            yield from retained_finding(hunt.left_behind.snapshot.graph, kept, facts.is_script, hunt.creation_sites)
+def findings_of_special_rounds(hunt: Hunt, facts: TargetFacts, known: Collection[int] = ()) -> Iterator[Finding]:
+    """Yield what the rounds after the usual ones show: activations that no step reads, native references, garbage."""
+    if hunt.stale_activations is not None:
+        for kept in unread(hunt.stale_activations, known):
+            yield from retained_finding(
+                hunt.stale_activations.snapshot.graph, kept, facts.is_script, hunt.creation_sites
+            )
     yield from native_findings(hunt.natives, hunt.creation_sites)
     if hunt.waiting is not None:
         yield from garbage_findings(garbage_of(hunt.waiting), hunt.creation_sites)
 
 
-def limits_of_lines(hunt: Hunt, findings: Sequence[Finding]) -> Iterator[str]:
+def limits_of_creation_sites(hunt: Hunt, findings: Sequence[Finding]) -> Iterator[str]:
     """Yield what to say under limits if the program ended before creation sites were recorded."""
     if findings and not hunt.creation_sites:
         yield "where the survivors are created: the program ended before that was recorded → gradlife hunt --lines …"
@@ -220,5 +227,5 @@ def slowing(evidence: Evidence, groups: Sequence[Group]) -> list[GrownGroup]:
     return [
         with_growth_rate(one, evidence)
         for one in groups
-        if is_slowing(one, evidence) and not is_own(evidence.graph, one)
+        if is_slowing(one, evidence) and not is_of_hunt(evidence.graph, one)
     ]

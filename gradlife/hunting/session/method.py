@@ -24,14 +24,14 @@ from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS as MIN_NATIVE_SNAPSHOTS
 from gradlife.hunting.snapshots.native_objects import Unreached, counted, grows, unreached
-from gradlife.hunting.snapshots.stale_activations import LeftBehind, Watch, addresses_of, undeclared
+from gradlife.hunting.snapshots.stale_activations import StaleActivations, Watch, addresses_of, undeclared
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import MAX_EXTENSION, MIN_ROUNDS, MIN_SNAPSHOTS, Clock, Schedule
 from gradlife.hunting.stores.executed_lines import LineWatch
 
 T = TypeVar("T")
 
-#: Steps of a late round: at least this many, else this share of all steps so far.
+#: Late rounds follow the first verdict. Each has at least this many steps, else this share of all steps so far.
 LATE_LEAST = 31
 LATE_SHARE = 0.3
 
@@ -55,70 +55,68 @@ class Hunt:
     spare: StepSnapshot | None = None  # taken in the warm-up; kept until there are enough rounds without it
     waiting: Waiting | None = None
     natives: list[Unreached] = field(default_factory=list)
-    left_behind: LeftBehind | None = None
+    stale_activations: StaleActivations | None = None
     controls: Controls = field(default_factory=Controls)
     clock: Clock = field(default_factory=Clock)
     malloc: Malloc = field(default_factory=Malloc)
     recording: Recording = field(default_factory=Recording)
     creation_sites: CreationSites = field(default_factory=CreationSites)
-    has_lines: bool = False  # record creation sites from the first counted step on
+    records_from_start: bool = False  # record creation sites from the first counted step on
     has_natives: bool = True  # count C++ objects when malloc memory has increased
     suspects: Suspects | None = None  # as of the last time they were determined
     steps: int = 0
     left: Callable[[], int] = lambda: 0  # steps left in the current round
-    passed: Callable[[], int] = lambda: 0  # steps of other threads since the last call, while the plan is under way
+    steps_of_others: Callable[[], int] = lambda: 0  # how many steps other threads took since its last call
     #: The number of steps when the training function returned, and the snapshots of that moment.
     at_return: tuple[int, Sequence[StepSnapshot]] | None = None
-    afterwards: Callable[[Hunt], Iterator[int]] | None = None  # may ask for more steps when enough is known
-    replaced: frozenset[Place] = (
-        frozenset()
-    )  # places where each step stores a larger tensor made without reading the old one
+    after_rounds: Callable[[Hunt], Iterator[int]] | None = None  # runs when enough is known; may take more steps
+    #: Places where each step stores a larger tensor that it made without reading the old one.
+    replaced: frozenset[Place] = frozenset()
     _grown_in_place: tuple[Place, ...] = ()
-    shortage: str = ""  # why the hunt ended before it knew enough
+    cut_short_by: str = ""  # why the hunt ended before it knew enough
     _asked_for: int = 0
-    _has_set_aside: bool = False
-    has_rested: bool = False  # whether the round without the collector has run
-    _foreign: int | None = None  # collections before the first snapshot; None if the collector was on
+    _has_frozen: bool = False
+    has_paused_collector: bool = False  # whether the round without the collector has run
+    #: Collections that the program itself ran before the first snapshot; None if the collector was on.
+    _foreign_collections: int | None = None
     on_known: Callable[[], None] = lambda: None  # called when enough is known about growth per step
-    goes_on: bool = False  # whether late rounds follow, for growth on a slower clock
-    early_snapshots: int = 0  # snapshots before the late rounds; 0: not known yet
+    goes_on: bool = False  # whether late rounds follow, for growth that comes less often than steps
+    early_snapshots: int = 0  # snapshots before the late rounds; 0 before the first verdict
     late_length: Callable[[int], int] = late_length  # steps of a late round, given the steps so far
-    on_snapshot: Callable[[int, float, float], None] = lambda steps, began, ended: (
-        None
-    )  # times of the ranks' shared clock
+    #: Called after each snapshot with the number of steps, and its begin and end by the clock that ranks share.
+    on_snapshot: Callable[[int, float, float], None] = lambda steps, began, ended: None
     on_long_rounds: Callable[[], None] = lambda: None  # called before rounds that a rank may not live to see
-    lets_pass: bool = (
-        False  # whether steps go on while copies of the program write and judge snapshots: it answers requests
-    )
+    #: Whether the program is a service: it takes steps while forked copies of it write and judge snapshots.
+    keeps_serving: bool = False
 
     def plan(self) -> Generator[int, None, None]:
         """Yield the number of steps to take before it is resumed; end when enough is known."""
         self.clock.start()
         yield from self._warm_up()
         self.warmup_steps = self.steps
-        self._foreign = count_foreign() if is_off() else None
-        if self.has_lines:
+        self._foreign_collections = count_foreign() if is_off() else None
+        if self.records_from_start:
             self.recording.start(USUAL)
-        self._set_aside()
+        self._freeze_old_objects()
         yield from self._take_snapshot(collect=Collect.ALL)
         for number, length in enumerate(self.schedule.rounds):
-            if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.lines):
+            if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.recorded):
                 yield from self._suspect()
             if number == MIN_ROUNDS and self.schedule.may_end:
-                yield from self._rested_rounds()
+                yield from self._collector_rounds_once()
             yield from self._round(length)
             is_last = number + 1 == len(self.schedule.rounds)
-            is_late = is_last or self._is_late(number + 1)
+            may_stop = is_last or self._is_out_of_patience(number + 1)
             yield from self._take_snapshot(
-                with_labels=is_late and self.recording.is_on, collect=Collect.ALL if is_late else Collect.YOUNG
+                with_labels=may_stop and self.recording.is_on, collect=Collect.ALL if may_stop else Collect.YOUNG
             )
-            if is_late and not is_last and not (yield from self._judged(self._is_in_doubt)):
+            if may_stop and not is_last and not (yield from self._judge(self._is_in_doubt)):
                 break
-        yield from self._rested_rounds() if self.schedule.is_exact else self._special_rounds()
+        yield from self._collector_rounds_once() if self.schedule.is_exact else self._special_rounds()
         self.recording.stop()
-        if self.afterwards is not None:
-            yield from self.afterwards(self)
-        self._put_back()
+        if self.after_rounds is not None:
+            yield from self.after_rounds(self)
+        self._unfreeze_old_objects()
         self.early_snapshots = len(self.snapshots)
         self.on_known()
         while self.goes_on:
@@ -126,20 +124,20 @@ class Hunt:
 
     def _special_rounds(self) -> Iterator[int]:
         """Run the rounds that follow up what the usual ones show. With several ranks, the longest come last."""
-        yield from self._alike(self._native_rounds(), self.schedule.rounds[0] * (MIN_NATIVE_SNAPSHOTS - 1))
+        yield from self._padded(self._native_rounds(), self.schedule.rounds[0] * (MIN_NATIVE_SNAPSHOTS - 1))
         if not self.schedule.is_known:
             yield from self._suspect()
         if not self.schedule.in_step:
             yield from self._extension()
-        yield from self._alike(self._lines_round(), self.schedule.lines)
-        yield from self._rested_rounds()
-        yield from self._alike(self._watched_round(), self.schedule.watched)
+        yield from self._padded(self._recorded_round(), self.schedule.recorded)
+        yield from self._collector_rounds_once()
+        yield from self._padded(self._watched_round(), self.schedule.watched)
         if self.schedule.in_step:
             self.on_long_rounds()
-            yield from self._alike(self._extension(), sum(self.schedule.extension + self.schedule.confirmation))
+            yield from self._padded(self._extension(), sum(self.schedule.extension + self.schedule.confirmation))
 
-    def _alike(self, rounds: Iterator[int], most: int) -> Iterator[int]:
-        """Run rounds. If ranks run in step, fill them up to ``most`` steps, because other ranks may need them."""
+    def _padded(self, rounds: Iterator[int], most: int) -> Iterator[int]:
+        """Run rounds. If ranks run in step, fill them up to ``most`` steps, because other ranks may need so many."""
         end = self.steps + most
         yield from rounds
         if self.schedule.in_step:
@@ -167,38 +165,40 @@ class Hunt:
         self.clock.start()
 
     def _late_round(self) -> Iterator[int]:
-        """Run a round longer than any before, so that there are few however long the program runs; plant no
-        controls. Garbage may be left in a service, where a full collection takes 0.1 s per million objects: late growth
-        is that of held objects alone.
+        """Run a round that is longer than any before, so that there are few however long the program runs.
+
+        No controls are planted. In a service no full collection runs, which would stop it for 0.1 s per million
+        objects. Garbage does no harm, because late growth counts reachable objects only.
         """
         yield from self._steps(self.late_length(self.steps))
         self.clock.stop()
         if len(self.snapshots) - self.early_snapshots >= MAX_LATE_SNAPSHOTS:
             del self.snapshots[self.early_snapshots + 1 :: 2]
         began = time.monotonic()
-        self.count_passed()
-        collect = Collect.YOUNG if self.lets_pass else Collect.ALL
-        waits = not self.lets_pass
+        self.count_steps_of_others()
+        collect = Collect.YOUNG if self.keeps_serving else Collect.ALL
+        waits = not self.keeps_serving
         yield from self._add(take_snapshot(self.steps, with_labels=True, collect=collect, waits=waits), began)
 
     def close(self) -> None:
         """Remove everything that the hunt left in the program."""
-        self._put_back()
+        self._unfreeze_old_objects()
         self.recording.stop()
         self.controls.uproot()
 
-    def _set_aside(self) -> None:
-        """Spare requests the collection of all older objects, which takes a second for each few million of them.
+    def _freeze_old_objects(self) -> None:
+        """Freeze the objects of a service, so that its requests do not wait for full collections.
 
-        The collector ignores those objects until enough is known. A program that freezes them itself is left as it is.
+        A full collection takes a second for each few million objects. They stay frozen until enough is known. A program
+        that freezes objects itself is left as it is.
         """
-        if self.lets_pass and not gc.get_freeze_count():
+        if self.keeps_serving and not gc.get_freeze_count():
             gc.freeze()
-            self._has_set_aside = True
+            self._has_frozen = True
 
-    def _put_back(self) -> None:
-        if self._has_set_aside:
-            self._has_set_aside = False
+    def _unfreeze_old_objects(self) -> None:
+        if self._has_frozen:
+            self._has_frozen = False
             gc.unfreeze()
 
     def settle(self) -> None:
@@ -211,11 +211,11 @@ class Hunt:
 
     def in_copy(self, work: Callable[[], T]) -> T:
         """Return the result of work in a forked copy, with low priority if the program takes steps meanwhile."""
-        return in_fork(work, NICENESS if self.lets_pass else 0)
+        return in_fork(work, NICENESS if self.keeps_serving else 0)
 
-    def _judged(self, work: Callable[[], T]) -> Generator[int, None, T]:
+    def _judge(self, work: Callable[[], T]) -> Generator[int, None, T]:
         """Return the result of work in a forked copy; steps may pass until it is ready."""
-        if not self.lets_pass or not CAN_FORK:
+        if not self.keeps_serving or not CAN_FORK:
             return in_fork(work)
         answer = Answer(work)
         try:
@@ -236,7 +236,7 @@ class Hunt:
                 one.file.give_up()
         self.snapshots.clear()
         self.natives.clear()
-        self.spare = self.waiting = self.left_behind = self.parting = self.suspects = self.after_collection = None
+        self.spare = self.waiting = self.stale_activations = self.suspects = self.after_collection = None
 
     @property
     def steps_now(self) -> int:
@@ -246,11 +246,11 @@ class Hunt:
     @property
     def is_uncollected(self) -> bool:
         """Whether the collector is off, and the program has not called it since the first snapshot."""
-        return self._foreign is not None and is_off() and count_foreign() == self._foreign
+        return self._foreign_collections is not None and is_off() and count_foreign() == self._foreign_collections
 
-    def count_passed(self) -> None:
-        """Count steps of other threads while the thread that ended the round was stopped: a service answers on."""
-        self.steps += self.passed()
+    def count_steps_of_others(self) -> None:
+        """Add the steps that other threads took while the thread that ended the round was stopped."""
+        self.steps += self.steps_of_others()
 
     def _steps(self, count: int) -> Iterator[int]:
         if count < 1:
@@ -266,25 +266,27 @@ class Hunt:
         self.malloc.begin_round(self.steps)
         yield from self._steps(length - 1)
 
-    def _is_late(self, rounds: int) -> bool:
-        """Whether the rounds may end here. Time ends them only if nothing is in doubt: verdicts do not depend on
-        machine speed.
+    def _is_out_of_patience(self, rounds: int) -> bool:
+        """Whether a slow program has had enough rounds for a verdict. The caller ends them only if nothing is in doubt,
+        so that a verdict does not depend on the machine's speed.
         """
         return rounds >= MIN_ROUNDS and self.clock.seconds > self.schedule.patience
 
     def _take_snapshot(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> Iterator[int]:
         self.clock.stop()
         began = time.monotonic()
-        self.count_passed()
+        self.count_steps_of_others()
         steps = self.steps - (self.snapshots[-1].steps if self.snapshots else 0)
         collect.run()
         self.malloc.end_round(self.steps)
         self.controls.plant(steps, self.steps)
         with_labels |= self.schedule.may_end and len(self.snapshots) >= MIN_ROUNDS  # may be the last snapshot
-        latest = take_snapshot(self.steps, with_labels=with_labels, collect=Collect.NOTHING, waits=not self.lets_pass)
+        latest = take_snapshot(
+            self.steps, with_labels=with_labels, collect=Collect.NOTHING, waits=not self.keeps_serving
+        )
         latest.is_collected = collect is Collect.ALL
         latest.malloc_per_step = self.malloc.per_step
-        self.note(latest)
+        self.keep_creation_sites(latest)
         yield from self._add(latest, began)
 
     def _add(self, latest: StepSnapshot, began: float) -> Iterator[int]:
@@ -292,28 +294,29 @@ class Hunt:
         self.snapshots.append(latest)
         if len(self.snapshots) > MIN_ROUNDS:
             self.spare = None
-        if self.has_natives and not self.natives and self.malloc.keeps_changing and not self.early_snapshots:
+        is_late = self.early_snapshots > 0
+        if self.has_natives and not self.natives and self.malloc.keeps_changing and not is_late:
             yield from self._count_natives()
         self.on_snapshot(self.steps, began, time.monotonic())
         self.clock.start()
         yield from self._until(latest.is_written)
 
-    def note(self, latest: StepSnapshot) -> None:
+    def keep_creation_sites(self, latest: StepSnapshot) -> None:
         """Keep the creation sites recorded up to a new snapshot."""
         if latest.has_labels and self.recording.is_on:
-            self.creation_sites.add(latest, self.recording.notes())
+            self.creation_sites.add(latest, self.recording.sites())
 
     def _count_natives(self) -> Iterator[int]:
         if self.natives and self.natives[-1].steps == self.snapshots[-1].steps:
             return
         snapshot = self.snapshots[-1]
         try:
-            found = yield from self._judged(counted)
+            found = yield from self._judge(counted)
         except MemoryError:
             return
         yield from self._until(snapshot.is_written)
         if found is not None:
-            self.natives.append((yield from self._judged(lambda: unreached(found, snapshot))))
+            self.natives.append((yield from self._judge(lambda: unreached(found, snapshot))))
 
     def _native_rounds(self) -> Iterator[int]:
         """Add rounds if memory that nothing reaches has increased, to see whether it grows."""
@@ -351,7 +354,7 @@ class Hunt:
     def _suspect(self) -> Iterator[int]:
         """Find out what grows or seems to, apart from controls, and record where its types are created from here on."""
         self.clock.stop()
-        self.suspects = yield from self._judged(lambda: suspects(self.snapshots, self.controls))
+        self.suspects = yield from self._judge(lambda: suspects(self.snapshots, self.controls))
         self._grown_in_place = self.suspects.grown_in_place
         if self.suspects.clean is None:
             self.recording.start(self.suspects.types)
@@ -364,49 +367,50 @@ class Hunt:
         is_whole = found is not None and MIN_SNAPSHOTS <= found.snapshots == len(self.snapshots)
         return found if is_whole else None
 
-    def _lines_round(self) -> Iterator[int]:
+    def _recorded_round(self) -> Iterator[int]:
         """Add a round to record creation sites, if none was recorded."""
-        if self.recording.is_on and self.schedule.lines and not self.creation_sites:
-            yield from self._round(self.schedule.lines)
+        if self.recording.is_on and self.schedule.recorded and not self.creation_sites:
+            yield from self._round(self.schedule.recorded)
             yield from self._take_snapshot(with_labels=True)
 
     def _slows(self) -> Generator[int, None, bool]:
         """Whether anything grows less in every round."""
-        return (yield from self._judged(lambda: has_slowing(self.snapshots, self.controls)))
+        return (yield from self._judge(lambda: has_slowing(self.snapshots, self.controls)))
 
     def _is_in_doubt(self) -> bool:
         return is_in_doubt(self.snapshots, self.controls)
 
-    def _rested_rounds(self) -> Iterator[int]:
-        """Run the round without the collector, once per hunt."""
-        if self.schedule.collector and not self.has_rested:
-            most = self.schedule.collector * (2 if self.schedule.lines else 1)
-            yield from self._alike(self._collector_round(), most)
+    def _collector_rounds_once(self) -> Iterator[int]:
+        """Run the steps without the collector, once per hunt."""
+        if self.schedule.collector and not self.has_paused_collector:
+            most = self.schedule.collector * (2 if self.schedule.recorded else 1)
+            yield from self._padded(self._collector_rounds(), most)
 
-    def _collector_round(self) -> Iterator[int]:
-        """Run a few steps without the collector to see what waits for it, and again to see where that is created."""
-        self.has_rested = True
-        yield from self._rest_collector(self.snapshots[-1])
+    def _collector_rounds(self) -> Iterator[int]:
+        """Run a few steps without the collector to see what waits for it, then a few more to see where that is created."""
+        self.has_paused_collector = True
+        yield from self._steps_without_collector(self.snapshots[-1])
         first = self.waiting
-        if first is not None and not self.recording.is_on and self.schedule.lines:
-            self.recording.start((yield from self._judged(lambda: types_of(garbage_of(first)))))
-            yield from self._rest_collector(first.after)
+        if first is not None and not self.recording.is_on and self.schedule.recorded:
+            self.recording.start((yield from self._judge(lambda: types_of(garbage_of(first)))))
+            yield from self._steps_without_collector(first.after)
 
-    def _rest_collector(self, start: StepSnapshot) -> Iterator[int]:
+    def _steps_without_collector(self, start: StepSnapshot) -> Iterator[int]:
+        """Run steps with the collector off, and keep what waits for it since the snapshot ``start``."""
         was_enabled = gc.isenabled()
         gc.disable()
         try:
             yield from self._steps(self.schedule.collector)
             self.clock.stop()
-            self.count_passed()
-            waiting = self._around_collection(start) if self.lets_pass or self._has_garbage(start) else None
+            self.count_steps_of_others()
+            waiting = self._around_collection(start) if self.keeps_serving or self._has_garbage(start) else None
         finally:
             if was_enabled:
                 gc.enable()
         self.clock.start()
-        if waiting is not None and self.lets_pass:
+        if waiting is not None and self.keeps_serving:
             yield from self._until(lambda: waiting.before.is_written() and waiting.after.is_written())
-            if not (yield from self._judged(lambda: is_waiting(start, waiting.before))):
+            if not (yield from self._judge(lambda: is_waiting(start, waiting.before))):
                 return
         self.waiting = waiting or self.waiting
 
@@ -416,9 +420,9 @@ class Hunt:
 
     def _around_collection(self, start: StepSnapshot) -> Waiting:
         """Take a snapshot before a collection and one after it."""
-        waits = not self.lets_pass
+        waits = not self.keeps_serving
         before = take_snapshot(self.steps, with_labels=True, collect=Collect.NOTHING, waits=waits)
-        self.note(before)
+        self.keep_creation_sites(before)
         is_uncollected = self.is_uncollected
         after = take_snapshot(self.steps, waits=waits)
         return Waiting(start, before, after, max(1, self.steps - start.steps), is_uncollected)
@@ -430,9 +434,9 @@ class Hunt:
         places = self._grown_in_place
         if not places and (self.suspects is None or not self.suspects.fresh_attributes):
             return
-        self.count_passed()
+        self.count_steps_of_others()
         now = take_snapshot(self.steps, with_labels=True)
-        self.note(now)
+        self.keep_creation_sites(now)
         wanted, grown_in_place = in_fork(
             lambda: (addresses_of(now, undeclared(self.snapshots[-2], now)), tensors_at(now.graph, places))
         )
@@ -445,6 +449,6 @@ class Hunt:
         finally:
             watch.stop()
         read = frozenset(node for address, node in wanted.items() if address in watch.read)
-        self.left_behind = LeftBehind(now, tuple(wanted.values()), read)
-        fed = {place for address, place in grown_in_place.items() if address in watch.read}
-        self.replaced = frozenset(grown_in_place.values()) - fed
+        self.stale_activations = StaleActivations(now, tuple(wanted.values()), read)
+        extended = {place for address, place in grown_in_place.items() if address in watch.read}
+        self.replaced = frozenset(grown_in_place.values()) - extended

@@ -27,7 +27,7 @@ def report_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
 
 def report_while_running(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Build the report of a program that may yet run the collector that it has switched off."""
-    facts = replace(facts, trouble=facts.trouble or hunt.shortage)
+    facts = replace(facts, trouble=facts.trouble or hunt.cut_short_by)
     with hunt.clock.paused():
         return with_unknown_cause(judgement_of(hunt, facts), facts)
 
@@ -37,9 +37,9 @@ def judgement_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     clean = None if facts.has_failed or has_another_round(hunt) else hunt.clean_result
     if clean is None:
         return judge_in_copy(hunt, facts)
-    if hunt.waiting is None and hunt.left_behind is None and not hunt.natives:
+    if hunt.waiting is None and hunt.stale_activations is None and not hunt.natives:
         return clean_report_of(hunt, clean, facts)
-    return judge_later_rounds_in_copy(hunt, clean, facts)
+    return judge_special_rounds_in_copy(hunt, clean, facts)
 
 
 def with_unknown_cause(report: HuntReport, facts: TargetFacts) -> HuntReport:
@@ -95,7 +95,7 @@ def with_uncollected(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
 def judge_in_copy(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Judge the usual snapshots in a forked copy of the process."""
     snapshots = snapshots_at_return(hunt) or labelled(hunt)
-    if snapshots and not snapshots[-1].is_collected and not hunt.lets_pass:
+    if snapshots and not snapshots[-1].is_collected and not hunt.keeps_serving:
         hunt.after_collection = take_snapshot(hunt.steps_now)
 
     def work() -> HuntReport:
@@ -106,13 +106,13 @@ def judge_in_copy(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     return hunt.in_copy(work)
 
 
-def judge_later_rounds_in_copy(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntReport:
-    """Judge only the rounds after the usual snapshots, in a forked copy of the process."""
+def judge_special_rounds_in_copy(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntReport:
+    """Judge only the special rounds, which follow the usual ones, in a forked copy of the process."""
 
     def work() -> HuntReport:
-        from gradlife.hunting.session.judgement import judge_later_rounds
+        from gradlife.hunting.session.judgement import judge_special_rounds
 
-        return judge_later_rounds(hunt, clean, facts)
+        return judge_special_rounds(hunt, clean, facts)
 
     return hunt.in_copy(work)
 
@@ -126,16 +126,16 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
     if hunt.early_snapshots == 0 or hunt.steps_now == hunt.snapshots[hunt.early_snapshots - 1].steps:
         return report
     snapshots = hunt.snapshots
-    collect = Collect.YOUNG if hunt.lets_pass else Collect.ALL
+    collect = Collect.YOUNG if hunt.keeps_serving else Collect.ALL
     now = take_snapshot(hunt.steps_now, with_labels=True, collect=collect)
 
     def work() -> HuntReport:
-        from gradlife.hunting.session.judgement import with_growth_of
+        from gradlife.hunting.session.judgement import add_late_growth
 
-        last = with_growth_of(hunt, [*snapshots, now], report, memory_limit)
+        last = add_late_growth(hunt, [*snapshots, now], report, memory_limit)
         if last.verdict is HuntVerdict.LEAK or len(snapshots) == hunt.early_snapshots:
             return last
-        return with_growth_of(hunt, snapshots, report, memory_limit)
+        return add_late_growth(hunt, snapshots, report, memory_limit)
 
     try:
         return hunt.in_copy(work)
@@ -150,9 +150,9 @@ def with_late_rounds(
     """Add the growth that the late rounds show to the report of a program that still runs."""
 
     def work() -> HuntReport:
-        from gradlife.hunting.session.judgement import with_growth_of
+        from gradlife.hunting.session.judgement import add_late_growth
 
-        return with_growth_of(hunt, snapshots, report, memory_limit)
+        return add_late_growth(hunt, snapshots, report, memory_limit)
 
     return hunt.in_copy(work)
 
@@ -184,5 +184,5 @@ def labelled(hunt: Hunt) -> Sequence[StepSnapshot]:
     if is_another:
         hunt.controls.plant(hunt.steps_now - snapshots[-1].steps, hunt.steps_now, is_early=True)
     now = take_snapshot(hunt.steps_now, with_labels=True)
-    hunt.note(now)
+    hunt.keep_creation_sites(now)
     return [*snapshots, now] if is_another else [*snapshots[:-1], now]

@@ -24,7 +24,7 @@ class Counter:
         self._hunt = hunt
         self._plan = hunt.plan()
         hunt.left = lambda: self.left + self._rest
-        hunt.passed = self._take_passed
+        hunt.steps_of_others = self._take_steps_of_others
         self._lock = lock or threading.RLock()
         self._gate = threading.RLock()  # threads may step at the same time; a snapshot lets none pass
         self._errand: Callable[[], object] | None = None
@@ -52,7 +52,7 @@ class Counter:
             self._resume()
 
     def _resume(self) -> None:
-        if not self._lock.acquire(blocking=not self._hunt.lets_pass):
+        if not self._lock.acquire(blocking=not self._hunt.keeps_serving):
             self._late += 1
             self.left = 1
             return
@@ -69,16 +69,16 @@ class Counter:
             return
         try:
             left = next(self._plan, -1)
-            self._hunt.count_passed()
+            self._hunt.count_steps_of_others()
             self.left = left
         except MemoryError:  # a snapshot raised it; the program must not fail for that
-            self._hunt.shortage = SHORTAGE
+            self._hunt.cut_short_by = SHORTAGE
             self.left = -1
         except Exception as error:
-            self._hunt.shortage = f"the hunt itself failed: {type(error).__name__}: {error}"
+            self._hunt.cut_short_by = f"the hunt itself failed: {type(error).__name__}: {error}"
             self.left = -1
 
-    def _take_passed(self) -> int:
+    def _take_steps_of_others(self) -> int:
         """Return the steps since the round was full. Those of other threads during the plan make ``left`` negative."""
         passed = max(0, -self.left) + self._late
         self.left = self._late = 0

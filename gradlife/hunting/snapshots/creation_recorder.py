@@ -15,7 +15,7 @@ from gradlife import _heap
 from gradlife.heap.program_modules import package_folders
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.torch_layout.torch import ensure_calibrated, undisturbed
-from gradlife.hunting.snapshots.creation_sites import Notes
+from gradlife.hunting.snapshots.creation_sites import RecordedSites
 from gradlife.hunting.snapshots.node_weights import LEAK_TYPES
 from gradlife.hunting.snapshots.step_snapshots import ARRAY, full_name, subclasses, tensor_type_names
 
@@ -72,7 +72,7 @@ class Recording:
                 _heap.want_type(kind)
                 self._before[name] = _heap.bytes_before(kind)
 
-    def notes(self) -> Notes:
+    def sites(self) -> RecordedSites:
         """Return everything recorded so far. A node is identified by its sequence number, read while it is alive."""
         addresses, sites, creation_sites, stacks = _heap.recorded()
         rows = memoryview(creation_sites).cast("Q")
@@ -81,7 +81,7 @@ class Recording:
             for at in range(0, len(rows), 3)
             if _heap._read_word(rows[at] + self._offset) == rows[at + 1]
         }
-        return Notes(addresses, sites, nodes, stacks, dict(self._before))
+        return RecordedSites(addresses, sites, nodes, stacks, dict(self._before))
 
     def nodes_since(self, first: int) -> tuple[int, list[int]]:
         """Return the next grad node's number, and the addresses of live nodes numbered `first` or later that a new
@@ -114,7 +114,7 @@ class Recording:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Pause recording so that others may record; earlier notes are discarded."""
+        """Pause recording so that others may record; what it recorded before is discarded."""
         was_on = self.is_on
         self.stop()
         try:

@@ -18,15 +18,15 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_
 Stack = Sequence[tuple[str, int, str]]  # file, line, function; innermost first
 
 #: Members of a group that are looked up at most.
-MAX_ASKED = 500
+MAX_SAMPLE = 500
 
 #: torch's name for a saved tensor that is the node's own result.
 OWN_RESULT = "result"
 
 
 @dataclass(frozen=True)
-class Notes:
-    """The recorded numbers at the time of a snapshot."""
+class RecordedSites:
+    """The creation sites that were recorded up to a snapshot, by the address of the object."""
 
     addresses: bytes  # block addresses, ascending, 8 bytes each
     sites: bytes  # 4 bytes each
@@ -36,31 +36,31 @@ class Notes:
 
 
 class CreationSites:
-    """The notes of several snapshots."""
+    """The recorded creation sites of several snapshots."""
 
     def __init__(self) -> None:
-        self._known: list[tuple[StepSnapshot, Notes]] = []
+        self._known: list[tuple[StepSnapshot, RecordedSites]] = []
         self.executed: frozenset[tuple[str, int]] = frozenset()  # program lines that ran in a step
 
     def __bool__(self) -> bool:
         return bool(self._known)
 
-    def add(self, snapshot: StepSnapshot, notes: Notes) -> None:
-        """Keep the notes of the latest snapshot."""
-        self._known.append((snapshot, notes))
+    def add(self, snapshot: StepSnapshot, recorded: RecordedSites) -> None:
+        """Keep the sites recorded up to the latest snapshot."""
+        self._known.append((snapshot, recorded))
 
     def lines(self, graph: _heap.Graph, candidates: Iterable[Iterable[int]]) -> tuple[str, ...]:
-        """Call `Creations.lines` with the notes of this graph; empty if there are none."""
-        found = next((notes for snapshot, notes in reversed(self._known) if snapshot.opened is graph), None)
+        """Call `Creations.lines` with the sites recorded for this graph; empty if there are none."""
+        found = next((recorded for snapshot, recorded in reversed(self._known) if snapshot.opened is graph), None)
         return Creations(graph, found).lines(candidates) if found is not None else ()
 
 
 @dataclass(frozen=True)
 class Creations:
-    """The notes of a snapshot, looked up for the nodes of its graph."""
+    """The recorded sites of a snapshot, looked up for the nodes of its graph."""
 
     graph: _heap.Graph
-    notes: Notes
+    recorded: RecordedSites
 
     def lines(self, candidates: Iterable[Iterable[int]]) -> tuple[str, ...]:
         """Return where most of the first group of nodes with a known line were created."""
@@ -68,7 +68,7 @@ class Creations:
             sites = Counter(site for site in map(self.site, spread(nodes)) if site is not None)
             if sites:
                 [(site, _)] = sites.most_common(1)
-                return tuple(words(*place) for place in self.notes.stacks[site])
+                return tuple(words(*place) for place in self.recorded.stacks[site])
         return ()
 
     def site(self, node: int) -> int | None:
@@ -81,24 +81,24 @@ class Creations:
         return self._site_of_tensor(node) if found.kind in {"tensor", "storage"} else None
 
     def _site_of_block(self, type_: str, address: int) -> int | None:
-        before = self.notes.before.get(type_)
+        before = self.recorded.before.get(type_)
         if before is None:
             return None
-        addresses = memoryview(self.notes.addresses).cast("Q")
+        addresses = memoryview(self.recorded.addresses).cast("Q")
         at = bisect_left(addresses, address - before)
-        is_noted = at < len(addresses) and addresses[at] == address - before
-        return int(memoryview(self.notes.sites).cast("I")[at]) if is_noted else None
+        is_recorded = at < len(addresses) and addresses[at] == address - before
+        return int(memoryview(self.recorded.sites).cast("I")[at]) if is_recorded else None
 
     def _site_of_node(self, node: int) -> int | None:
         """Return the creation site of a grad node, or of its ctx for a custom Function."""
-        found = self._noted_node(node)
+        found = self._recorded_site(node)
         contexts = (self.graph.describe(target) for target in self.graph.referents(node) if found is None)
         names = (self._site_of_block(one.type, one.address) for one in contexts if one.kind == "python")
         return next((site for site in names if site is not None), found)
 
-    def _noted_node(self, node: int) -> int | None:
+    def _recorded_site(self, node: int) -> int | None:
         found = self.graph.describe(node)
-        return self.notes.nodes.get(found.address) if found.kind == "grad_node" else None
+        return self.recorded.nodes.get(found.address) if found.kind == "grad_node" else None
 
     def _site_of_tensor(self, node: int) -> int | None:
         """Return the site of the wrapper, of its grad node, or of the node that saved it as its own result."""
@@ -108,8 +108,8 @@ class Creations:
             tensors = [one for one, row in around if row.kind == "tensor"]
             return next((site for site in map(self._site_of_tensor, tensors) if site is not None), None)
         sites = [self._site_of_block(row.type, row.address) for _, row in around if row.type in names]
-        sites += [self._noted_node(one) for one in graph.referents(node)]
-        sites += [self._noted_node(one) for one in self._makers(node)]
+        sites += [self._recorded_site(one) for one in graph.referents(node)]
+        sites += [self._recorded_site(one) for one in self._makers(node)]
         return next((site for site in sites if site is not None), None)
 
     def _makers(self, tensor: int) -> list[int]:
@@ -123,7 +123,7 @@ class Creations:
 def spread(nodes: Iterable[int]) -> Sequence[int]:
     """Return a sample, spread evenly."""
     known = list(nodes)
-    return known[:: max(1, len(known) // MAX_ASKED)]
+    return known[:: max(1, len(known) // MAX_SAMPLE)]
 
 
 def words(file: str, line: int, function: str) -> str:

@@ -71,8 +71,8 @@ def module_of(graph: _heap.Graph, node: int) -> int | None:
 
 
 @dataclass(frozen=True)
-class LeftBehind:
-    """Tensors in undeclared attributes of modules, and the tensors that later steps read."""
+class StaleActivations:
+    """Tensors that a step left in undeclared attributes of modules, and those of them that a later step read."""
 
     snapshot: StepSnapshot
     nodes: tuple[int, ...]
@@ -139,8 +139,8 @@ def leaves(value: Any, depth: int = 4) -> Iterator[Any]:
         yield value
 
 
-def unread(found: LeftBehind, known: Collection[int] = ()) -> list[Kept]:
-    """Return the tensors that no step read, as one group named after the module with the largest share.
+def unread(found: StaleActivations, known: Collection[int] = ()) -> list[Kept]:
+    """Return the tensors that no step read, as one group. Its example is in the module that has the largest share.
 
     Tensors below a known growing container are left out: they are shown already.
     """

@@ -38,18 +38,18 @@ class Schedule:
     rounds: tuple[int, ...] = UNKNOWN_LENGTH
     extension: tuple[int, ...] = EXTENSION
     confirmation: tuple[int, ...] = CONFIRMATION  # for growth that slows down
-    lines: int = 5  # steps of a round that records where objects are created, if no other round follows
+    recorded: int = 5  # steps of a round that records creation sites, if no other round follows
     collector: int = 5  # steps of the round without the collector
     watched: int = 11  # steps of the round that watches reads
     is_known: bool = False  # growth is already known: it is judged at once, without further rounds
-    may_end: bool = False  # the steps may end before the hunt does, and with them what held their survivors
+    may_end: bool = False  # the program may end before the hunt knows enough; the holders of survivors die with it
     patience: float = PATIENCE  # seconds of stepping after which the fewest rounds are enough
     in_step: bool = False  # one of several ranks: what it finds must not change its number of steps
-    has_spare: bool = False  # a snapshot after the first step, for programs that end before there are two rounds
+    has_spare: bool = False  # take a snapshot after the first step, for programs that end before there are two rounds
 
     @property
     def is_exact(self) -> bool:
-        """Whether the hunt must end with its rounds: a rank that took more steps would wait for the others for ever."""
+        """Whether no step may follow the rounds: a rank that takes more steps than the others waits for them for ever."""
         return self.in_step and not self.extension
 
 
@@ -65,7 +65,7 @@ def schedule_for(steps: int | None, *, is_endless: bool, in_step: bool = False, 
         return replace(usual, in_step=True, patience=math.inf) if in_step else usual
     warmup = max(1, steps // 10)
     rounds = tuple(shared_out(steps - warmup))
-    schedule = Schedule(warmup, rounds, extension=(), confirmation=(), lines=0, may_end=True, patience=math.inf)
+    schedule = Schedule(warmup, rounds, extension=(), confirmation=(), recorded=0, may_end=True, patience=math.inf)
     return replace(schedule, in_step=True, collector=steps - warmup - sum(rounds)) if in_step else schedule
 
 

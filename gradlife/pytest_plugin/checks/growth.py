@@ -20,7 +20,7 @@ def hunted(step: Callable[..., object], rounds: int, calls: int, warmup: int) ->
     """Run the hunt."""
     if rounds < MIN_ROUNDS or calls < 1 or warmup < 0:
         raise UsageError(f"no_growth(rounds={rounds}, calls={calls}, warmup={warmup}): {MIN_ROUNDS} rounds at least")
-    schedule = Schedule(warmup, (calls,) * rounds, (), (), lines=1, collector=min(5, calls), watched=min(5, calls))
+    schedule = Schedule(warmup, (calls,) * rounds, (), (), recorded=1, collector=min(5, calls), watched=min(5, calls))
     return hunt_stepper(Stepper(step), getattr(step, "__qualname__", "a callable"), None, True, schedule)
 
 

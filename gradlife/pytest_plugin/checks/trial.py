@@ -111,12 +111,12 @@ class Trial:
             rounds=rounds,
             extension=(),
             confirmation=(),
-            lines=1,
+            recorded=1,
             collector=COLLECTOR_OFF_RUNS if has_cycles else 0,
             watched=READ_WATCH_RUNS,
             is_known=is_known,
         )
-        hunt = Hunt(schedule, has_lines=True, has_natives=not any(run.tensors or run.others for run in runs))
+        hunt = Hunt(schedule, records_from_start=True, has_natives=not any(run.tensors or run.others for run in runs))
         try:
             for count in hunt.plan():
                 for _ in range(count):

@@ -111,7 +111,7 @@ def heap_of_now(recording: Recording, has_natives: bool = False) -> Heap:
     snapshot = StepSnapshot(0, True, opened=_heap.freeze(True, True, OWN_FOLDER, 0, 0, has_natives))
     creation_sites = CreationSites()
     if recording.is_on:
-        creation_sites.add(snapshot, recording.notes())
+        creation_sites.add(snapshot, recording.sites())
     return Heap(snapshot.graph, creation_sites)
 
 

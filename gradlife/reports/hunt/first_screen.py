@@ -27,7 +27,7 @@ from gradlife.model.hunt import (
     PerStep,
     Severity,
 )
-from gradlife.model.ranks import LEFT, Spread
+from gradlife.model.ranks import SHARED_MEMORY, Spread
 from gradlife.model.trace import PROFILED, Step, Trace
 from gradlife.reports.hunt.changes import STYLES, changed_rows
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
@@ -58,7 +58,7 @@ MAX_NOTE, MAX_SKEW = 4, 2
 INDENT = "   "
 #: The longest command of a proof that is printed, and the longest with room for what it does.
 MAX_COMMAND, SHORT_COMMAND = 60, 31
-#: How the names of the errors end that say that memory ran out.
+#: The end of the names of errors raised when memory runs out: MemoryError, OutOfMemoryError.
 MEMORY_ERROR = "MemoryError"
 #: Between the objects of a path, and before the command that helps.
 ARROW = " → "
@@ -66,13 +66,14 @@ ARROW = " → "
 GAP = "..."
 #: Between a line of a file and its source.
 BESIDE = "   "
-#: How a reference begins that is a variable, so that the object has a name.
+#: The beginnings of labels of variables. The object that a variable refers to is shown by its name.
 GLOBAL_VARIABLE = "global variable '"
 VARIABLES = (GLOBAL_VARIABLE, "local variable '", "argument '")
 #: The line number in `main (train.py:23)`.
 LINE_NUMBER = re.compile(r":\d+\)$")
-#: The references that an attribute stands for: to the object's dict, and to the value there.
-NAMED = ("__dict__", "name")
+#: The references behind one step `.name` of a trace: to the object's dict, and to the value there. If this step grows,
+#: the object gets more attributes, and the name of one of them is not the holder's.
+HOPS_OF_ATTRIBUTE = 2
 #: Most lines of a path.
 MAX_PATH = 2
 #: Most objects of a path; a longer one is cut in the middle.
@@ -116,7 +117,7 @@ def filling(report: HuntReport) -> Iterator[str]:
 
 
 def head_text(report: HuntReport, width: int) -> Text:
-    """Return the verdict with the rate. The target has a line at most, so that the rate has another."""
+    """Return the verdict with the rate. The target gets at most one line, so that the rate fits on the second."""
     word, style = verdict_word(report)
     target = middle_out(report.target, width - len(word) - 2)
     text = Text.assemble((word, style), "  ", (target, TITLE))
@@ -130,11 +131,11 @@ def head_text(report: HuntReport, width: int) -> Text:
 
 
 def growth(report: HuntReport) -> str:
-    """Yield the growth of the program, and the time until its memory runs out."""
+    """Return the growth of the program, and the time until its memory runs out."""
     growing = [one for one in report.findings if one.kind not in (FindingKind.RETAINED, FindingKind.NEEDS_GC)]
     if not growing:
         waiting = any(one.kind is FindingKind.NEEDS_GC for one in report.findings)
-        if all(one.trace.object == LEFT for one in report.findings):
+        if all(one.trace.object == SHARED_MEMORY for one in report.findings):
             return f"leaves {size(sum(one.retained_bytes for one in report.findings))} of shared memory; nothing grows"
         kept = sum(one.retained_bytes for one in report.findings)
         what = "memory that only the collector frees" if waiting else "memory of a finished step"
@@ -151,7 +152,7 @@ def growth(report: HuntReport) -> str:
 
 
 def out_of_memory(growing: Sequence[Finding], seconds: float, report: HuntReport) -> str:
-    """Say that memory ran out, or when and where it will; empty if a usual job ends earlier."""
+    """Say that memory ran out, or when and where it will; empty if a usual job would end first."""
     if MEMORY_ERROR in report.trouble:
         return " and ran out of memory"
     near = [(one.steps_to_limit, one.fills) for one in growing if one.steps_to_limit is not None]
@@ -174,7 +175,7 @@ def on_device(growing: Sequence[Finding]) -> str:
 
 
 def time_left(steps: int, seconds: float, step: str) -> str:
-    """Return ``1,200 more steps``, or ``120 seconds`` if a step is a time; only as many figures as are known."""
+    """Format ``1,200 more steps``, or ``120 seconds`` if a step is a time, rounded down to two figures."""
     return f"{rounded(round(steps * seconds)):,} seconds" if seconds else f"{rounded(steps):,} more {step}s"
 
 
@@ -326,7 +327,7 @@ def name_of_holder(trace: Trace, grows_at: int | None = None) -> str:
     if words.startswith("_") and trace.steps[0].detail != "__main__":
         return ""  # a library's own variable, which means nothing to the reader
     for number, step in enumerate(trace.steps[1:-1], 1):
-        if not step.via.startswith(".") or (number == grows_at and len(step.hops) == len(NAMED)):
+        if not step.via.startswith(".") or (number == grows_at and len(step.hops) == HOPS_OF_ATTRIBUTE):
             break
         words += step.via
     return words
@@ -338,8 +339,8 @@ def plain_name(via: str) -> str:
 
 
 def path(trace: Trace) -> str:
-    """Return the objects from the root to the survivor, without those that a name stands for."""
-    if trace.object == LEFT:
+    """Return the path from the root to the survivor as text. A name such as `trainer.losses` replaces the objects on it."""
+    if trace.object == SHARED_MEMORY:
         return trace.detail
     if trace.steps:
         return ARROW.join(shortened([*path_words(folded(trace.steps)), *end_words(trace)]))
@@ -368,7 +369,7 @@ def path_words(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def without_line(root: Step) -> str:
-    """Return a root's detail without the line at which its loop stood then; another thread waits at its line."""
+    """Return a root's detail. A running frame loses its line number, which changes with each snapshot."""
     return (
         LINE_NUMBER.sub(")", root.detail)
         if root.object == "running frame" and root.detail.endswith(")")
@@ -385,7 +386,7 @@ def object_words(step: Step) -> str:
 
 
 def end_words(trace: Trace) -> list[str]:
-    """Return what the survivor keeps: the node of its graph."""
+    """Return the survivor's grad_fn, if it is a tensor with one."""
     return [trace.tensor.grad_fn] if trace.tensor is not None and trace.tensor.grad_fn else []
 
 
@@ -432,12 +433,12 @@ def details_command(report: HuntReport) -> str:
 def can_be_proven(report: HuntReport) -> bool:
     """Whether this is a leak of a single process that can run again."""
     first = report.findings[0] if report.findings else None
-    is_one = first is not None and first.in_workers is None and first.trace.object != LEFT
+    is_one = first is not None and first.in_workers is None and first.trace.object != SHARED_MEMORY
     return is_one and not report.ranks and ATTACHED not in report.settings
 
 
 def proof_line(report: HuntReport) -> Text:
-    """Return the rate with the line changed or the suspect reference cut, or the command that measures it."""
+    """Return the growth that is left with the line changed or the suspect reference removed, or the command to measure it."""
     first = report.findings[0]
     proof, is_patched = first.proof, first.patch is not None
     if proof is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import ATTACHED, Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep, Severity
-from gradlife.model.ranks import LEFT
+from gradlife.model.ranks import SHARED_MEMORY
 from gradlife.model.trace import UNHELD, Step, Trace
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
 from gradlife.reports.theme import BAD, GOOD, NOTE
@@ -32,14 +32,14 @@ KINDS = {
     FindingKind.RETAINED: "retained between steps, not growing",
     FindingKind.NEEDS_GC: "needs the collector",
 }
-#: Codes of leaks in which many objects get one new object each, so that no container grows.
-SPREAD = {"GL527"}
-#: Least share of the storages' bytes for other retained memory to be mentioned.
-MATERIAL = 0.25
-#: Least bytes that are more than the small objects around a storage.
-MIN_GRAPH_BYTES = 1_000
-#: Most that is not mentioned per step: a stray object in many steps.
-STRAY = 0.05
+#: Codes of leaks in which many objects get one new object each: they have no growing container to name.
+WITHOUT_CONTAINER = {"GL527"}
+#: The retained bytes are shown instead of the storages' bytes if they are larger by at least this share.
+MIN_EXTRA_SHARE = 0.25
+#: And by at least this many bytes: the small objects around a storage take less.
+MIN_EXTRA_BYTES = 1_000
+#: A kind of object is left out if each step adds at most this share of the most numerous kind.
+STRAY_SHARE = 0.05
 #: Types too common to search for.
 COMMON_TYPES = {
     "dict",
@@ -59,10 +59,10 @@ COMMON_TYPES = {
 
 def problem(finding: Finding, report: HuntReport) -> list[str]:
     """Describe the problem: what leaks, its share of the growth, its holder, where it is stored."""
-    if finding.trace.object == LEFT:
-        return [left_behind(finding)]
+    if finding.trace.object == SHARED_MEMORY:
+        return [orphaned_memory(finding)]
     lines = [f"{what(finding, report.step)}.", held_by(finding.trace)]
-    lines += gathered_in(finding) if finding.code not in SPREAD else []
+    lines += gathered_in(finding) if finding.code not in WITHOUT_CONTAINER else []
     share = share_of(finding, report)
     if share:
         lines[0] = f"{lines[0][:-1]}, {share}."
@@ -81,8 +81,8 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
     return lines
 
 
-def left_behind(finding: Finding) -> str:
-    """Describe shared memory that is left after the program."""
+def orphaned_memory(finding: Finding) -> str:
+    """Describe files of shared memory that exist after the processes that used them have ended."""
     count, kept = finding.survivors, size(finding.retained_bytes)
     more = f" and {count - 1:,} more" if count > 1 else ""
     return f"{finding.trace.detail}{more}: {kept} of shared memory that no process has mapped any more."
@@ -109,12 +109,12 @@ def amounts(per_step: PerStep) -> str:
     names = (("tensors", "tensor"), ("storages", "storage"), ("graph_nodes", "graph node"), ("objects", "object"))
     counts = [(getattr(per_step, field), word) for field, word in names]
     most = max(count for count, _ in counts)
-    first = [rate(count, word) for count, word in counts if count and count > STRAY * most][:2]
-    if per_step.tensors and abs(per_step.storages - per_step.tensors) <= STRAY * per_step.tensors:
+    first = [rate(count, word) for count, word in counts if count and count > STRAY_SHARE * most][:2]
+    if per_step.tensors and abs(per_step.storages - per_step.tensors) <= STRAY_SHARE * per_step.tensors:
         first = first[:1]
     nbytes = round(per_step.bytes)
     more = per_step.retained_bytes - per_step.bytes
-    if first and more >= max(MIN_GRAPH_BYTES, MATERIAL * per_step.bytes):  # the graph behind the storages
+    if first and more >= max(MIN_EXTRA_BYTES, MIN_EXTRA_SHARE * per_step.bytes):  # the graph behind the storages
         nbytes = round(per_step.retained_bytes)
     return listed(first + ([size(nbytes)] if nbytes else [])) or "nothing"
 
@@ -143,8 +143,8 @@ def how_often(found: Arrivals, step: str) -> str:
 
 def because_of_it(finding: Finding) -> str:
     """Describe how much else grows for the same reason."""
-    verb = "grows" if finding.consequences == 1 else "grow"
-    return f"{counted(finding.consequences, 'other place')} {verb} because of it, counted here"
+    verb, are = ("grows", "is") if finding.consequences == 1 else ("grow", "are")
+    return f"{counted(finding.consequences, 'other place')} {verb} because of this, and {are} counted here"
 
 
 def share_of(finding: Finding, report: HuntReport) -> str:
@@ -198,7 +198,7 @@ def path_text(steps: tuple[Step, ...]) -> str:
 
 
 def folded(steps: tuple[Step, ...]) -> list[Step]:
-    """Return the steps; of a run of equal steps only the first and the last."""
+    """Replace each run of equal steps by its first and its last step."""
     kept: list[Step] = []
     for step in steps:
         if len(kept) >= 2 and all((one.object, one.via) == (step.object, step.via) for one in kept[-2:]):
@@ -272,7 +272,7 @@ def headline(report: HuntReport) -> str:
 
 
 def growth_of_notes(report: HuntReport) -> str:
-    """What grew in a clean program: nothing, or the states of metrics."""
+    """Say what grew in a clean program: nothing, or the states of metrics."""
     is_any = any(one.kind is FindingKind.GROWTH for one in report.findings)
     return "nothing grew but what metrics keep until reset()" if is_any else "nothing grew"
 
@@ -305,13 +305,13 @@ def method(report: HuntReport) -> str:
 
 
 def next_commands(report: HuntReport) -> list[tuple[str, str]]:
-    """Yield the next commands, each with its purpose."""
+    """Return the next commands, each with its purpose."""
     if not report.findings:
         return []
     target = report.target
     code = report.findings[0].code
     lines = [] if code == "GL000" else [(f"gradlife explain {code}", "what this is, on a small program")]
-    if report.ranks or report.findings[0].trace.object == LEFT:
+    if report.ranks or report.findings[0].trace.object == SHARED_MEMORY:
         return lines
     if ATTACHED in report.settings:  # the process can be attached to again, but not run again
         return [*lines, (f"{report.settings[ATTACHED]} -i", "a prompt on a snapshot of the process")]

@@ -20,7 +20,7 @@ from gradlife.hunting.steps.schedule import Schedule  # noqa: E402
 from gradlife.model.hunt import HuntReport  # noqa: E402
 
 ROUNDS = (13, 17, 29, 5)
-SCHEDULE = Schedule(2, ROUNDS, extension=(), confirmation=(), lines=0, collector=0, watched=0, patience=math.inf)
+SCHEDULE = Schedule(2, ROUNDS, extension=(), confirmation=(), recorded=0, collector=0, watched=0, patience=math.inf)
 FACTS = TargetFacts("train.py", "SGD.step")
 
 
@@ -123,7 +123,7 @@ from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.schedule import Schedule
 
 rounds = tuple(map(int, sys.argv[1].split(",")))
-hunt = Hunt(Schedule(2, rounds, extension=(), confirmation=(), lines=0, collector=0, watched=0))
+hunt = Hunt(Schedule(2, rounds, extension=(), confirmation=(), recorded=0, collector=0, watched=0))
 counter, history = Counter(hunt), []
 weight = torch.ones(2, 4, requires_grad=True)
 for number in range(2 + sum(rounds)):

@@ -9,7 +9,7 @@ import pytest
 
 from gradlife.heap.graph import HeapObject
 from gradlife.hunting.findings import leak_trace
-from gradlife.hunting.growth.groups import Group, join_held, top_of
+from gradlife.hunting.growth.groups import Group, join_by_container, top_of
 
 TENSOR, LOSS = ("python", "Tensor"), ("python", "Loss")
 
@@ -51,7 +51,7 @@ def test_groups_of_one_container_are_called_after_the_one_that_it_has_most_of(
     first: tuple[bool, int], second: tuple[bool, int], into: int
 ) -> None:
     target = [0, 1]
-    join_held(target, 1, 0, [first, second])
+    join_by_container(target, 1, 0, [first, second])
     assert target == [into, into]
 
 

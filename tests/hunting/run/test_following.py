@@ -98,8 +98,8 @@ def test_late_rounds_take_the_time_that_was_asked_for_and_a_day_at_most(monkeypa
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no forked copies")
-@pytest.mark.parametrize(("lets_pass", "full"), [(True, 0), (False, 1)])
-def test_a_late_look_stops_a_service_for_no_full_collection(lets_pass: bool, full: int) -> None:
+@pytest.mark.parametrize(("keeps_serving", "full"), [(True, 0), (False, 1)])
+def test_a_late_look_stops_a_service_for_no_full_collection(keeps_serving: bool, full: int) -> None:
     """A collection of a million objects takes longer than the fork."""
     generations: list[int] = []
 
@@ -107,7 +107,7 @@ def test_a_late_look_stops_a_service_for_no_full_collection(lets_pass: bool, ful
         if phase == "start":
             generations.append(info["generation"])
 
-    hunt = Hunt(schedule_for(None, is_endless=False), lets_pass=lets_pass)
+    hunt = Hunt(schedule_for(None, is_endless=False), keeps_serving=keeps_serving)
     gc.disable()
     gc.callbacks.append(note)
     try:

@@ -146,7 +146,7 @@ def test_of_thousands_of_notes_none_is_lost_and_those_of_dead_nodes_are_dropped(
     many = [weight * 1 for _ in range(3000)]
     _, living = recording.nodes_since(first)
     assert len(living) == 3000
-    addresses = memoryview(recording.notes().addresses).cast("Q")
+    addresses = memoryview(recording.sites().addresses).cast("Q")
     before = _heap.bytes_before(torch.Tensor)
     assert {id(one) - before for one in many} <= set(addresses)
     assert list(addresses) == sorted(set(addresses))
@@ -169,7 +169,7 @@ def test_one_recording_at_a_time() -> None:
 def lines_of(recording: Recording, tensor: Any) -> tuple[str, ...]:
     """Return the creation site of a tensor, as far as it was recorded."""
     graph = _heap.freeze(True, True, OWN_FOLDER)
-    creations = Creations(graph, recording.notes())
+    creations = Creations(graph, recording.sites())
     node = graph.find(id(tensor))
     assert node is not None
     return creations.lines([[node]])
@@ -243,7 +243,7 @@ def test_an_operation_in_place_gives_no_node_a_wrong_line() -> None:
     recording.start()
     changed, result = chain(torch.ones(4, requires_grad=True))
     graph = _heap.freeze(True, True, OWN_FOLDER)
-    creations = Creations(graph, recording.notes())
+    creations = Creations(graph, recording.sites())
     recording.stop()
     sine = changed.grad_fn
     nodes = (sine.next_functions[0][0], sine, result.grad_fn)

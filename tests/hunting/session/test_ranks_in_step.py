@@ -11,7 +11,7 @@ from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.schedule import Schedule, schedule_for
 
 #: A schedule of few steps, with all kinds of rounds.
-SHORT = Schedule(2, (2, 3, 4), (5, 6), (7,), lines=3, collector=3, watched=3, may_end=True, in_step=True)
+SHORT = Schedule(2, (2, 3, 4), (5, 6), (7,), recorded=3, collector=3, watched=3, may_end=True, in_step=True)
 
 
 def snapshots_of(is_leaking: bool, schedule: Schedule, steps: int) -> tuple[list[int], int]:

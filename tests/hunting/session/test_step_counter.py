@@ -50,7 +50,7 @@ def test_a_service_takes_steps_while_a_copy_judges_a_round(monkeypatch: pytest.M
         return judge(*words)  # type: ignore[arg-type]
 
     monkeypatch.setattr(method, "suspects", wait_and_judge)
-    hunt = Hunt(replace(schedule_for(None, is_endless=False), may_end=False), lets_pass=True)
+    hunt = Hunt(replace(schedule_for(None, is_endless=False), may_end=False), keeps_serving=True)
     counter = Counter(hunt)
     steps = 0
     while not counter.step():
@@ -58,7 +58,7 @@ def test_a_service_takes_steps_while_a_copy_judges_a_round(monkeypatch: pytest.M
         if steps == 1000:
             go.touch()
     hunt.close()
-    assert (hunt.shortage, hunt.steps > 1000) == ("", True)
+    assert (hunt.cut_short_by, hunt.steps > 1000) == ("", True)
     assert all(one.is_written() for one in hunt.snapshots)
 
 
@@ -71,7 +71,7 @@ def test_a_step_of_a_service_does_not_wait_for_a_report() -> None:
             is_held.set()
             may_end.wait()
 
-    hunt = Hunt(schedule_for(40, is_endless=False), lets_pass=True)
+    hunt = Hunt(schedule_for(40, is_endless=False), keeps_serving=True)
     counter = Counter(hunt, lock)
     thread = threading.Thread(target=report)
     thread.start()
@@ -101,7 +101,7 @@ def test_a_snapshot_whose_writer_dies_is_left_out(monkeypatch: pytest.MonkeyPatc
         return copy
 
     monkeypatch.setattr(step_snapshots, "_heap", SimpleNamespace(start_record=die))
-    hunt = Hunt(schedule_for(40, is_endless=False), lets_pass=True)
+    hunt = Hunt(schedule_for(40, is_endless=False), keeps_serving=True)
     counter = Counter(hunt)
     for _ in range(4):
         counter.step()
@@ -122,13 +122,13 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.schedule import schedule_for
 
-hunt = Hunt(replace(schedule_for(None, is_endless=False), may_end=False), lets_pass=True)
+hunt = Hunt(replace(schedule_for(None, is_endless=False), may_end=False), keeps_serving=True)
 counter = Counter(hunt)
 most = 0
 while not counter.step():
     most = max(most, gc.get_freeze_count())
 hunt.close()
-print(most > 1000, gc.get_freeze_count(), hunt.shortage)
+print(most > 1000, gc.get_freeze_count(), hunt.cut_short_by)
 """
 
 

@@ -11,7 +11,7 @@ from gradlife.hunting.session.step_counter import SHORTAGE, Counter
 
 class Planned:
     left: Callable[[], int]
-    lets_pass = False
+    keeps_serving = False
 
     def __init__(self, *rounds: int) -> None:
         self.rounds = rounds
@@ -22,7 +22,7 @@ class Planned:
             yield length
             self.done += 1
 
-    def count_passed(self) -> None:
+    def count_steps_of_others(self) -> None:
         """No other thread takes steps."""
 
 
@@ -30,14 +30,14 @@ class Short:
     """A plan whose snapshot finds no memory."""
 
     left: Callable[[], int]
-    lets_pass = False
-    shortage = ""
+    keeps_serving = False
+    cut_short_by = ""
 
     def plan(self) -> Iterator[int]:
         yield 2
         raise MemoryError
 
-    def count_passed(self) -> None:
+    def count_steps_of_others(self) -> None:
         """No other thread takes steps."""
 
 
@@ -66,7 +66,7 @@ def test_a_look_without_memory_ends_the_hunt_and_not_the_program() -> None:
     planned = Short()
     counter = counter_of(planned)
     assert [counter.step() for _ in range(3)] == [False, True, True]
-    assert planned.shortage == SHORTAGE
+    assert planned.cut_short_by == SHORTAGE
 
 
 def test_an_errand_is_done_at_the_next_step_and_the_round_keeps_its_length() -> None:
