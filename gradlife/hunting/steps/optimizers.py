@@ -113,7 +113,7 @@ class OptimizerSteps:
     def _consider(self, key: int, known: Known) -> None:
         """Decide whether an optimizer other than the chosen one takes its place."""
         chosen = self._known.get(self._chosen)
-        if chosen is None or chosen.alive() is None:
+        if chosen is None or chosen.alive() is None or is_brief(chosen, known):
             self._replace_missing(key, known)
         elif chosen.is_quiet(self._all) or chosen.is_followed_by(known, self._all):
             if known.firings >= WARMUP_FIRINGS:
@@ -127,9 +127,14 @@ class OptimizerSteps:
         if self._step is not None:
             self._follow(key, known)
             self._step()
-        elif known.firings >= WARMUP_FIRINGS or (self._has_lost and self._all >= BRIEF_FIRINGS):
+        elif known.firings >= WARMUP_FIRINGS or (self._are_brief and self._all >= BRIEF_FIRINGS):
             self._chosen = key
             self._step = self._begin(f"{known.name}.step")
+
+    @property
+    def _are_brief(self) -> bool:
+        """Whether optimizers are gone, or have long stopped and wait in a cycle for the collector."""
+        return self._has_lost or any(self._all - one.last > 2 * WARMUP_FIRINGS for one in self._known.values())
 
     def _follow(self, key: int, known: Known) -> None:
         self._chosen, self._has_followed = key, True
@@ -142,6 +147,11 @@ class OptimizerSteps:
         living = {key: known for key, known in self._known.items() if known.alive() is not None}
         self._has_lost |= len(living) < len(self._known)
         self._known = living
+
+
+def is_brief(chosen: Known, other: Known) -> bool:
+    """Whether the chosen optimizer took too few steps to last before another one began."""
+    return chosen.firings < WARMUP_FIRINGS and other.first > chosen.last
 
 
 def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:

@@ -139,3 +139,23 @@ def test_many_living_optimizers_wait_until_one_of_them_lasts() -> None:
         for one in living:
             recorder.fire(one)
     assert recorder.begun == []
+
+
+def test_optimizers_that_wait_in_a_cycle_for_the_collector_count_together() -> None:
+    """An optimizer for each step that is not freed at once: 20 of 120 steps were counted, and a leak was missed."""
+    recorder, waiting = Recorder(), []
+    for _ in range(60):
+        waiting.append(Adam())
+        recorder.fire(waiting[-1])
+    assert recorder.begun == ["Adam.step"]
+    assert recorder.steps == 48
+
+
+def test_an_outer_optimizer_replaces_throw_away_ones_that_wait_for_the_collector() -> None:
+    recorder, outer, waiting = Recorder(), SGD(), []
+    for _ in range(20):
+        waiting.append(Adam())
+        recorder.fire(waiting[-1], 3)
+        recorder.fire(outer)
+    assert (recorder.begun or recorder.followed)[-1] == "SGD.step"
+    assert recorder.steps >= 16
