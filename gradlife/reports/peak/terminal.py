@@ -55,7 +55,7 @@ def first_screen(report: PeakReport) -> Iterator[Text]:
     if not report.peak_bytes:
         return
     yield Text("   " + owner_words(report), QUIET)
-    yield from (Text(f"   {line}", NOTE) for line in rank_lines(report))
+    yield from (Text(f"   {line}", NOTE) for line in (*rank_lines(report), *report.limits[:1]))
     for number, saving in enumerate(report.savings[:MAX_SAVINGS], 1):
         yield from saving_lines(saving, number, report)
     if report.proof is not None:

@@ -61,3 +61,10 @@ def test_what_is_never_read_is_said_to_be() -> None:
     assert "   made at line 15, never read, held until line 21 of the next step" in printed(
         replace(REPORT, savings=(void,))
     )
+
+
+def test_what_the_recording_cannot_show_stands_on_the_first_screen() -> None:
+    """That compiled code ran uncompiled, so that another peak was recorded, stood in the full report alone."""
+    note = "Code under torch.compile ran uncompiled in the recorded steps."
+    lines = printed(replace(REPORT, limits=(note,)))
+    assert (lines[3], len(lines)) == (f"   {note}", 8)
