@@ -12,7 +12,7 @@ class TalkingChild(Child):
 
     def __init__(self, settings: Settings) -> None:
         self._talk = Talk()
-        super().__init__(settings, afterwards=self._talk)
+        super().__init__(settings, after_rounds=self._talk)
 
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
         """Write the report, after a session at the end if no step was left for one."""

@@ -1,7 +1,7 @@
-"""Merge many reports into one: findings by fingerprint with their ranks, a row for ranks that agree, how ranks differ
-(the skew).
+"""Merges the reports of ranks into one: each finding once with its ranks, one row for the ranks that agree, and how
+ranks differ (the skew).
 
-Reports are added one at a time to save memory: of each rank some numbers are kept, of each finding one rank's version.
+Reports are added one at a time to save memory. Kept are some numbers of each rank, and one rank's version of a finding.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Shared:
     rates: dict[int, float]
     severities: set[str]
     most: dict[str, Any]  # the finding of the rank where it grows fastest
-    fastest: tuple[float, int]  # how fast it grows there, and the rank, negative: the lowest of several
+    fastest: tuple[float, int]  # how fast it grows there, and minus that rank: of several the lowest
 
 
 @dataclass

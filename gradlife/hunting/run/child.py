@@ -52,11 +52,11 @@ from gradlife.hunting.steps.main_definitions import when_defined
 from gradlife.hunting.steps.sampling import Sampling
 from gradlife.hunting.steps.schedule import MIN_ROUNDS, schedule_for
 from gradlife.hunting.steps.targets import (
-    AskedWrongly,
     FunctionTarget,
     ProgramTarget,
     ScriptTarget,
     Stepper,
+    TargetError,
     load,
     parse,
 )
@@ -69,21 +69,21 @@ from gradlife.model.hunt import HuntReport, HuntVerdict
 ANSWER, INTERIM, END = "answer", "interim", "end"
 
 #: Called when a hunt knows enough, with a function that makes its report; yields how many more steps it wants.
-Afterwards = Callable[[Hunt, Callable[[], HuntReport]], Iterator[int]]
+AfterRounds = Callable[[Hunt, Callable[[], HuntReport]], Iterator[int]]
 
 
 class Child:
     """The hunt in the process that runs the program."""
 
-    def __init__(self, settings: Settings, afterwards: Afterwards | None = None) -> None:
+    def __init__(self, settings: Settings, after_rounds: AfterRounds | None = None) -> None:
         self._settings = settings
-        self._afterwards = afterwards
+        self._after_rounds = after_rounds
         self._hunt = self._new_hunt()
         self._reserve = Reserve()
         self._has_ended = False
         self._stepped_by = ""
         self._answered: HuntReport | None = None
-        self._is_final = False  # later steps do not change the answer
+        self._is_final = False  # whether the answer stays, whatever later steps show
         self._step: Callable[[], bool] | None = None
         self._has_followed = False
         self._is_script = True
@@ -300,9 +300,9 @@ class Child:
         if self._settings.in_step:
             hunt.on_snapshot = self._log_snapshot
             hunt.on_long_rounds = lambda: write_report(self._report(None, None), self._settings, INTERIM)
-        if self._afterwards is not None:
-            afterwards = self._afterwards
-            hunt.after_rounds = lambda hunt: afterwards(hunt, lambda: self._report(None, None))
+        if self._after_rounds is not None:
+            after_rounds = self._after_rounds
+            hunt.after_rounds = lambda hunt: after_rounds(hunt, lambda: self._report(None, None))
         return hunt
 
     def _log_snapshot(self, steps: int, began: float, ended: float) -> None:
@@ -496,7 +496,7 @@ def guarded(run: Callable[[], None]) -> Ended:
         run()
     except EnoughSteps:
         return Ended(0)
-    except AskedWrongly:
+    except TargetError:
         raise
     except SystemExit as error:
         return Ended(exit_status(error.code))

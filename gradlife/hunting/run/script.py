@@ -20,7 +20,7 @@ from gradlife.hunting.process.changed_sources import source_of
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.function_calls import DECORATOR, MAIN, CallSteps
-from gradlife.hunting.steps.targets import AskedWrongly, ModuleTarget, ProgramTarget, ScriptTarget
+from gradlife.hunting.steps.targets import ModuleTarget, ProgramTarget, ScriptTarget, TargetError
 from gradlife.output import reason
 
 INTERRUPTED = 130
@@ -96,14 +96,14 @@ def located(name: str) -> tuple[ModuleSpec, types.CodeType]:
             raise
         spec = None
     if spec is None:
-        raise AskedWrongly(f"there is no module {name}", "gradlife hunt -m module")
+        raise TargetError(f"there is no module {name}", "gradlife hunt -m module")
     if spec.submodule_search_locations is not None:
         if importlib.util.find_spec(f"{name}.__main__") is None:
-            raise AskedWrongly(f"{name} is a package without a __main__", f"gradlife hunt -m {name}.MODULE")
+            raise TargetError(f"{name} is a package without a __main__", f"gradlife hunt -m {name}.MODULE")
         return located(f"{name}.__main__")
     code = getattr(spec.loader, "get_code", lambda name: None)(name)
     if code is None:
-        raise AskedWrongly(f"the module {name} has no Python code", "gradlife hunt -m module")
+        raise TargetError(f"the module {name} has no Python code", "gradlife hunt -m module")
     return spec, code
 
 
@@ -142,7 +142,7 @@ def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:
         return Ended(exit_status(error.code))
     except EnoughSteps:
         return Ended(0)
-    except AskedWrongly:
+    except TargetError:
         raise
     except BaseException as error:  # also an interrupt: the report comes first
         tell(error)

@@ -30,9 +30,9 @@ WARMUP_CALLS = 8
 CALLS_IF_NESTED = 200
 
 #: Numbers of entries at which the step is chosen at once, without waiting for the next sample.
-ASKED_AT = frozenset({WARMUP_CALLS, CALLS_IF_NESTED})
+CHOOSES_AT = frozenset({WARMUP_CALLS, CALLS_IF_NESTED})
 
-#: At most so many functions are counted, and all objects are searched for functions at most so often.
+#: Most functions that are counted, and most searches of all objects for functions.
 MAX_FUNCTIONS, MAX_SEARCHES = 64, 12
 
 #: Seconds between two samples: at first, and at most; and the pause as a share of the elapsed time.
@@ -57,14 +57,14 @@ class Seen:
 
     entry: Entry
     outer: set[CodeType] = field(default_factory=set)  # functions seen around it
-    is_in_loop: bool = False  # its caller calls it in a loop
+    is_in_loop: bool = False  # called in a loop of its caller
 
 
 class RepeatedCalls(threading.Thread):
     """Samples stacks and chooses the function that is the step.
 
-    ``begin`` is then called with its name, in the thread that enters it next; what it returns is called at each later
-    entry.
+    When the program next calls this function, ``begin`` is called with its name, in the same thread. ``begin`` returns a
+    callback for all later calls of the function.
     """
 
     def __init__(self, begin: Callable[[str], Step]) -> None:
@@ -137,7 +137,7 @@ class RepeatedCalls(threading.Thread):
 
     def _count_reached(self, entry: Entry) -> None:
         """Choose a step when a function has been entered often: the program may end before the next sample."""
-        if entry.count in ASKED_AT and self.chosen is None and time.monotonic() >= self._resume_at:
+        if entry.count in CHOOSES_AT and self.chosen is None and time.monotonic() >= self._resume_at:
             with self._lock:
                 self._note(candidates(sys._getframe(2)))
                 self._choose()
@@ -157,18 +157,18 @@ class RepeatedCalls(threading.Thread):
         sure = [seen for seen in outermost if seen.entry.count >= self._wanted(seen)]
         if self.chosen is None:
             best = max(sure, key=lambda seen: seen.entry.count, default=None)
-        else:  # an outer function that is entered often, too
+        else:  # change to an outer function that is entered often, too
             around = self.chosen.outer
             best = next((seen for seen in sure if seen.entry.code in around), None)
         if best is not None:
-            self._take(best)
+            self._count_calls_of(best)
 
     def _wanted(self, seen: Seen) -> int:
-        """Return the entries that a function needs before it is the step."""
+        """Return how many times a function must be entered before it is the step."""
         around = (self._seen.get(code) for code in seen.outer)
         return CALLS_IF_NESTED if any(one is not None and one.is_in_loop for one in around) else WARMUP_CALLS
 
-    def _take(self, seen: Seen) -> None:
+    def _count_calls_of(self, seen: Seen) -> None:
         """Make each call of this function a step, from its next entry on."""
         before, self.chosen = self.chosen, seen
         if before is not None:

@@ -22,11 +22,11 @@ Step = Callable[..., object]
 MODULE_MARK = "-m "
 
 
-class AskedWrongly(UsageError):
-    """The command names something that its program does not have; the program has not failed."""
+class TargetError(UsageError):
+    """The target does not exist or cannot be run. The program itself has not failed."""
 
 
-class UnknownFunction(AskedWrongly, UnknownNameError):
+class UnknownFunction(TargetError, UnknownNameError):
     """A function that a file or a module does not have."""
 
 
@@ -83,7 +83,7 @@ def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | Functio
 
 
 def python_command(name: str) -> str | None:
-    """Return the path of a console script with the name of another file in this folder; None if there is none."""
+    """Return the path of a console script that has the same name as a file or folder here; None if none can be run."""
     try:
         return find_command(name)
     except UsageError:
@@ -91,7 +91,7 @@ def python_command(name: str) -> str | None:
 
 
 def find_command(name: str) -> str | None:
-    """Return the path of a console script, on PATH or near this interpreter; UsageError if it is another Python's."""
+    """Find a console script on PATH, else beside this interpreter. Raise UsageError if it belongs to another Python."""
     beside = os.path.dirname(sys.executable)
     path = shutil.which(name) or shutil.which(name, path=beside)
     if path is None or os.path.basename(name) != name:
@@ -130,7 +130,7 @@ class Stepper:
     teardown: Callable[[Any], object] | None = None
 
     def arguments(self) -> int:
-        """Return how many of state and step number the step takes."""
+        """Return how many arguments the step takes: 0, 1 for the state, or 2 for the state and the number of the step."""
         return count_parameters(self.step)
 
 
@@ -147,12 +147,12 @@ def load(target: FunctionTarget) -> Stepper:
 def load_file(path: str) -> ModuleType:
     """Import a file as a module of its own name, with its folder first on the path as for a script."""
     if not os.path.isfile(path):
-        raise AskedWrongly(f"there is no file {path}", "file.py::function")
+        raise TargetError(f"there is no file {path}", "file.py::function")
     name = os.path.splitext(os.path.basename(path))[0]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise AskedWrongly(f"{path} is no Python file", "file.py::function")
+        raise TargetError(f"{path} is no Python file", "file.py::function")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -167,11 +167,11 @@ def load_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
-        raise AskedWrongly(f"there is no module {name}", "module:function") from None
+        raise TargetError(f"there is no module {name}", "module:function") from None
 
 
 def count_parameters(step: Step) -> int:
-    """Count the arguments to call a step with: two at most."""
+    """Count the parameters without a default that a step has, at most two; two for `*args`."""
     try:
         parameters = inspect.signature(step).parameters.values()
     except (TypeError, ValueError):

@@ -217,7 +217,7 @@ def fit(blocks: Sequence[Sequence[Text]], room: int) -> list[Text]:
 
 
 def block(finding: Finding, number: int, report: HuntReport, width: int) -> list[Text]:
-    """Return the lines of a finding: title, line, change, path."""
+    """Return the lines of a finding: title, source line, change or advice, path."""
     lines = title_lines(finding, number, width)
     if who_has(finding):
         lines.append(clipped(Text(f"{INDENT}{who_has(finding)}", NOTE), width))
@@ -234,7 +234,7 @@ def block(finding: Finding, number: int, report: HuntReport, width: int) -> list
 
 
 def path_lines(text: str, width: int) -> list[str]:
-    """Return a path in at most `MAX_PATH` lines. A longer one loses its middle, for root and survivor say most."""
+    """Wrap a path into at most `MAX_PATH` lines. A longer one loses its middle: its root and its survivor say most."""
     words = text.split(ARROW)
     while len(lines := broken(ARROW.join(words), width)) > MAX_PATH and len(words) > 3:
         at = len(words) // 2
@@ -244,7 +244,7 @@ def path_lines(text: str, width: int) -> list[str]:
 
 
 def broken(text: str, width: int) -> list[str]:
-    """Return a path in as many lines as it needs, broken before arrows."""
+    """Wrap a path before its arrows, into as many lines as it needs."""
     lines = [""]
     for number, word in enumerate(text.split(ARROW)):
         more = f"{ARROW if number else ''}{word}"
