@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from gradlife.model.peak.report import Owner, Use
+from gradlife.model.peak.report import Owner, ProcessMemory, Use
 from gradlife.peaks.analysis.groups import grouped
+from gradlife.peaks.analysis.judge import Judge, Recorded
 from gradlife.peaks.analysis.looks import Look, Looks
 from gradlife.peaks.analysis.releases import release
 from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.analysis.scouting import scout_peaks
 from gradlife.peaks.analysis.timeline import live_bytes, peak_operation
 from gradlife.peaks.analysis.uses import gaps, use_at
-from gradlife.peaks.recording.holders import Held, Holder
+from gradlife.peaks.recording.holders import MAX_HOLDERS, Held, Holder, Search
 from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, merge_shared, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
 from peak_recordings import recording, storage
@@ -181,3 +185,41 @@ def test_storages_with_the_same_memory_are_one() -> None:
         (0, [1, 4], tick_before(9), [1001]),
         (2, [], tick_before(12), []),
     ]
+
+
+def test_a_storage_at_the_address_of_one_that_was_freed_has_its_own_holders() -> None:
+    old, fresh, steady = storage(0, 10, 0, 3), storage(1, 10, 5, 9), storage(2, 10, None, None)
+    fresh.address = old.address
+    found = recording([old, fresh, steady], [0, 10])
+    looks = Looks(found, [look(1, old=[old], peak=[steady]), look(6, fresh=[fresh], later=[steady])], 0)
+    held = looks.all_held(found.storages, 1)
+    assert {number: one.first.name for number, one in held.items()} == {0: "old", 1: "fresh", 2: "peak"}
+
+
+def test_what_no_operation_used_has_no_last_use() -> None:
+    """The stack of the first operation was once taken for it."""
+    batch = storage(0, 10, None, 9)
+    found = recording([batch], [0, 10])
+    judge = Judge(Recorded(found, [look(1, x=[batch])], 0))
+    [group] = judge.groups()
+    assert (group.last, judge.life(group).last, judge.life(group).retained) == (-1, (), ())
+
+
+def test_memory_is_read_from_the_judged_step_alone() -> None:
+    warm, ours = storage(0, 100, 1, 4), storage(1, 30, 12, 18)
+    found = recording([warm, ours], [0, 10, 20])
+    judge = Judge(Recorded(found, [], 1, malloc={2: (500, 0), 10: (40, 1), 13: (75, 2), 19: (60, 1)}))
+    assert judge.memory(live_bytes(found.storages, found.end)) == ProcessMemory(35, 30, 1)
+
+
+class Crowd(Search):
+    """Finds twenty names for each wrapper."""
+
+    def _names(self, node: int, path: str, depth: int, record: int = 0) -> Iterator[Holder]:
+        return (Holder(Owner.NAMED, f"name {number} of {node}") for number in range(20))
+
+
+def test_the_holders_of_a_storage_with_many_wrappers_are_limited() -> None:
+    graph = SimpleNamespace(referrers=lambda node: range(5), kind=lambda node: "python")
+    names: Any = SimpleNamespace(graph=graph, variables={}, modules={}, module_paths={})
+    assert len(Crowd(names).storage_holders(9)) == MAX_HOLDERS

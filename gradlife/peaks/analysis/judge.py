@@ -100,7 +100,7 @@ class Judge:
         self._seconds, self._malloc = recorded.seconds, recorded.malloc
         self._unread = UnreadGradients(recording, recorded.looks)
         self._looks = Looks(recording, self._unread.looks(), recorded.step)
-        self._held = self._looks.all_held()
+        self._held: dict[int, Held] = {}
         self._device = main_device(recording)
         self._device_name = device_name(self._device)
         self._storages = on_device(recording, self._device)
@@ -114,7 +114,7 @@ class Judge:
         alive = [one for one in self._storages if one.bytes_at(tick_within(operation))]
         uses = {one.number: use_at(one, operation) for one in alive}
         uses |= {one.number: Use.VOID for one in alive if one.number in self._unread.numbers}
-        self._held |= self._looks.at(operation)
+        self._held = self._looks.all_held(self._storages, operation)
         replay = Replay(self._recording, self._storages, self._first, self._end)
         steps = replay.best_savings(self.groups())
         savings = self.savings(steps, replay.peak)
@@ -163,7 +163,7 @@ class Judge:
 
         def key(storage: Storage) -> Key:
             owner = self.owner(storage, self._first)
-            if storage.address not in self._held:
+            if storage.number not in self._held:
                 owner = owners.get(origin_of(self._recording, storage), owner)
                 owner = Owner.GRADIENT if self.is_gradient(storage) else owner
             operation = self._recording.operations[storage.birth] if storage.birth is not None else None
@@ -180,7 +180,7 @@ class Judge:
 
     def owners_by_origin(self) -> dict[Origin | None, Owner]:
         """Return the owner of storages by origin, as far as holders of one are known."""
-        seen = (one for one in self._storages if one.birth is not None and one.address in self._held)
+        seen = (one for one in self._storages if one.birth is not None and one.number in self._held)
         return {origin_of(self._recording, one): self.owner(one, self._first) for one in seen}
 
     def saved_activations(self) -> list[Storage]:
@@ -197,12 +197,13 @@ class Judge:
 
     def memory(self, live: Sequence[int]) -> ProcessMemory | None:
         """Return how much malloc memory grew from the step's beginning to the highest peak at which it was read."""
-        if self._device_name != "cpu" or len(self._malloc) < 2 or self._first not in self._malloc:
+        ours = [operation for operation in self._malloc if self._first <= operation < self._end]
+        if self._device_name != "cpu" or len(ours) < 2 or self._first not in ours:
             return None
-        last = max(self._malloc, key=lambda operation: live[tick_within(operation)] * (operation < self._end))
-        (start, ours), (end, ours_then) = self._malloc[self._first], self._malloc[last]
+        last = max(ours, key=lambda operation: live[tick_within(operation)])
+        (start, own), (end, own_then) = self._malloc[self._first], self._malloc[last]
         recorded = live[tick_within(last)] - live[tick_before(self._first)]
-        return ProcessMemory(end - start, recorded, ours_then - ours)
+        return ProcessMemory(end - start, recorded, own_then - own)
 
     def shares(self, alive: Sequence[Storage], uses: Mapping[int, Use], operation: int) -> tuple[OwnerShare, ...]:
         """Return the peak by owner, largest first."""
@@ -217,7 +218,7 @@ class Judge:
 
     def owner(self, storage: Storage, operation: int) -> Owner:
         """Return what a storage is for. One that only names hold and that appeared between operations is an input."""
-        owner = self._held.get(storage.address, Held()).owner
+        owner = self._held.get(storage.number, Held()).owner
         if owner is not Owner.NAMED or storage.birth is not None:
             return owner
         return Owner.INPUT if storage.born >= 2 * self._recording.steps[0] + 1 else owner
@@ -255,7 +256,7 @@ class Judge:
             group.use,
             *self.most_at_once(group),
             self.moment(storage.birth) if storage.birth is not None else NOWHERE,
-            self.moment(group.last) if group.use is Use.DRAG else None,
+            self.moment(group.last) if group.use is Use.DRAG and group.last >= 0 else None,
             self.moment(gone) if gone is not None and gone < len(self._recording.operations) else None,
             step.saved,
             step.peak_after,
@@ -268,14 +269,14 @@ class Judge:
     def life(self, group: Group) -> Life:
         """Return the facts that the choice of an edit needs."""
         operations, birth = self._recording.operations, group.largest().birth
-        last = operations[max(group.last, 0)]
+        last = operations[group.last] if group.last >= 0 else None  # None: nothing recorded has used it
         return Life(
             operations[birth].frames if birth is not None else (),
-            last.frames,
-            last.in_backward,
+            last.frames if last is not None else (),
+            last is not None and last.in_backward,
             self.is_graph_read(group),
             operations[group.zeroing].frames if group.zeroing is not None else (),
-            tuple(filter(None, [needless_retain(self._recording, max(group.last, 0))])),
+            tuple(filter(None, [needless_retain(self._recording, group.last)])) if last is not None else (),
             tuple(self.forward_uses(group.largest())),
         )
 

@@ -55,9 +55,18 @@ class Looks:
         """Return the holders of each look from an operation on."""
         return (look.held for look in self._looks if look.operation >= operation)
 
-    def all_held(self) -> dict[int, Held]:
-        """Return the last known holders of each storage, by its address."""
-        return {address: held for look in self._looks for address, held in look.held.items()}
+    def all_held(self, storages: Sequence[Storage], operation: int) -> dict[int, Held]:
+        """Return the holders of each storage within an operation, else the last known ones, by the storage's number.
+
+        A storage may have the address of one that was freed before.
+        """
+        looks = sorted(self._looks, key=lambda look: look.operation == operation)
+        return {
+            one.number: held
+            for look in looks
+            for one in storages
+            if (held := held_in(look, one)) is not None and one.bytes_at(tick_within(look.operation))
+        }
 
     def parts(self, storage: Storage, gap: Gap) -> Iterator[tuple[Gap, Held | None]]:
         """Yield the parts of an unused time with their holders; None if they are not known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -68,7 +68,9 @@ def edits_for(holders: Sequence[Holder], life: Life, dropped: Sequence[ast.stmt]
     gone = [*dropped, *dropped_statements(names, life)]
     found = {holder: edit_for(holder, life, gone) for holder in names}
     without = {
-        node_of(holder): edit for holder, edit in found.items() if edit.text.startswith(NO_GRAD) and edit.changes
+        node_of(holder): edit
+        for holder, edit in found.items()
+        if edit.text.startswith(NO_GRAD) and edit.changes and len(set(saving_stacks(holder, life))) <= 1
     }
     return tuple(dict.fromkeys(without.get(node_of(holder), edit) for holder, edit in found.items()))
 
@@ -87,8 +89,8 @@ def variable_of(holder: Holder) -> tuple[str, str, str]:
 
 def dropped_statements(holders: Sequence[Holder], life: Life) -> list[ast.stmt]:
     """Return the statements that the edits remove."""
-    spots = (stored_at(holder, life)[1] for holder in names_of(holders))
-    return [spot.statement for spot in spots if spot is not None]
+    found = (stored_at(holder, life) for holder in names_of(holders))
+    return [spot.statement for source, spot in found if source and spot and without(source, spot) is not None]
 
 
 def node_of(holder: Holder) -> str:
@@ -177,12 +179,12 @@ def generator_edit(holder: Holder) -> Edit | None:
     if source is None or function is None or spot is None:
         return None
     value = value_yielded(function, spot, holder.name)
-    if value is None:
+    if value is None or source.indent_of(value).strip():
         return delete_after(source, function, spot, holder.name, ())
     first, last = value.lineno, spot.statement.end_lineno or 0
     text = f"yield the value of line {first} without the name `{holder.name}`"
-    rows = source.text.splitlines()[first - 1 : value.end_lineno]
-    head, assigned = " " * value.col_offset, rows[0].partition("=")[2].strip()
+    rows = source.rows[first - 1 : value.end_lineno]
+    head, assigned = source.indent_of(value), rows[0].partition("=")[2].strip()
     return edit_of(source, text, first, LineChange(first, last, (f"{head}yield {assigned}", *rows[1:])))
 
 
@@ -194,7 +196,7 @@ def exception_edit(holder: Holder) -> Edit:
     if source is None or len(kept) != 1 or not source.text.isascii():
         return Edit(text, holder.file, holder.line)
     name, line = kept[0], kept[0].lineno
-    row, end = source.text.splitlines()[line - 1], name.end_col_offset or 0
+    row, end = source.rows[line - 1], name.end_col_offset or 0
     change = LineChange(line, line, (f"{row[:end]}.with_traceback(None){row[end:]}",))
     return edit_of(source, f"`{name.id}.with_traceback(None)` at line {line}: its frames go", line, change)
 
@@ -353,7 +355,7 @@ def none_edit(frame: Frame) -> Edit:
     source, text = source_of(file), "`zero_grad(set_to_none=True)`"
     if source is None:
         return Edit(f"{text} instead of zeros", file, line)
-    row = source.text.splitlines()[line - 1]
+    row = source.rows[line - 1]
     text = f"{text} at line {line}, instead of zeros"
     if row.count(ZEROS) != 1:
         return Edit(text, file, line)
@@ -391,19 +393,27 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
 
 
 def saving_stack(holder: Holder, life: Life) -> Sequence[Frame]:
-    """Return the stack of the operation whose node saves a storage: the last one of its name, else the first use."""
+    """Return the stack of the operation whose node saves a storage: of those of its name, the one that the holder's
+    name is assigned from, else the last one; else the first use.
+    """
+    stacks = list(saving_stacks(holder, life))
+    own = (one for one in stacks if (frame := frame_of_name(holder, one)) and assigned_at(frame, holder.name))
+    return next(own, next(iter(stacks), life.birth))
+
+
+def saving_stacks(holder: Holder, life: Life) -> Iterator[tuple[Frame, ...]]:
+    """Yield the stacks of all operations whose node may be the one that saves a storage, the last one first."""
     node = node_of(holder).partition("Backward")[0].rpartition(" ")[2].lower()
     for function, frames in life.uses:
         if function.removeprefix("aten.").replace("_", "") == node:
-            return frames
-    return life.birth
+            yield tuple(frames)
 
 
 def retain_edit(frame: Frame) -> Edit:
     """Let a backward pass free its graph as it goes."""
     file, line, _ = frame
     source, text = source_of(file), f"no `retain_graph=True` at line {line}: no other backward pass reads that graph"
-    row = source.text.splitlines()[line - 1] if source is not None else ""
+    row = source.rows[line - 1] if source is not None else ""
     if source is None or len(RETAIN.findall(row)) != 1:
         return Edit(text, file, line)
     return edit_of(source, text, line, LineChange(line, line, (RETAIN.sub("", row),)))
@@ -418,8 +428,9 @@ def no_grad_edit(holder: Holder, frame: Frame | None) -> Edit | None:
     if not is_alone(source, spot) or not imports_torch(source):
         return None
     first, last = spot.lines
-    indent, rows = " " * spot.statement.col_offset, source.text.splitlines()[first - 1 : last]
-    lines = (f"{indent}with torch.no_grad():", *(f"    {row}" if row.strip() else row for row in rows))
+    indent, rows = source.indent_of(spot.statement), source.rows[first - 1 : last]
+    more = "\t" if indent.startswith("\t") else "    "
+    lines = (f"{indent}with torch.no_grad():", *(f"{more}{row}" if row.strip() else row for row in rows))
     return edit_of(source, f"{NO_GRAD} around line {first}", first, LineChange(first, last, lines))
 
 

@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterable, Iterator
 
 from gradlife.model.peak.report import LineChange
+from gradlife.peaks.sources.program import plain_rows, rows_of
 
 
 def changed(text: str, changes: Iterable[LineChange]) -> str:
     """Return the text with all changes applied: replacements of a line before insertions above it, equal ones once."""
-    lines = text.splitlines(keepends=True)
+    lines = rows_of(text)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    found = merged(text.splitlines(), dict.fromkeys(changes))
+    found = merged(plain_rows(text), dict.fromkeys(changes))
     for change in sorted(found, key=lambda one: (one.first, one.last), reverse=True):
         if lines and change.first > len(lines) and not lines[-1].endswith(end):
             lines[-1] += end
@@ -53,5 +54,5 @@ def diff(file: str, before: str, after: str) -> str:
     """Return the change from one text to another as a unified diff, with the file relative to the working folder."""
     below = os.path.relpath(file)
     name = (file if below.startswith(os.pardir) else below).replace(os.sep, "/").lstrip("/")
-    rows = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm="", n=2)
+    rows = difflib.unified_diff(plain_rows(before), plain_rows(after), f"a/{name}", f"b/{name}", lineterm="", n=2)
     return "\n".join(rows)

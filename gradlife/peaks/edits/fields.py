@@ -30,12 +30,12 @@ def field_taken_out(
     line, last = later.lines
     if not fresh or line != last or not is_alone(source, later) or not is_alone(source, spot):
         return None
-    row = source.text.splitlines()[line - 1]
+    row = source.rows[line - 1]
     if not row.isascii():
         return None
     for one in sorted(fields, key=lambda field: -field.col_offset):
         row = row[: one.col_offset] + fresh + row[one.end_col_offset :]
-    taken, indent = f"{fresh} = {texts.pop()}", " " * spot.statement.col_offset
+    taken, indent = f"{fresh} = {texts.pop()}", source.indent_of(spot.statement)
     below = spot.statement.end_lineno or spot.statement.lineno
     added = LineChange(below + 1, below, (f"{indent}{taken}", f"{indent}del {name}"))
     return taken, (added, LineChange(line, line, (row,)))

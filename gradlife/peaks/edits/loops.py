@@ -34,11 +34,11 @@ def counted_by_hand(source: Source, function: Function, loop: ast.For) -> tuple[
     if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or not isinstance(target.elts[0], ast.Name):
         return ()
     name, first = target.elts[0].id, loop.body[0]
-    head, rows = loop.lineno, source.text.splitlines()
+    head, rows = loop.lineno, source.rows
     is_plain = head == call.end_lineno and first.lineno == head + 1 and is_alone(source, Spot([first], 0))
     if not is_plain or bindings(function, name) != 1 or not rows[head - 1].isascii():
         return ()
-    row, outer, inner = rows[head - 1], " " * loop.col_offset, " " * first.col_offset
+    row, outer, inner = rows[head - 1], source.indent_of(loop), source.indent_of(first)
     tail = row[(call.end_col_offset or 0) :]
     items, values = (
         ast.get_source_segment(source.text, target.elts[1]),

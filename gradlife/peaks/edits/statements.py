@@ -17,9 +17,8 @@ def is_alone(source: Source, spot: Spot) -> bool:
 
 def around(source: Source, statement: ast.stmt) -> tuple[bytes, bytes]:
     """Return what stands before a statement on its first line, and behind it on its last."""
-    lines = source.text.splitlines()
-    head = lines[statement.lineno - 1].encode()[: statement.col_offset]
-    return head, lines[(statement.end_lineno or 1) - 1].encode()[statement.end_col_offset or 0 :]
+    head = source.indent_of(statement).encode()
+    return head, source.rows[(statement.end_lineno or 1) - 1].encode()[statement.end_col_offset or 0 :]
 
 
 def put_below(source: Source, spot: Spot, text: str) -> LineChange:
@@ -27,8 +26,8 @@ def put_below(source: Source, spot: Spot, text: str) -> LineChange:
     statement = spot.statement
     last = statement.end_lineno or statement.lineno
     if is_alone(source, spot):
-        return LineChange(last + 1, last, (" " * statement.col_offset + text,))
-    row, end = source.text.splitlines()[last - 1].encode(), statement.end_col_offset or 0
+        return LineChange(last + 1, last, (source.indent_of(statement) + text,))
+    row, end = source.rows[last - 1].encode(), statement.end_col_offset or 0
     return LineChange(last, last, ((row[:end] + f"; {text}".encode() + row[end:]).decode(),))
 
 
@@ -41,7 +40,7 @@ def without(source: Source, spot: Spot, dropped: Sequence[ast.stmt] = ()) -> Lin
     first, last = statement.lineno, statement.end_lineno or statement.lineno
     is_last = all(one is statement or one in dropped for one in spot.block)
     if is_alone(source, spot):
-        return LineChange(first, last, (" " * statement.col_offset + "pass",) if is_last else ())
+        return LineChange(first, last, (source.indent_of(statement) + "pass",) if is_last else ())
     if first != last:
         return None
     head, tail = around(source, statement)

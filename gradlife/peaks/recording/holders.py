@@ -152,22 +152,22 @@ class Search:
         self._graphs = names
         self._paths = names.module_paths
         self._seen: set[int] = set()
-        self._found: dict[Holder, None] = {}
 
     def storage_holders(self, storage: int) -> list[Holder]:
-        """Return all holders of the tensors on a storage."""
+        """Return the holders of the tensors on a storage, at most `MAX_HOLDERS`."""
+        found: dict[Holder, None] = {}
+        for holder in self._storage_holders(storage):
+            found[holder] = None
+            if len(found) >= MAX_HOLDERS:
+                break
+        return list(found)
+
+    def _storage_holders(self, storage: int) -> Iterator[Holder]:
         for node in self._graph.referrers(storage):
             if self._graph.kind(node) == "tensor":
-                self._add(self._tensor_holders(node, MAX_TENSORS))
+                yield from self._tensor_holders(node, MAX_TENSORS)
             elif self._graph.kind(node) == "python":  # a storage's own wrapper
-                self._add(self._names(node, "", MAX_LINKS))
-        return list(self._found)
-
-    def _add(self, holders: Iterator[Holder]) -> None:
-        for holder in holders:
-            self._found[holder] = None
-            if len(self._found) >= MAX_HOLDERS:
-                return
+                yield from self._names(node, "", MAX_LINKS)
 
     def _tensor_holders(self, tensor: int, depth: int) -> Iterator[Holder]:
         if tensor in self._seen or depth == 0:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import io
 import linecache
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from gradlife.hunting.process import changed_sources
 from gradlife.peaks.sources.line import Line
@@ -33,6 +34,15 @@ class Source:
     text: str
     tree: ast.Module
 
+    @cached_property
+    def rows(self) -> list[str]:
+        """The lines, as the tree counts them."""
+        return plain_rows(self.text)
+
+    def indent_of(self, statement: ast.stmt) -> str:
+        """Return the spaces or tabs before a statement with which a line begins."""
+        return self.rows[statement.lineno - 1].encode()[: statement.col_offset].decode()
+
 
 @dataclass(frozen=True)
 class Spot:
@@ -56,6 +66,16 @@ class Spot:
     def end(self) -> Position:
         """The end of the statement, without its blocks."""
         return head_end(self.statement)
+
+
+def rows_of(text: str) -> list[str]:
+    """Split a text into lines, with their ends, as Python's parser does: a form feed ends none."""
+    return list(io.StringIO(text, newline=""))
+
+
+def plain_rows(text: str) -> list[str]:
+    """Split a text into lines without their ends."""
+    return [row.rstrip("\r\n") for row in rows_of(text)]
 
 
 @cache

@@ -1,0 +1,83 @@
+"""Edits of files indented with tabs, with form feeds, and of statements that cannot be removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gradlife.model.peak.report import Owner
+from gradlife.peaks.edits.advice import Life, edits_for
+from gradlife.peaks.edits.changes import changed
+from gradlife.peaks.recording.holders import Holder
+from gradlife.peaks.recording.variables import Kind
+
+#: The texts of the edits, and the program with them.
+Edited = tuple[list[str], str]
+
+
+@pytest.fixture
+def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Edited]:
+    """Edits a program for these names of its function `step`, used last at a line; 0: elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    file = str(tmp_path / "train.py")
+
+    def edit(text: str, line: int, *names: Holder, uses: tuple[int, ...] = ()) -> Edited:
+        Path(file).write_text(text)
+        stack = [(file, line, "step")] if line else []
+        life = Life(stack, stack, uses=[("aten.exp", [(file, one, "step")]) for one in uses])
+        edits = edits_for(
+            [Holder(one.owner, one.text, one.kind, one.name, file, "step", 1, one.path) for one in names], life
+        )
+        return [one.text for one in edits], changed(text, [change for one in edits for change in one.changes])
+
+    return edit
+
+
+def local(name: str, path: str = "") -> Holder:
+    return Holder(Owner.NAMED, "", Kind.LOCAL, name, path=path)
+
+
+def saved(name: str) -> Holder:
+    return Holder(Owner.SAVED, f"saved result of ExpBackward0, in the graph of {name}", Kind.SAVED, name)
+
+
+def test_a_line_below_one_with_a_tab_has_a_tab(edited: Callable[..., Edited]) -> None:
+    _, text = edited("def step(net, x):\n\tout = net(x)\n\treturn 1\n", 2, local("out"))
+    assert text == "def step(net, x):\n\tout = net(x)\n\tdel out\n\treturn 1\n"
+
+
+def test_a_block_in_a_file_with_tabs_is_indented_with_tabs(edited: Callable[..., Edited]) -> None:
+    _, text = edited("import torch\ndef step(net, x):\n\tout = net(x)\n\treturn 1\n", 3, saved("out"))
+    assert text == "import torch\ndef step(net, x):\n\twith torch.no_grad():\n\t\tout = net(x)\n\treturn 1\n"
+
+
+def test_a_form_feed_ends_no_line(edited: Callable[..., Edited]) -> None:
+    _, text = edited("import torch\n\x0c\ndef step(net, x):\n    out = net(x)\n    return 1\n", 4, local("out"))
+    assert text == "import torch\n\x0c\ndef step(net, x):\n    out = net(x)\n    del out\n    return 1\n"
+
+
+def test_a_name_is_not_deleted_above_a_statement_that_no_edit_removes(edited: Callable[..., Edited]) -> None:
+    text = "def step(net, x):\n    outs = []\n    out = net(x); outs.append(\n        out)\n    return 1\n"
+    texts, after = edited(text, 3, local("outs", "[0]"), local("out"))
+    assert texts[1] == "`del out` after `outs.append(out)` in line 4"
+    assert after == text.replace("out)\n", "out); del out\n")
+
+
+def test_two_nodes_of_one_name_have_an_edit_each(edited: Callable[..., Edited]) -> None:
+    text = "import torch\ndef step(x):\n    y = x.exp()\n    z = x.exp()\n    return 1\n"
+    texts, _ = edited(text, 4, saved("y"), saved("z"), uses=(4, 3))
+    assert texts == ["`with torch.no_grad():` around line 3", "`with torch.no_grad():` around line 4"]
+
+
+def test_one_node_in_two_graphs_has_one_edit(edited: Callable[..., Edited]) -> None:
+    text = "import torch\ndef step(x):\n    y = x.exp()\n    z = y + 1\n    return 1\n"
+    texts, _ = edited(text, 3, saved("y"), saved("z"), uses=(3,))
+    assert texts == ["`with torch.no_grad():` around line 3"]
+
+
+def test_a_yield_on_the_line_of_a_loop_does_not_remove_the_loop(edited: Callable[..., Edited]) -> None:
+    text = "def step(xs):\n    for x in xs: value = x + 1; yield value\n"
+    _, after = edited(text, 0, Holder(Owner.NAMED, "", Kind.GENERATOR, "value"))
+    assert after == "def step(xs):\n    for x in xs: value = x + 1; yield value; del value\n"
