@@ -238,11 +238,12 @@ class Judge:
         dropped: list[ast.stmt] = []
         for step in steps:
             life = self.life(step.group)
-            gone = dropped if not life.in_backward else []  # a graph may save it, too, and frees it later than a name
+            own = dropped_statements(step.group.holders, life)
+            gone = dropped if own or not life.in_backward else []  # a graph that saves it frees it later than a name
             edits = edits_for(step.group.holders, life, gone)
             needs_others = bool(gone) and edits != edits_for(step.group.holders, life)
             found.append(replace(self.saving(step, edits), needs_others=needs_others))
-            dropped += dropped_statements(step.group.holders, life) if found[-1].is_provable else []
+            dropped += own if found[-1].is_provable else []
         return tuple(found)
 
     def saving(self, step: Step, edits: Sequence[Edit]) -> Saving:
