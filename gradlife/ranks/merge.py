@@ -148,7 +148,7 @@ class Fold:
             absent = RankReport(rank, world, end=RankEnd.MISSING)
             self.kept[rank] = Kept(absent, NO_VERDICT, frozenset(), 0.0, 0, "")
         base = decoded(self.whole[1], self.whole[0][1]) if self.whole is not None else silent_report()
-        findings = tuple(sorted((self._finding(one, world) for one in self.shared.values()), key=badness))
+        findings = tuple(sorted((self._finding(one, world) for one in self.shared.values()), key=sort_key))
         return replace(
             base,
             settings={**base.settings, ROUNDS_OF: str(self.whole[0][1])} if self.whole is not None else {},
@@ -273,7 +273,7 @@ def order_of(document: dict[str, Any]) -> int:
     return [one.value for one in order].index(document["verdict"]) if document else len(order)
 
 
-def badness(finding: Finding) -> tuple[int, float, str]:
+def sort_key(finding: Finding) -> tuple[int, float, str]:
     """Return the sort key of a finding: the most severe first, then the fastest growing."""
     rate = finding.on_ranks.per_step.most if finding.on_ranks is not None else 0.0
     return (list(Severity).index(finding.severity), -rate, finding.fingerprint)

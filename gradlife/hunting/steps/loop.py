@@ -29,7 +29,7 @@ def make_loop(arguments: str) -> Loop:
 
 def loop_for(stepper: Stepper) -> Loop:
     """Return a loop that passes the state and the number, if the step takes them."""
-    count = stepper.arguments()
+    count = stepper.count_arguments()
     if stepper.setup is None:
         return make_loop("number" if count else "")
     return make_loop(("", "state", "state, number")[count])

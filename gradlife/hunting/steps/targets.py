@@ -129,8 +129,8 @@ class Stepper:
     setup: Callable[[], object] | None = None
     teardown: Callable[[Any], object] | None = None
 
-    def arguments(self) -> int:
-        """Return how many arguments the step takes: 0, 1 for the state, or 2 for the state and the number of the step."""
+    def count_arguments(self) -> int:
+        """Count the arguments of the step, at most two: the result of the setup, if there is one, and the step's number."""
         return count_parameters(self.step)
 
 

@@ -58,7 +58,9 @@ class Recorded:
     looks: Sequence[Look]
     step: int  # the number of the judged step among the recorded ones
     seconds: Mapping[str, float] = field(default_factory=dict)  # forward time of each module; "": time of the steps
-    malloc: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # by operation: malloc's bytes, of them ours
+    malloc: Mapping[int, tuple[int, int]] = field(
+        default_factory=dict
+    )  # by operation: the bytes that malloc handed out, and those for gradlife's records
 
 
 def device_name(device: int) -> str:
@@ -217,7 +219,9 @@ class Judge:
         return tuple(sorted(shares, key=lambda share: -share.bytes))
 
     def owner(self, storage: Storage, operation: int) -> Owner:
-        """Return what a storage is for. One that only names hold and that appeared between operations is an input."""
+        """Return what a storage is for. A storage that only names hold, and that appeared during the steps although no
+        operation made it, is an input.
+        """
         owner = self._held.get(storage.number, Held()).owner
         if owner is not Owner.NAMED or storage.birth is not None:
             return owner
@@ -261,7 +265,9 @@ class Judge:
             self.moment(gone) if gone is not None and gone < len(self._recording.operations) else None,
             step.saved,
             step.peak_after,
-            self.begun(group.last, gone) if group.use is not Use.LAG else self.begun(storage.birth or 0, group.last),
+            self.count_step_begins(group.last, gone)
+            if group.use is not Use.LAG
+            else self.count_step_begins(storage.birth or 0, group.last),
             step.saved_alone,
             tuple(map(with_short_file, edits)),
             self.moment(group.last) if group.use is Use.LAG else None,
@@ -315,7 +321,7 @@ class Judge:
         most = max(marks, key=group.bytes_at, default=0)
         return group.bytes_at(most), sum(gone <= most < back for _, (gone, back) in group.freed)
 
-    def begun(self, read: int, gone: int | None) -> int:
+    def count_step_begins(self, read: int, gone: int | None) -> int:
         """Count the steps that begin between two operations."""
         return sum(read < first <= (gone or 0) for first in self._recording.steps)
 
@@ -352,10 +358,10 @@ def with_short_file(edit: Edit) -> Edit:
 
 
 def saved_places(held: Held) -> frozenset[object]:
-    """The graphs that save a storage."""
+    """Return the graphs that save a storage."""
     return frozenset(one.place for one in held.holders if one.kind is Kind.SAVED)
 
 
 def is_activation(held: Held | None) -> bool:
-    """Whether a storage is no parameter, buffer or state."""
+    """Whether a storage lives for a step only, unlike parameters, buffers and optimizer state."""
     return held is not None and held.owner not in LASTING
