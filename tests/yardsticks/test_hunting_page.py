@@ -31,11 +31,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown() -> Iterator[tuple[str, list[str]]]:
-    """Commands, each with the lines that the page shows below it."""
+    """Commands, each with the parts of lines that the page shows below it; `...` stands for what varies."""
     for (_, language, text), (_, following, output) in itertools.pairwise(BLOCKS):
         if language == "sh" and following == "text":
-            lines = [line.strip() for line in output.splitlines() if line.strip() != "..."]
-            yield "; ".join(line.removeprefix("$ ") for line in text.splitlines()), lines
+            parts = [part.strip() for line in output.splitlines() for part in line.split("...") if part.strip()]
+            yield "; ".join(line.removeprefix("$ ") for line in text.splitlines()), parts
 
 
 @pytest.mark.whole
@@ -45,7 +45,7 @@ def test_commands_come_with_what_they_print(folder: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     commands = list(shown())
     assert len(commands) == 7
-    for command, lines in commands:
+    for command, parts in commands:
         environment = {**os.environ, "PATH": path, "COLUMNS": "120"}
         done = subprocess.run(
             command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=900
@@ -53,9 +53,9 @@ def test_commands_come_with_what_they_print(folder: Path) -> None:
         at, text = 0, done.stdout + done.stderr if "-i" in command.split() else done.stderr + done.stdout
         if "-i" in command.split() or "--verify" in command:
             at, text = -1, done.stdout + done.stderr
-        for line in lines:
-            found = text.find(line, max(at, 0))
-            assert found >= 0, f"{command}: {line!r} does not come\n{text}"
+        for part in parts:
+            found = text.find(part, max(at, 0))
+            assert found >= 0, f"{command}: {part!r} does not come\n{text}"
             at = found
 
 
