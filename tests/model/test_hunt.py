@@ -132,3 +132,26 @@ def test_what_waits_for_the_collector_fails_only_where_that_is_asked_for() -> No
     report = hunt(WAITING)
     assert report.exit_status == 0
     assert (report.is_failure(WAITING), report.is_failure(WAITING, is_strict=True)) == (False, True)
+
+
+def collected(found: tuple[Round, ...]) -> tuple[Round, ...]:
+    """The rounds, the last of which ended with a full collection."""
+    return (*found[:-1], replace(found[-1], is_collected=True))
+
+
+def test_memory_that_a_collection_does_not_free_is_no_garbage() -> None:
+    """A class that is scripted anew in each step was `needs-gc`, though 59 kB a step stay after every collection."""
+    grown = malloc_rounds(60_000, 61_000, 59_000)
+    report = hunt(WAITING, rounds=collected(grown))
+    assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, {"malloc_bytes": 59_000})
+    assert hunt(WAITING, rounds=grown).verdict is HuntVerdict.NEEDS_GC
+    assert hunt(WAITING, rounds=collected(malloc_rounds(60_000, 61_000, -90_000))).verdict is HuntVerdict.NEEDS_GC
+
+
+def test_memory_is_explained_only_by_growth_of_about_its_size() -> None:
+    """The rounds have 87 steps, in which a cache that has 870 kB now grows by at most 10 kB a step."""
+    cache = Explained("bounded cache", "a deque", 870_000)
+    found = {rate: hunt(rounds=collected(malloc_rounds(rate, rate, rate)), explained=(cache,)) for rate in (20e3, 21e3)}
+    assert {rate: report.unexplained for rate, report in found.items()} == {20e3: {}, 21e3: {"malloc_bytes": 11_000}}
+    unknown = replace(cache, bytes=0)
+    assert hunt(rounds=collected(malloc_rounds(90e3, 90e3, 90e3)), explained=(unknown,)).unexplained == {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gradlife.model.peak.report import Checkpoint, Owner, Phase, Picture, Place
 from gradlife.peaks.analysis.checkpoints import checkpoint_table
 from gradlife.peaks.analysis.picture import MAX_LINES, MAX_MARKS, Painter
@@ -45,24 +47,23 @@ def test_lines_with_few_bytes_are_one_band() -> None:
     assert sum(band.bytes[picture.peak] for band in picture.bands) == sum(10 + n for n in range(MAX_LINES + 5))
 
 
-def test_checkpointing_keeps_activations_only_while_they_are_made_and_while_they_are_read() -> None:
-    """Two layers save 50 each; the loss is a peak of 20 more, the backward pass reads the layers in turn."""
-    contexts = ["layers.0", "layers.0", "layers.1", "layers.1", "", "", "", "", ""]
+def table_of_two(first: str, second: str, seconds: Mapping[str, float]) -> tuple[Checkpoint, ...]:
+    """The table of two modules that save 50 each before the loss, which the backward pass reads in turn."""
+    contexts = [first, first, second, second, "", "", "", "", ""]
     operations = [Operation("op", (), name, number > 5) for number, name in enumerate(contexts)]
     saved = [storage(0, 50, 0, 9, (1, 8)), storage(1, 50, 2, 8, (3, 7))]
     found = Recording(operations, [*saved, storage(2, 20, 4, 6, (5,))], [0, 9])
-    replay = Replay(found, found.storages, 0, 9)
-    rows = checkpoint_table(found, saved, replay, {"": 10.0, "layers.0": 1.0, "layers.1": 2.0, "layers": 3.0})
+    return checkpoint_table(found, saved, Replay(found, found.storages, 0, 9), seconds)
+
+
+def test_checkpointing_keeps_activations_only_while_they_are_made_and_while_they_are_read() -> None:
+    """Two layers save 50 each; the loss is a peak of 20 more, the backward pass reads the layers in turn."""
+    rows = table_of_two("layers.0", "layers.1", {"": 10.0, "layers.0": 1.0, "layers.1": 2.0, "layers": 3.0})
     assert rows == (Checkpoint("layers.*", 2, 100, 70, 30.0), Checkpoint("layers", 1, 100, 20, 30.0))
 
 
 def test_two_modules_that_save_as_much_are_two_rows_and_one_inside_the_other_is_one() -> None:
     """An encoder and a decoder, each with one child, save 50 each, which the backward pass reads after the peak."""
-    contexts = ["encoder.0", "encoder.0", "decoder.0", "decoder.0", "", "", "", "", ""]
-    operations = [Operation("op", (), name, number > 5) for number, name in enumerate(contexts)]
-    saved = [storage(0, 50, 0, 9, (1, 8)), storage(1, 50, 2, 8, (3, 7))]
-    found = Recording(operations, [*saved, storage(2, 20, 4, 6, (5,))], [0, 9])
-    replay = Replay(found, found.storages, 0, 9)
     seconds = {"": 10.0, "encoder": 2.0, "encoder.0": 1.0, "decoder": 2.0, "decoder.0": 1.0}
-    rows = checkpoint_table(found, saved, replay, seconds)
+    rows = table_of_two("encoder.0", "decoder.0", seconds)
     assert [row.module for row in rows] == ["encoder.0", "decoder.0"]

@@ -61,8 +61,10 @@ def is_guard(one: Statement, place: Place, length: int, signs: tuple[type[ast.cm
 
 def is_length(node: ast.expr, scope: Scope, place: Place) -> bool:
     """Whether the expression is the length of the container."""
-    is_len = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
-    return is_len and len(node.args) == 1 and is_place(node.args[0], scope, place)  # type: ignore[attr-defined]
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[container]):
+            return is_place(container, scope, place)
+    return False
 
 
 def may_be_limit(node: ast.expr, length: int) -> bool:

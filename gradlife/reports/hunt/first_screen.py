@@ -101,7 +101,7 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     """Return the lines of the whole screen."""
     head = folded_lines(head_text(report, width), width, 2)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
-        notes = (*worker_notes(report), *filling(report))
+        notes = (*worker_notes(report), *filling(report), *garbage_places(report))
         texts = [*first_screen_lines(report), *(Text(sentence(note)) for note in notes)]
         lines = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
         return [*head, *lines, clipped(what_next(report), width)]
@@ -114,6 +114,14 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
 def filling(report: HuntReport) -> Iterator[str]:
     """Yield a note on each container that grows up to a limit of the program."""
     yield from (f"fills up: {one.what}" for one in report.explained if one.kind == BOUNDED)
+
+
+def garbage_places(report: HuntReport) -> Iterator[str]:
+    """Yield where the garbage beside unexplained growth is created: often the same statement makes both."""
+    for one in report.findings if report.unexplained else ():
+        place = place_text(first_place(one, report), one)
+        if one.kind is FindingKind.NEEDS_GC and place:
+            yield f"garbage that the collector frees is {place}"
 
 
 def head_text(report: HuntReport, width: int) -> Text:

@@ -258,17 +258,17 @@ def test_an_item_that_nobody_reads_is_not_stored(file: str) -> None:
 def test_a_graph_that_a_backward_pass_reads_is_recorded(file: str) -> None:
     holder = Holder(Owner.SAVED, "", Kind.SAVED, "target", file, "distil", 24)
     life = Life(stack(file, 23, "distil"), stack(file, 23, "distil"), is_graph_read=True)
-    told = "save no tensor for a backward pass that does not read it: it is made at line 1"
-    assert after(file, [holder], life) == ([told], "")
+    advised = "save no tensor for a backward pass that does not read it: it is made at line 1"
+    assert after(file, [holder], life) == ([advised], "")
 
 
 def test_gradients_that_nobody_reads_are_not_computed(file: str) -> None:
     holder = Holder(Owner.GRADIENT, "", Kind.GRADIENT, UNREAD_GRADIENT)
-    told = "`requires_grad_(False)` for parameters whose gradients no optimizer reads"
-    assert after(file, [holder], Life((), stack(file, 12))) == ([told], "")
+    advised = "`requires_grad_(False)` for parameters whose gradients no optimizer reads"
+    assert after(file, [holder], Life((), stack(file, 12))) == ([advised], "")
 
 
-def test_a_traceback_and_a_generator_are_told_in_words(file: str) -> None:
+def test_a_traceback_and_a_generator_are_advised_in_words(file: str) -> None:
     Path(file).write_text(TEXT.replace("failure = error", "report(error)"))
     failed = Holder(Owner.NAMED, "", Kind.EXCEPTION, "y", file, "gather", 18)
     yielded = Holder(Owner.NAMED, "", Kind.GENERATOR, "out", file, "gather", 18)
@@ -327,7 +327,7 @@ def encode(layers, x):
 """
 
 
-def test_the_statement_that_fills_a_list_is_told(file: str) -> None:
+def test_the_statement_that_fills_a_list_is_named(file: str) -> None:
     Path(file).write_text(TEXT + ENCODE)
     line = TEXT.count("\n") + 6
     texts, _ = after(file, [local(file, "kept", "encode", "[0]")], Life((), stack(file, line - 1, "encode")))

@@ -132,7 +132,7 @@ def test_what_a_line_of_several_statements_uses_last_is_found_by_its_column() ->
 
 
 def swish_function(saved: int) -> Any:
-    """A custom function that saves two tensors, and a third one, its output, if told to."""
+    """A custom function that saves two tensors, and a third one, its output, if asked to."""
 
     class Swish(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod

@@ -18,6 +18,7 @@ from gradlife.model.hunt import (
     Patch,
     PerStep,
     Proof,
+    Round,
     Severity,
     StoredAt,
 )
@@ -360,3 +361,10 @@ def test_what_a_metric_keeps_is_no_leak_in_the_whole_report() -> None:
     text = printed(lambda console: print_hunt(console, hunt(replace(LOSSES, severity=Severity.NOTE)), True), 120)
     assert "Each step adds 1 tensor" in text
     assert "leaks 1 tensor" not in text
+
+
+def test_growth_beside_garbage_names_the_line_that_makes_the_garbage() -> None:
+    grown = [Round(29, PerStep(), 59_000.0, is_collected=True)] * 3
+    report = hunt(replace(WAITING, created_at=("train.py:11",)), rounds=tuple(grown))
+    assert "Garbage that the collector frees is created at train.py:11" in screen(report)
+    assert "is created at" not in screen(hunt(replace(WAITING, created_at=()), rounds=tuple(grown)))
