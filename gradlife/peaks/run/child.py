@@ -85,11 +85,12 @@ class PeakChild:
     def _leave(self, ended: Ended) -> None:
         """Leave the report with the program's status, or with why there is none."""
         session = self._session
+        error = f" with {type(ended.error).__name__}" if ended.error is not None else ""
+        ended_early = f"the program ended{error} after {self._steps} counted steps; {NEEDED}"
         if session is None:
-            report = PeakReport(self._settings.target, "", trouble=NO_STEPS)
+            report = PeakReport(self._settings.target, "", trouble=ended_early if error else NO_STEPS)
         else:
             session.conclude()
-            ended_early = f"the program ended after {self._steps} counted steps; {NEEDED}"
             report = session.report or replace(session.about, trouble=ended_early)
         self._write(replace(report, script_status=ended.status))
 

@@ -85,6 +85,18 @@ def test_a_program_without_steps_has_no_peak(tmp_path: Path) -> None:
     assert done.stderr.startswith("could not tell  train.py: no step was seen")
 
 
+@pytest.mark.whole
+def test_a_program_that_fails_before_its_first_step_is_said_to_have_failed(tmp_path: Path) -> None:
+    """A missing import was reported as a program in which no optimizer fires."""
+    (tmp_path / "train.py").write_text("import nowhere\n")
+    done = run(tmp_path, "train.py")
+    assert done.returncode == 1
+    said = (
+        "could not tell train.py: the program ended with ModuleNotFoundError after 0 counted steps; a peak needs five"
+    )
+    assert " ".join(done.stderr.split()).endswith(said)
+
+
 def test_a_program_that_is_not_there_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["peak", "nowhere.xyz"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
