@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from keyword import iskeyword
 
 from gradlife.model.peak.report import LineChange
 from gradlife.peaks.edits.statements import is_alone
@@ -64,10 +65,10 @@ def fields_of(statement: ast.stmt, name: str) -> Iterator[Field]:
 
 
 def variable_for(field: Field, name: str, function: Function) -> str:
-    """Return a variable for a field that the function does not have yet; empty if the field has no fixed name."""
+    """Return a variable for a field that the function does not have yet; empty if the field's name can be none."""
     key = field.slice if isinstance(field, ast.Subscript) else None
     text = key.value if isinstance(key, ast.Constant) else getattr(field, "attr", None)
-    if not isinstance(text, str) or not text.isidentifier():
+    if not isinstance(text, str) or not text.isidentifier() or iskeyword(text):
         return ""
     taken = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    return next(one for one in (text, f"{name}_{text}", f"{name}_{text}_only") if one not in taken)
+    return next((one for one in (text, f"{name}_{text}") if one not in taken), "")

@@ -408,6 +408,19 @@ def test_no_field_is_taken_out_where_more_is_read(file: str, line: str, why: str
     assert not edit.text.endswith("; del outputs` after line 2"), why
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("outputs.loss", 'outputs["class"]', id="a keyword"),
+        pytest.param("optimizer.zero_grad()", "loss, outputs_loss = optimizer.zero_grad()", id="names that it has"),
+    ],
+)
+def test_no_field_is_taken_out_whose_name_can_be_no_new_variable(file: str, old: str, new: str) -> None:
+    Path(file).write_text(FIELDS.replace(old, new))
+    [edit] = edits_for([local(file, "outputs", "train", ".logits")], Life((), [(file, 2, "train")]))
+    assert not edit.text.endswith("; del outputs` after line 2")
+
+
 def test_a_variable_takes_its_graph_with_it(file: str) -> None:
     Path(file).write_text(FIELDS)
     graph = Holder(Owner.SAVED, "", Kind.SAVED, "outputs", file, "train", 2, ".logits")
