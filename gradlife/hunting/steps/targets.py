@@ -141,7 +141,11 @@ def load(target: FunctionTarget) -> Stepper:
     if not callable(step):
         names = [name for name, value in vars(module).items() if callable(value)]
         raise UnknownFunction("function", target.function, names, f"a function of {target.place}")
-    return Stepper(step, getattr(module, "setup", None), getattr(module, "teardown", None))
+    setup = getattr(module, "setup", None)
+    if setup is None and count_required(step) > 1:
+        need = f"{target.function} takes more than the step's number, but {target.place} has no setup()"
+        raise TargetError(need, "def setup(): return the first argument")
+    return Stepper(step, setup, getattr(module, "teardown", None))
 
 
 def load_file(path: str) -> ModuleType:
@@ -171,12 +175,20 @@ def load_module(name: str) -> ModuleType:
 
 
 def count_parameters(step: Step) -> int:
-    """Count the parameters without a default that a step has, at most two; two for `*args`."""
+    """Count the arguments that a step may get by position, at most two; two for `*args`."""
+    found = parameters_of(step)
+    return 2 if any(one.kind is one.VAR_POSITIONAL for one in found) else min(2, len(found))
+
+
+def count_required(step: Step) -> int:
+    """Count the arguments that a step needs by position."""
+    return sum(one.kind is not one.VAR_POSITIONAL and one.default is one.empty for one in parameters_of(step))
+
+
+def parameters_of(step: Step) -> list[inspect.Parameter]:
+    """Return the parameters that take arguments by position; none if the step does not show its signature."""
     try:
-        parameters = inspect.signature(step).parameters.values()
+        found = inspect.signature(step).parameters.values()
     except (TypeError, ValueError):
-        return 0
-    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
-        return 2
-    required = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    return min(2, len(required))
+        return []
+    return [one for one in found if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)]

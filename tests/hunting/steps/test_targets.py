@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gradlife.errors import UnknownNameError, UsageError
 from gradlife.hunting.steps.loop import loop_for
-from gradlife.hunting.steps.targets import FunctionTarget, ScriptTarget, Stepper, load, parse
+from gradlife.hunting.steps.targets import (
+    FunctionTarget,
+    ScriptTarget,
+    Stepper,
+    TargetError,
+    count_parameters,
+    count_required,
+    load,
+    parse,
+)
 
 
 def test_a_script_keeps_its_arguments() -> None:
@@ -48,3 +58,31 @@ def test_a_step_gets_the_state_and_its_number_if_it_takes_two() -> None:
 def test_without_a_setup_the_one_argument_is_the_number() -> None:
     assert calls(Stepper(lambda number: None)) == [(0,), (1,)]
     assert calls(Stepper(lambda: None)) == [(), ()]
+
+
+@pytest.mark.parametrize(
+    ("step", "count", "needed"),
+    [
+        (lambda: None, 0, 0),
+        (lambda number=0: None, 1, 0),
+        (lambda state, number=0, *, more=1: None, 2, 1),
+        (lambda a, b, c: None, 2, 3),
+        (lambda *args: None, 2, 0),
+        (lambda **named: None, 0, 0),
+        (dict.update, 0, 0),
+    ],
+    ids=["none", "optional", "two and a keyword", "three", "any number", "keywords", "not shown"],
+)
+def test_a_step_may_get_and_needs_some_arguments(step: Callable[..., object], count: int, needed: int) -> None:
+    assert (count_parameters(step), count_required(step)) == (count, needed)
+
+
+def test_a_step_that_needs_a_state_where_no_setup_makes_one_is_refused(tmp_path: Path) -> None:
+    """It was called with the number alone, and the hunt ended with the program's TypeError."""
+    file = tmp_path / "two_arguments.py"
+    file.write_text("def step(state, number): pass\ndef optional(number, more=1): pass\n")
+    with pytest.raises(
+        TargetError, match=r"^step takes more than the step's number, but .*two_arguments.py has no setup"
+    ):
+        load(FunctionTarget(str(file), "step", is_file=True))
+    assert load(FunctionTarget(str(file), "optional", is_file=True)).setup is None
