@@ -177,6 +177,12 @@ class Finding:
         return self.diagnosis.code
 
     @property
+    def is_collectable(self) -> bool:
+        """Whether the collector frees it, or would if the program had not disabled it."""
+        is_uncollected = self.kind is FindingKind.NEVER and self.lifetime is Lifetime.GC
+        return self.kind is FindingKind.NEEDS_GC or is_uncollected
+
+    @property
     def title(self) -> str:
         """The leak in one line."""
         return self.diagnosis.title

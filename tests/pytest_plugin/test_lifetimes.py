@@ -138,6 +138,16 @@ def test_cycles_are_growth_where_that_is_asked_for(own: Lifetimes) -> None:
         own.no_growth(ring, rounds=3, calls=2, cycles="fail")
 
 
+@pytest.mark.whole
+def test_cycles_are_no_growth_of_a_step_because_the_session_has_disabled_the_collector(own: Lifetimes) -> None:
+    gc.disable()
+    try:
+        own.no_growth(ring, rounds=3, calls=2)
+    finally:
+        gc.enable()
+        gc.collect()
+
+
 def test_too_few_rounds_are_refused(own: Lifetimes) -> None:
     with pytest.raises(UsageError, match="3 rounds at least"):
         own.no_growth(ring, rounds=2)

@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from gradlife.hunting.process.memory_limits import system_limit, usage
 from gradlife.model.hunt import Finding, FindingKind, Severity
-from gradlife.model.trace import Lifetime
 
 #: Steps of a usual job. A leak that reaches the memory limit earlier would end it.
 HORIZON = 100_000
@@ -112,8 +111,7 @@ def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
 def is_small(one: Finding) -> bool:
     """Whether only a little plain Python data grows, or tensors that share the storages of others."""
     rate = one.per_step
-    is_uncollected = one.kind is FindingKind.NEVER and one.lifetime is Lifetime.GC  # the collector is disabled
-    is_growing = one.kind is FindingKind.GROWTH or is_uncollected
+    is_growing = one.kind is FindingKind.GROWTH or (one.kind is FindingKind.NEVER and one.is_collectable)
     if not is_growing or one.code in RUN_EACH_STEP or rate.storages or rate.graph_nodes:
         return False
     if any(row.type in HANDLES for row in one.retained_types) or is_running(one) or is_longer_tensor(one):

@@ -21,8 +21,9 @@ NAMES_OF_BYTES = {"bytes": "of storages", MALLOC: "from malloc"}
 
 
 def report_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
-    """Build the report from the snapshots taken so far."""
-    return with_uncollected(hunt, report_while_running(hunt, facts), facts.memory_limit)
+    """Build the report from the snapshots taken so far. Whether the collector runs is no matter of a single test."""
+    report = report_while_running(hunt, facts)
+    return report if facts.is_test else with_uncollected(hunt, report, facts.memory_limit)
 
 
 def report_while_running(hunt: Hunt, facts: TargetFacts) -> HuntReport:

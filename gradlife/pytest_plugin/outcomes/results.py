@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from gradlife.model.from_json import built
-from gradlife.model.hunt import Explained, Finding, FindingKind, PerStep
+from gradlife.model.hunt import Explained, Finding, PerStep
 from gradlife.model.hunt_codec import encode_finding, finding_item, no_text
 from gradlife.model.trace import Trace
 from gradlife.pytest_plugin.settings.options import FAIL
@@ -123,5 +123,5 @@ def amount_of(entries: list[Entry]) -> PerStep:
 
 
 def is_waiting(finding: Finding) -> bool:
-    """Whether it only waits for the collector."""
-    return finding.kind is FindingKind.NEEDS_GC
+    """Whether it only waits for the collector, which a test session may have disabled."""
+    return finding.is_collectable
