@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import platform
 import tempfile
@@ -141,13 +140,14 @@ def test_another_interpreter_cannot_be_run_in_this_process(tmp_path: Path, write
         api.run([write_story(STORY)], backends=[f"torch@{path}"], in_process=True)
 
 
-def test_the_archive_of_the_worker_goes_with_its_server(tmp_path: Path) -> None:
-    pattern = os.path.join(tempfile.gettempdir(), "gradlife-worker-*")
-    before = set(glob.glob(pattern))
+def test_the_archive_of_the_worker_goes_with_its_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
     descriptors = os.listdir("/proc/self/fd")
     with ForkServer("torch", make_environment(tmp_path / "env", torch=TORCH)):
-        assert len(set(glob.glob(pattern)) - before) == 1
-    assert set(glob.glob(pattern)) == before
+        assert [path.name.startswith("gradlife-worker-") for path in folder.iterdir()] == [True]
+    assert list(folder.iterdir()) == []
     assert os.listdir("/proc/self/fd") == descriptors
 
 
