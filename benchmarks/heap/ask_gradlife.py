@@ -20,7 +20,7 @@ from gradlife.heap import scan
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.heap import TypeChange
-from gradlife.model.trace import Lifetime, Step, Trace
+from gradlife.model.trace import Lifetime, PathStep, Trace
 
 GRADLIFE = Questions()
 KEPT: list[Any] = []
@@ -140,7 +140,7 @@ def _(targets: Targets) -> Answer:
     return Answer(f"{len(cycles):,}, {len(garbage)} of the 500 planted", len(garbage) == 500)
 
 
-def is_planted(steps: tuple[Step, ...]) -> bool:
+def is_planted(steps: tuple[PathStep, ...]) -> bool:
     return any(step.object == Link.__name__ for step in steps)
 
 

@@ -18,7 +18,7 @@ from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.process.forked import in_fork
 from gradlife.model.heap import device_of
 from gradlife.model.peak.report import Owner
-from gradlife.model.trace import Step
+from gradlife.model.trace import PathStep
 from gradlife.peaks.recording.holders import Held, holders_of
 from gradlife.peaks.recording.variables import variables_now
 
@@ -41,7 +41,7 @@ class StorageHolders:
 
     by_address: dict[int, str] = field(default_factory=dict)  # of the storage's memory
     unread: dict[int, Unread] = field(default_factory=dict)  # by address: storages that nothing reads again
-    traces: dict[str, tuple[Step, ...]] = field(default_factory=dict)  # by holder: the path to its largest storage
+    traces: dict[str, tuple[PathStep, ...]] = field(default_factory=dict)  # by holder: the path to its largest storage
     streams: dict[int, str] = field(default_factory=dict)  # streams of the program by number: the path to each
 
 

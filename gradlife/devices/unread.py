@@ -182,7 +182,7 @@ class UnreadHolders:
 
     def _unread(self, holder: int, node: int) -> Unread | None:
         """Return the unread variable that a reference is; None for any other reference."""
-        reference = self._graph.steps_along([holder, node])[0]
+        reference = self._graph.references_along([holder, node])[0]
         if reference.relation == "local":
             return self._unread_local(reference, node)
         if reference.relation == "dict_value" and (module := self._modules.get(reference.address)) is not None:

@@ -12,9 +12,9 @@ from collections import Counter
 from gradlife import _heap
 from gradlife.heap.graph import HeapGraph
 from gradlife.heap.object_lists import describe_object
-from gradlife.heap.steps import merged_steps
+from gradlife.heap.path_steps import merged_steps
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
-from gradlife.model.trace import Step
+from gradlife.model.trace import PathStep
 
 #: Number of new objects of each type that are shown with a path.
 MAX_EXAMPLES = 3
@@ -75,12 +75,12 @@ def changed_paths(before: HeapGraph, after: HeapGraph) -> list[PathChange]:
     found = []
     for (old_count, old_bytes), (new_count, new_bytes), node, is_in_after in rows[:MAX_PATHS]:
         graph = after if is_in_after else before  # the graph that `node`, an example of the place, is in
-        text = path_text(merged_steps(graph.path_steps(node)))
+        text = path_text(merged_steps(graph.path_references(node)))
         found.append(PathChange(text, graph.type(node), old_count, new_count, old_bytes, new_bytes))
     return found
 
 
-def path_text(steps: tuple[Step, ...]) -> str:
+def path_text(steps: tuple[PathStep, ...]) -> str:
     """Format a path on one line, with `*` for numbers: ``module train: global variable 'losses'[*]``."""
     if not steps:
         return ""

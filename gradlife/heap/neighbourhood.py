@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from gradlife.heap.graph import Explanation, HeapGraph, Reference, References, is_a, is_native
 from gradlife.heap.hidden_steps import fold
 from gradlife.heap.ownership_links import is_native_part, short_type
+from gradlife.heap.path_steps import INNER_LABELS, begun_outside, last_reference, skip_to_module, step_of
 from gradlife.heap.step_statuses import with_statuses
-from gradlife.heap.steps import INNER_LABELS, begun_outside, last_reference, skip_to_module, step_of
 from gradlife.heap.torch_layout.labels import ITS_WRAPPER
 from gradlife.model.neighbourhood import Neighbour, Neighbourhood, Role, Tie
-from gradlife.model.trace import Lifetime, Step
+from gradlife.model.trace import Lifetime, PathStep
 
 #: Most referrers and referents of the target that are drawn; the rest is counted.
 MAX_REFERRERS = 8
@@ -27,7 +27,7 @@ DEEPEST = 3
 UNSEEN = -1
 
 #: A step with the node number of its object.
-Numbered = tuple[int, Step]
+Numbered = tuple[int, PathStep]
 
 
 class Picture:
@@ -61,7 +61,7 @@ class Picture:
             more_referents=max(0, referents - MAX_REFERENTS),
         )
 
-    def add(self, steps: Sequence[Numbered], role: Role, suspects: Sequence[Step] = ()) -> None:
+    def add(self, steps: Sequence[Numbered], role: Role, suspects: Sequence[PathStep] = ()) -> None:
         """Add the objects of a path with their references. The middle of a long path is only counted."""
         left_out = len(steps) - FIRST_STEPS - LAST_STEPS
         for number, (node, step) in enumerate(steps):
@@ -76,7 +76,7 @@ class Picture:
                 is_native = any(hop.relation == "native" for hop in step.hops)
                 self.tie(node, steps[number + 1][0], step.via, is_suspect, is_native)
 
-    def meet(self, node: int, step: Step, role: Role) -> None:
+    def meet(self, node: int, step: PathStep, role: Role) -> None:
         """Add an object. An object added before keeps its role."""
         node = self.shown(node)
         if node in self._neighbours:
@@ -96,11 +96,11 @@ class Picture:
         """Return the node that represents this one in the drawing."""
         return self._shown if node == self._target else node
 
-    def bare(self, node: int) -> Step:
+    def bare(self, node: int) -> PathStep:
         """Return an object's step without a path."""
-        found = self._graph.steps_along([node])
+        found = self._graph.references_along([node])
         own = self._graph.describe(node)
-        return step_of(found[-1], "") if found else Step(short_type(own.type), "", own.kind, "", "unknown")
+        return step_of(found[-1], "") if found else PathStep(short_type(own.type), "", own.kind, "", "unknown")
 
     def add_referrers(self, found: Explanation) -> None:
         """Add the target's referrers, each with a path from a root, and the count of unexplained references."""
@@ -111,7 +111,7 @@ class Picture:
                 continue  # the target's own C++ object
             path = self._graph.path(owner.node)
             if path and self._target not in path:
-                self.add(numbered(self._graph.steps_along([*path, self._target])), Role.PATH)
+                self.add(numbered(self._graph.references_along([*path, self._target])), Role.PATH)
             else:  # reachable only through the target, or unreachable
                 self.meet(owner.node, step_of(owner, via), Role.PATH)
                 self.tie(owner.node, self._target, via, False, is_native(owner))
@@ -125,13 +125,13 @@ class Picture:
         """Add the referents of the target."""
         rows = list(dict.fromkeys(self.referents_of([self._target])))
         for row in rows[:MAX_REFERENTS]:
-            self.add(numbered(self._graph.steps_along(row), whole=True), Role.KEPT)
+            self.add(numbered(self._graph.references_along(row), whole=True), Role.KEPT)
         return len(rows)
 
     def referents_of(self, above: list[int]) -> Iterator[tuple[int, ...]]:
         """Yield paths from the target to its referents. Its own dict and C++ object are passed through, never ends."""
         for node in self._graph.referents(above[-1]):
-            links = self._graph.steps_along([*above, node])
+            links = self._graph.references_along([*above, node])
             if is_class(links[-1]) or node in above:
                 continue
             if links[-2].label in INNER_LABELS and len(above) < DEEPEST:

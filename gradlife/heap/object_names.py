@@ -25,4 +25,4 @@ def name_of(graph: HeapGraph, node: int) -> str:
     path = graph.path(node)[-2:]
     if len(path) < 2:
         return ""
-    return graph.steps_along(path)[0].label.removeprefix(ARGUMENT).strip("'")
+    return graph.references_along(path)[0].label.removeprefix(ARGUMENT).strip("'")

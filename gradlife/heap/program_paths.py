@@ -29,7 +29,7 @@ class ProgramPaths:
     def modules(self) -> dict[int, str]:
         """Reachable modules by node, with their names."""
         nodes = [node for node in self._graph.of_type("module") if self._graph.path(node)]
-        return {link.node: link.detail for link in self._graph.steps_along(nodes)}
+        return {link.node: link.detail for link in self._graph.references_along(nodes)}
 
     @cached_property
     def tables(self) -> dict[int, str]:

@@ -18,8 +18,8 @@ from gradlife.heap.object_lists import describe_object
 from gradlife.heap.object_names import MAX_NAMED, nodes_named, searched
 from gradlife.heap.origin import PROGRAM, make_notes
 from gradlife.heap.ownership_links import short_type
+from gradlife.heap.path_steps import merged_steps
 from gradlife.heap.program_paths import ProgramPaths
-from gradlife.heap.steps import merged_steps
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of
 from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, TypeCount, device_of
@@ -174,7 +174,7 @@ class Snapshot:
         return [part for part in self._graph.cyclic_parts() if not part[5]]
 
     def _cycle(self, start: int, objects: int, nbytes: int, is_held: int, has_native: int) -> Cycle:
-        raw = self._graph.cycle_steps(start)
+        raw = self._graph.cycle_references(start)
         lifetime = Lifetime.HELD if is_held else self._fate(raw)
         return Cycle(objects, nbytes, lifetime, bool(has_native), merged_steps(raw, is_cycle=True))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gradlife.heap.torch_layout.labels import RUNNING_FRAME
-from gradlife.model.trace import Step, StepStatus
+from gradlife.model.trace import PathStep, StepStatus
 
 #: Steps of these kinds live as long as the program or the current call.
 EXPECTED_TYPES = {"module": "a module lives as long as the process", "type": "a class lives as long as its module"}
@@ -18,7 +18,7 @@ EXPECTED_ROOTS = {
 }
 
 
-def with_statuses(steps: Sequence[Step]) -> tuple[Step, ...]:
+def with_statuses(steps: Sequence[PathStep]) -> tuple[PathStep, ...]:
     """Judge the steps: expected up to the last step known to be expected, leaked from the object on, suspects between.
 
     The last step is the object in question, which counts as leaked.
@@ -36,7 +36,7 @@ def with_statuses(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(judged)
 
 
-def judge(step: Step) -> Step:
+def judge(step: PathStep) -> PathStep:
     """Judge a step by itself."""
     reason = EXPECTED_ROOTS.get(step.object) if step.kind == "root" else EXPECTED_TYPES.get(step.object)
     return replace(step, status=StepStatus.EXPECTED, reason=reason) if reason else step

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from gradlife import _heap
 from gradlife.heap.graph import Explanation, HeapGraph, References, Referrers, UncollectableObject, is_native
 from gradlife.heap.ownership_links import short_type
+from gradlife.heap.path_steps import is_native_part, last_reference, merged_steps, tail_steps
 from gradlife.heap.scan import OWN_FOLDER, holders_of, scan_unknown
 from gradlife.heap.step_statuses import with_statuses
-from gradlife.heap.steps import is_native_part, last_reference, merged_steps, tail_steps
 from gradlife.heap.tensors import tensor_facts
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace

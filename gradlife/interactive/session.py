@@ -7,7 +7,7 @@ import re
 from typing import ClassVar, NoReturn, TextIO
 
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
-from gradlife.heap.steps import short_type
+from gradlife.heap.path_steps import short_type
 from gradlife.heap.views.overview import program_view
 from gradlife.interactive.heap_source import NeedsProcessError, Patient, RunningPatient, findings_of
 from gradlife.model.heap import HeapView

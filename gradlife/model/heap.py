@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradlife.model.device.memory import DeviceReport
-from gradlife.model.trace import Lifetime, Step
+from gradlife.model.trace import Lifetime, PathStep
 
 
 def device_of(storage_type: str) -> str:
@@ -33,7 +33,7 @@ class LargeObject:
     address: int
     bytes: int  # shallow size
     retained: int  # retained size
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Cycle:
     bytes: int
     lifetime: Lifetime
     has_native: bool  # has references that the collector does not see
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     alike: int = 1  # number of equal cyclic parts, including this one
 
 

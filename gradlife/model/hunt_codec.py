@@ -15,7 +15,7 @@ from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.ranks import SharedLedger
-from gradlife.model.trace import Step, Trace
+from gradlife.model.trace import PathStep, Trace
 
 FORMAT = "gradlife.hunt/1"
 RANKS_FORMAT = "gradlife.hunt/2"
@@ -133,7 +133,7 @@ def encode_trace(trace: Trace, text_of: Callable[[Trace], str]) -> dict[str, Any
     }
 
 
-def encode_step(step: Step) -> dict[str, Any]:
+def encode_step(step: PathStep) -> dict[str, Any]:
     """Encode one object on the path and its reference to the next."""
     item = asdict(step)
     item["label"] = item.pop("detail")

@@ -37,7 +37,7 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One object on the path and its reference to the next.
 
     `via` is the reference as code or words: ``.losses``, ``[3]``, ``global variable 'cache'``,
@@ -150,14 +150,16 @@ class Trace:
     object: str
     detail: str
     lifetime: Lifetime
-    steps: tuple[Step, ...]
-    cycle: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
+    cycle: tuple[PathStep, ...]
     ledger: Ledger
-    tail: tuple[Step, ...] = ()  # from the cycle to the object, if it is not on the cycle
+    tail: tuple[PathStep, ...] = ()  # from the cycle to the object, if it is not on the cycle
     legs: tuple[str, ...] = ()  # if the lifetime is `never`: objects with references that the collector cannot see
     limits: tuple[str, ...] = ()
     tensor: TensorFacts | None = None  # if the object is a tensor
-    lead: tuple[Step, ...] = ()  # from an object that only native code holds, if no root and no cycle keeps the target
+    lead: tuple[
+        PathStep, ...
+    ] = ()  # from an object that only native code holds, if no root and no cycle keeps the target
     keepers: tuple[NativeHolder, ...] = ()  # the holders of the first object of `lead`, if memory was searched
 
     def __str__(self) -> str:
@@ -246,7 +248,7 @@ def trace_lines(trace: Trace) -> Iterator[Line]:
         yield ((f"  not seen: {limit}", Part.NOTE),)
 
 
-def step_lines(steps: tuple[Step, ...]) -> Iterator[Line]:
+def step_lines(steps: tuple[PathStep, ...]) -> Iterator[Line]:
     """Yield the path from the root down."""
     left_out = len(steps) - MAX_STEPS
     for number, step in enumerate(steps):
@@ -267,7 +269,7 @@ def step_lines(steps: tuple[Step, ...]) -> Iterator[Line]:
             yield (("│    ", Part.PLAIN), (step.via, Part.SUSPECT if step.is_suspect else Part.PLAIN))
 
 
-def cycle_lines(cycle: tuple[Step, ...]) -> Iterator[Line]:
+def cycle_lines(cycle: tuple[PathStep, ...]) -> Iterator[Line]:
     """Yield the objects of a cycle."""
     if not cycle:
         return
@@ -352,12 +354,12 @@ def is_held_unseen(trace: Trace) -> bool:
     return trace.lifetime is Lifetime.NEVER and not trace.cycle and not trace.steps
 
 
-def title(step: Step) -> str:
+def title(step: PathStep) -> str:
     """Return an object's type and detail."""
     return f"{step.object} {step.detail}".strip()
 
 
-def path_words(steps: tuple[Step, ...]) -> str:
+def path_words(steps: tuple[PathStep, ...]) -> str:
     """Return the references of a path, joined, after a space."""
     names = [f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in steps[:-1]]
     if len(names) > MAX_WORDS:

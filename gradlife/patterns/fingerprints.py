@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import FindingKind
-from gradlife.model.trace import Hop, Lifetime, Step, StepStatus, Trace
+from gradlife.model.trace import Hop, Lifetime, PathStep, StepStatus, Trace
 from gradlife.patterns.matching.pattern import Case
 from gradlife.patterns.wording import step_family
 
@@ -45,7 +45,7 @@ def of_path(trace: Trace, growth: Growth) -> list[str]:
     return list(without_repeats(line_of(step) for step in steps[first : last + 1]))
 
 
-def of_cycle(cycle: Sequence[Step]) -> list[str]:
+def of_cycle(cycle: Sequence[PathStep]) -> list[str]:
     """Return the lines of a cycle, from the rotation that sorts first."""
     lines = [line_of(step) for step in cycle]
     return list(without_repeats(min(lines[i:] + lines[:i] for i in range(len(lines)))))
@@ -60,7 +60,7 @@ def without_repeats(lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
         before.append(line)
 
 
-def line_of(step: Step) -> str:
+def line_of(step: PathStep) -> str:
     """Format one step: its object and the names of its references."""
     family = step_family(step)
     shown = family if family in {"running", "node"} else step.object

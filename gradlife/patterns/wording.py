@@ -9,7 +9,7 @@ import linecache
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from gradlife.model.trace import Step
+from gradlife.model.trace import PathStep
 from gradlife.patterns.matching.pattern import Case, Fit
 from gradlife.patterns.matching.type_families import family_of
 from gradlife.patterns.stored_statement import StoredStatement
@@ -179,12 +179,12 @@ class Wording:
         return f"{describe(step)}: {step.via}" if step.via else describe(step)
 
     @property
-    def first(self) -> Step:
+    def first(self) -> PathStep:
         """The step at which the pattern starts."""
         return self.fit.steps[self.fit.first]
 
     @property
-    def stretch(self) -> Sequence[Step]:
+    def stretch(self) -> Sequence[PathStep]:
         """The steps from the start of the pattern to the object."""
         return self.fit.steps[self.fit.first :]
 
@@ -358,17 +358,17 @@ def has_other_names(code: str, known: Collection[str]) -> bool:
     return not read <= {*known, *made, *MODULES, *dir(builtins)}
 
 
-def is_same_place(one: Step, other: Step) -> bool:
+def is_same_place(one: PathStep, other: PathStep) -> bool:
     """Whether both steps refer to the next by the same place of an object of the same type."""
     return (one.type, one.via) == (other.type, other.via)
 
 
-def step_family(step: Step) -> str:
+def step_family(step: PathStep) -> str:
     """Return the family of a step's object."""
     return family_of(step.type, step.bases, step.kind)
 
 
-def describe(step: Step) -> str:
+def describe(step: PathStep) -> str:
     """Return an object with its detail."""
     return f"{step.object} {step.detail}".strip() if step_family(step) not in {"dict", "list"} else step.object
 
@@ -378,12 +378,12 @@ def quoted(text: str) -> str:
     return f"`{text}`" if text else "something"
 
 
-def attribute_names(step: Step) -> Iterator[str]:
+def attribute_names(step: PathStep) -> Iterator[str]:
     """Yield the attributes by which a step refers."""
     yield from re.findall(r"\.([A-Za-z_]\w*)", step.via)
 
 
-def expression(steps: Sequence[Step], last: int) -> str:
+def expression(steps: Sequence[PathStep], last: int) -> str:
     """Return a step's object as the program would write it: `state.history`; empty if impossible."""
     text = ""
     for step in steps[:last]:
@@ -392,7 +392,7 @@ def expression(steps: Sequence[Step], last: int) -> str:
     return text or (steps[last].detail if steps and step_family(steps[last]) in {"module", "function"} else "")
 
 
-def written(step: Step) -> str:
+def written(step: PathStep) -> str:
     """Format one reference as code: a variable, or an attribute or index to append."""
     if step.via.startswith((".", "[")):
         found = ARGUMENT.match(step.via)

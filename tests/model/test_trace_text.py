@@ -7,15 +7,15 @@ from gradlife.model.trace import (
     Ledger,
     Lifetime,
     NativeHolder,
+    PathStep,
     Referrer,
-    Step,
     StepStatus,
     Trace,
 )
 
-MODULE = Step("module", "__main__", "root", "global variable 'history'", "attribute", StepStatus.EXPECTED)
-HISTORY = Step("list", "len 1", "python", "[0]", "item", is_suspect=True)
-TENSOR = Step("Tensor", "float32 [3]", "python", "", "", StepStatus.LEAKING)
+MODULE = PathStep("module", "__main__", "root", "global variable 'history'", "attribute", StepStatus.EXPECTED)
+HISTORY = PathStep("list", "len 1", "python", "[0]", "item", is_suspect=True)
+TENSOR = PathStep("Tensor", "float32 [3]", "python", "", "", StepStatus.LEAKING)
 LEDGER = Ledger(3, (Referrer("list", "len 1", "[0]", is_native=False),))
 
 
@@ -42,10 +42,10 @@ module __main__ keeps it: → global variable 'history'[0]
 
 def test_a_cycle_is_printed_as_a_ring_with_what_hangs_on_it() -> None:
     ring = (
-        Step("Tensor", "", "python", "grad_fn", "internal"),
-        Step("SinBackward0", "", "grad_node", "hook 0", "internal"),
+        PathStep("Tensor", "", "python", "grad_fn", "internal"),
+        PathStep("SinBackward0", "", "grad_node", "hook 0", "internal"),
     )
-    tail = (Step("Tensor", "", "python", ".note", "attribute"), Step("str", "len 3", "python", "", ""))
+    tail = (PathStep("Tensor", "", "python", ".note", "attribute"), PathStep("str", "len 3", "python", "", ""))
     trace = Trace("str", "len 3", Lifetime.NEVER, (), ring, Ledger(1, ()), tail, legs=("SinBackward0: a leg",))
     assert (
         str(trace)
@@ -71,8 +71,8 @@ The cycle leads to this object:
 
 def test_what_native_code_holds_is_reported_with_the_path_from_there_and_what_holds_that() -> None:
     lead = (
-        Step("function", "pack (train.py:5)", "python", "closure variable 'pool'", "cell"),
-        Step("list", "len 3", "python", "", ""),
+        PathStep("function", "pack (train.py:5)", "python", "closure variable 'pool'", "cell"),
+        PathStep("list", "len 3", "python", "", ""),
     )
     holder = NativeHolder("stack of hooks in lib.so", "static", "lib.so", "hooks", Confidence.LIKELY)
     trace = Trace("list", "len 3", Lifetime.NEVER, (), (), Ledger(1, ()), lead=lead, keepers=(holder,) * 7)

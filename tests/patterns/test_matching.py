@@ -8,7 +8,7 @@ import pytest
 
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import FindingKind
-from gradlife.model.trace import Hop, Ledger, Lifetime, Step, TensorFacts, Trace
+from gradlife.model.trace import Hop, Ledger, Lifetime, PathStep, TensorFacts, Trace
 from gradlife.patterns import diagnose, fingerprint
 from gradlife.patterns.known_leaks import KnownLeak, has_bug, known_leaks
 from gradlife.patterns.matching.matcher import find, find_around
@@ -54,9 +54,9 @@ def test_a_ring_fits_wherever_it_begins_and_only_whole(text: str) -> None:
     assert find_around("ctx.attr", tokens(text)) is None
 
 
-def step(type_: str, via: str, *hops: tuple[str, str, int], detail: str = "", length: int | None = None) -> Step:
+def step(type_: str, via: str, *hops: tuple[str, str, int], detail: str = "", length: int | None = None) -> PathStep:
     made = tuple(Hop(type_, *hop) for hop in hops)
-    return Step(type_.rpartition(".")[2], detail, "python", via, "", type=type_, hops=made, length=length)
+    return PathStep(type_.rpartition(".")[2], detail, "python", via, "", type=type_, hops=made, length=length)
 
 
 def history(index: int, key: str = "a", size: int = 20, variable: str = "history") -> Trace:
@@ -67,7 +67,7 @@ def history(index: int, key: str = "a", size: int = 20, variable: str = "history
         ),
         step("list", f"[{index}]", ("item", "", index), detail=f"len {size}", length=size),
         step("dict", f"['{key}']", ("dict_value", f"'{key}'", -1), detail="len 1", length=1),
-        Step("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",)),
+        PathStep("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",)),
     )
     return Trace("Tensor", "float32 [3]", Lifetime.HELD, steps, (), Ledger(1, ()))
 
@@ -84,7 +84,7 @@ def test_a_fingerprint_is_the_same_in_every_process() -> None:
     assert fingerprint(history(3)) == "abe74ef1e3edb62b"
 
 
-def ring(*steps: Step) -> Trace:
+def ring(*steps: PathStep) -> Trace:
     return Trace("Tensor", "", Lifetime.GC, (), steps, Ledger(1, ()))
 
 
@@ -112,10 +112,10 @@ def test_the_container_that_is_known_to_grow_decides() -> None:
     assert diagnose(history(3), FindingKind.GROWTH, growth=Growth(GrowthKind.LARGER)).code == "GL704"
 
 
-def last_step(*path: Step) -> Trace:
+def last_step(*path: PathStep) -> Trace:
     """A tensor with a graph, by a path from the variable of a module."""
     facts = TensorFacts("GeluBackward0")
-    target = Step("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",))
+    target = PathStep("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",))
     module = history(3, variable="state").steps[0]
     return Trace("Tensor", "", Lifetime.HELD, (module, *path, target), (), Ledger(1, ()), tensor=facts)
 
@@ -134,7 +134,7 @@ def last_step(*path: Step) -> Trace:
         ),
     ],
 )
-def test_the_last_steps_result_is_called_by_where_it_is_kept(path: tuple[Step, ...], kept: str, line: str) -> None:
+def test_the_last_steps_result_is_called_by_where_it_is_kept(path: tuple[PathStep, ...], kept: str, line: str) -> None:
     found = diagnose(last_step(*path), FindingKind.RETAINED)
     assert found.code == "GL409"
     assert found.reason.startswith(f"`{kept}` is the result of a finished step and still has its graph (GeluBackward0)")
@@ -211,7 +211,7 @@ def test_a_queue_that_grows_is_a_queue_and_not_its_deque() -> None:
     assert diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, 2, 0)).code == "GL509"
 
 
-def grown(*steps: Step, at: int, hop: int = 0) -> str:
+def grown(*steps: PathStep, at: int, hop: int = 0) -> str:
     """The code and the title of a tensor that a path with a growing container leads to."""
     kept = Trace("Tensor", "float32 [8]", Lifetime.HELD, (*steps, step("torch.Tensor", "")), (), Ledger(1, ()))
     found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, at, hop))

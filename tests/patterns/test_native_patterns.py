@@ -8,7 +8,7 @@ import pytest
 
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import FindingKind
-from gradlife.model.trace import Confidence, Hop, Ledger, Lifetime, NativeHolder, Step, TensorFacts, Trace
+from gradlife.model.trace import Confidence, Hop, Ledger, Lifetime, NativeHolder, PathStep, TensorFacts, Trace
 from gradlife.patterns import diagnose
 
 MODULE = "torch.nn.modules.module.Module"
@@ -39,8 +39,8 @@ def test_what_native_code_holds_is_named_by_what_is_known_of_the_holder(code: st
 def led(type_name: str) -> Trace:
     """The dict of a class that only native code holds."""
     lead = (
-        Step("type", type_name, "python", ".__annotations__", "internal", type="type"),
-        Step("dict", "len 0", "python", "", "", type="dict"),
+        PathStep("type", type_name, "python", ".__annotations__", "internal", type="type"),
+        PathStep("dict", "len 0", "python", "", "", type="dict"),
     )
     return Trace("dict", "len 0", Lifetime.NEVER, (), (), Ledger(1, ()), lead=lead)
 
@@ -56,8 +56,8 @@ def registered(module: str) -> Trace:
     """An entry in a table of a module."""
     hops = (Hop("module", "internal", "__dict__"), Hop("dict", "dict_value", "'entries'"))
     steps = (
-        Step("module", module, "python", "global variable 'entries'", "internal", type="module", hops=hops),
-        Step(
+        PathStep("module", module, "python", "global variable 'entries'", "internal", type="module", hops=hops),
+        PathStep(
             "dict",
             "len 41",
             "python",
@@ -66,7 +66,7 @@ def registered(module: str) -> Trace:
             type="dict",
             hops=(Hop("dict", "dict_value", "'a::b'"),),
         ),
-        Step("function", "scale (train.py:3)", "python", "", "", type="function"),
+        PathStep("function", "scale (train.py:3)", "python", "", "", type="function"),
     )
     return Trace("function", "scale (train.py:3)", Lifetime.HELD, steps, (), Ledger(1, ()))
 
@@ -84,7 +84,7 @@ def test_an_operator_that_is_registered_at_each_step_is_named_by_the_registry(co
 
 
 def test_what_a_cycle_keeps_is_not_put_to_native_code() -> None:
-    one = Step(
+    one = PathStep(
         "Node", "", "python", ".other", "attribute", type="app.Node", hops=(Hop("app.Node", "attribute", "other"),)
     )
     ring = Trace("Tensor", "float32 [3]", Lifetime.GC, (), (one, one), Ledger(1, ()))
@@ -94,18 +94,18 @@ def test_what_a_cycle_keeps_is_not_put_to_native_code() -> None:
 def member(table: str) -> Trace:
     """A parameter in one of the children of a module."""
 
-    def step(type_: str, via: str, name: str, key: str) -> Step:
+    def step(type_: str, via: str, name: str, key: str) -> PathStep:
         hops = (
             Hop(type_, "internal", "__dict__"),
             Hop("dict", "dict_value", repr(name)),
             Hop("dict", "dict_value", key),
         )
-        return Step(type_.rpartition(".")[2], "", "python", via, "internal", type=type_, bases=(MODULE,), hops=hops)
+        return PathStep(type_.rpartition(".")[2], "", "python", via, "internal", type=type_, bases=(MODULE,), hops=hops)
 
     steps = (
         step("torch.nn.modules.container.ModuleList", "[41]", table, "'41'"),
         step("torch.nn.modules.linear.Linear", ".weight", "_parameters", "'weight'"),
-        Step("Parameter", "float32 [2, 2]", "python", "", "", type="torch.nn.parameter.Parameter"),
+        PathStep("Parameter", "float32 [2, 2]", "python", "", "", type="torch.nn.parameter.Parameter"),
     )
     return Trace("Parameter", "float32 [2, 2]", Lifetime.HELD, steps, (), Ledger(1, ()))
 
@@ -119,9 +119,9 @@ def test_buffers_of_children_that_a_module_gets_are_no_copies_of_a_model() -> No
     assert diagnose(trace, FindingKind.GROWTH, growth=FIRST_STEP).title.startswith("each step adds a child")
 
 
-def link(type_: str, via: str, *hops: Hop, length: int | None = None) -> Step:
+def link(type_: str, via: str, *hops: Hop, length: int | None = None) -> PathStep:
     """One object of a chain."""
-    return Step(type_, "", "python", via, hops[0].relation, type=type_, hops=hops, length=length)
+    return PathStep(type_, "", "python", via, hops[0].relation, type=type_, hops=hops, length=length)
 
 
 HEAD = link("module", "global variable 'f'", Hop("module", "internal", "__dict__"), Hop("dict", "dict_value", "'f'"))
@@ -135,10 +135,10 @@ WRAPPER = link(
 )
 PAIR = link("tuple", "[1]", Hop("tuple", "item", "", 1), length=2)
 ROW = link("list", "[1]", Hop("list", "item", "", 1), length=2)
-TENSOR = Step("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",))
+TENSOR = PathStep("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",))
 
 
-def chained(*links: Step) -> str:
+def chained(*links: PathStep) -> str:
     """The code of a chain that a variable holds."""
     trace = Trace("Tensor", "float32 [3]", Lifetime.HELD, (HEAD, *links, TENSOR), (), Ledger(1, ()))
     return diagnose(trace, FindingKind.GROWTH, growth=Growth(GrowthKind.CHAIN)).code
@@ -193,18 +193,20 @@ def test_hooks_are_no_children() -> None:
     assert diagnose(member("_forward_hooks"), FindingKind.GROWTH, growth=FIRST_STEP).code == "GL605"
 
 
-def gathered(step: Step, *, grad_fn: str = "") -> Trace:
+def gathered(step: PathStep, *, grad_fn: str = "") -> Trace:
     """Tensors in a list to which a step leads."""
     steps = (
         step,
-        Step("list", "len 41", "python", "[40]", "item", type="list", hops=(Hop("list", "item", "", 40),), length=41),
-        Step("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",)),
+        PathStep(
+            "list", "len 41", "python", "[40]", "item", type="list", hops=(Hop("list", "item", "", 40),), length=41
+        ),
+        PathStep("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",)),
     )
     tensor = TensorFacts(grad_fn, False, 12)
     return Trace("Tensor", "float32 [3]", Lifetime.HELD, steps, (), Ledger(1, ()), tensor=tensor)
 
 
-LOCAL_DATA = Step(
+LOCAL_DATA = PathStep(
     "_local",
     "",
     "python",
@@ -217,7 +219,7 @@ LOCAL_DATA = Step(
         Hop("dict", "dict_value", "'kept'"),
     ),
 )
-CONTEXT = Step(
+CONTEXT = PathStep(
     "thread",
     "MainThread",
     "root",
@@ -234,15 +236,15 @@ CONTEXT = Step(
 
 
 @pytest.mark.parametrize("step", [LOCAL_DATA, CONTEXT], ids=["thread", "context"])
-def test_a_list_in_local_data_is_named_by_whose_it_is_unless_graphs_are_kept(step: Step) -> None:
+def test_a_list_in_local_data_is_named_by_whose_it_is_unless_graphs_are_kept(step: PathStep) -> None:
     assert diagnose(gathered(step), FindingKind.GROWTH, growth=SECOND_STEP).code == "GL522"
     assert diagnose(gathered(step, grad_fn="SumBackward0"), FindingKind.GROWTH, growth=SECOND_STEP).code == "GL402"
 
 
-KEYED = Step(
+KEYED = PathStep(
     "dict", "len 4", "python", "[3]", "dict_value", type="dict", hops=(Hop("dict", "dict_value", "3"),), length=4
 )
-INDEXED = Step("list", "len 9", "python", "[8]", "item", type="list", hops=(Hop("list", "item", "", 8),), length=9)
+INDEXED = PathStep("list", "len 9", "python", "[8]", "item", type="list", hops=(Hop("list", "item", "", 8),), length=9)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +258,7 @@ INDEXED = Step("list", "len 9", "python", "[8]", "item", type="list", hops=(Hop(
     ],
 )
 def test_the_line_that_collects_a_number_is_written_for_the_containers_around_it(
-    containers: tuple[Step, ...], line: str
+    containers: tuple[PathStep, ...], line: str
 ) -> None:
     facts = TensorFacts("SumBackward0", False, 12)
     trace = Trace("Tensor", "float32 [3]", Lifetime.HELD, (HEAD, *containers, TENSOR), (), Ledger(1, ()), tensor=facts)
@@ -265,7 +267,7 @@ def test_the_line_that_collects_a_number_is_written_for_the_containers_around_it
 
 
 def test_a_tuple_in_a_context_variable_is_replaced_for_it_cannot_be_cleared() -> None:
-    grown = Step(
+    grown = PathStep(
         "tuple", "len 41", "python", "[40]", "item", type="tuple", hops=(Hop("tuple", "item", "", 40),), length=41
     )
     trace = Trace("Tensor", "float32 [3]", Lifetime.HELD, (CONTEXT, grown, TENSOR), (), Ledger(1, ()))

@@ -20,8 +20,8 @@ from gradlife.model.trace import (
     Ledger,
     Lifetime,
     NativeHolder,
+    PathStep,
     Referrer,
-    Step,
     StepStatus,
     TensorFacts,
     Trace,
@@ -34,10 +34,10 @@ CONTROLS = (
 )
 
 
-def step(text: str, via: str = "", status: str = "unknown", reason: str = "", suspect: bool = False) -> Step:
+def step(text: str, via: str = "", status: str = "unknown", reason: str = "", suspect: bool = False) -> PathStep:
     """A step of an object such as ``list len 20``."""
     name, _, detail = text.partition(" ")
-    return Step(name, detail, "python", via, "attribute", StepStatus(status), reason, suspect)
+    return PathStep(name, detail, "python", via, "attribute", StepStatus(status), reason, suspect)
 
 
 HISTORY = Trace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradlife.hunting.stores.program_sources import Source
-from gradlife.model.trace import Hop, Ledger, Lifetime, Step, Trace
+from gradlife.model.trace import Hop, Ledger, Lifetime, PathStep, Trace
 
 TRAINER = """\
 class Trainer:
@@ -22,42 +22,42 @@ class Trainer:
 CREATED = ("train.py:7 in Trainer.step", "train.py:20 in <module>")
 
 
-def step(type_: str, relation: str = "", label: str = "", detail: str = "", length: int | None = None) -> Step:
+def step(type_: str, relation: str = "", label: str = "", detail: str = "", length: int | None = None) -> PathStep:
     hops = (Hop(type_, relation, label),) if relation else ()
     name = type_.rpartition(".")[2]
-    return Step(name, detail, "python", "", relation, type=type_, hops=hops, length=length)
+    return PathStep(name, detail, "python", "", relation, type=type_, hops=hops, length=length)
 
 
-def variable(name: str) -> Step:
+def variable(name: str) -> PathStep:
     hops = (Hop("module", "internal", "__dict__"), Hop("dict", "dict_value", repr(name)))
-    return Step("module", "__main__", "python", "", "internal", type="module", hops=hops)
+    return PathStep("module", "__main__", "python", "", "internal", type="module", hops=hops)
 
 
-def trace(*steps: Step, detail: str = "float32 []") -> Trace:
+def trace(*steps: PathStep, detail: str = "float32 []") -> Trace:
     tensor = step("torch.Tensor", detail=detail)
     return Trace("Tensor", detail, Lifetime.HELD, (*steps, tensor), (), Ledger(1, ()))
 
 
-def owned(name: str, type_: str = "__main__.Trainer") -> Step:
+def owned(name: str, type_: str = "__main__.Trainer") -> PathStep:
     return step(type_, "attribute", name)
 
 
-def key(name: str) -> Step:
+def key(name: str) -> PathStep:
     return step("dict", "dict_value", repr(name))
 
 
-def attributes(type_: str, *labels: str, bases: tuple[str, ...] = ()) -> Step:
+def attributes(type_: str, *labels: str, bases: tuple[str, ...] = ()) -> PathStep:
     first, *rest = labels
     hops = (Hop(type_, "internal", first), *(Hop("dict", "dict_value", repr(label)) for label in rest))
-    return Step(type_.rpartition(".")[2], "", "python", "", "internal", type=type_, bases=bases, hops=hops)
+    return PathStep(type_.rpartition(".")[2], "", "python", "", "internal", type=type_, bases=bases, hops=hops)
 
 
-def cell(name: str) -> Step:
+def cell(name: str) -> PathStep:
     hops = (Hop("function", "internal", f"__closure__:{name}"), Hop("tuple", "item", "", 0), Hop("cell", "cell", ""))
-    return Step("function", "", "python", "", "internal", type="function", hops=hops)
+    return PathStep("function", "", "python", "", "internal", type="function", hops=hops)
 
 
-def ring(*cycle: Step) -> Trace:
+def ring(*cycle: PathStep) -> Trace:
     return Trace("Tensor", "float32 [8]", Lifetime.GC, (), cycle, Ledger(1, ()))
 
 

@@ -46,7 +46,7 @@ NodeId owner_of(const Graph& graph, NodeId node) {
   return graph.references.of(owner).size() <= max_references ? owner : no_node;
 }
 
-std::vector<Step> describe_owners(const Graph& graph, const LabelSource& source, NodeId node) {
+std::vector<PathReference> describe_owners(const Graph& graph, const LabelSource& source, NodeId node) {
   constexpr size_t max_levels = 4;
   std::vector<NodeId> above;
   for (NodeId at = node; above.size() < max_levels && may_serve(graph, at); at = above.back()) {
@@ -55,7 +55,7 @@ std::vector<Step> describe_owners(const Graph& graph, const LabelSource& source,
     above.push_back(owner);
   }
   std::reverse(above.begin(), above.end());
-  return describe_steps(source, above, node);
+  return describe_path(source, above, node);
 }
 
 // Describes all referrers but one.
@@ -64,10 +64,10 @@ Referrers describe_referrers(const Graph& graph, const LabelSource& source, Node
   NodeId before = no_node;
   size_t nth = 0;  // references of one object are adjacent
   for (NodeId referrer : graph.referrers.of(node)) {
-    if (referrer == left_out || (++found.known, found.steps.size() == max_referrers)) continue;
+    if (referrer == left_out || (++found.known, found.direct.size() == max_referrers)) continue;
     nth = referrer == before ? nth + 1 : 0;
     before = referrer;
-    found.steps.push_back({referrer, source.node(referrer), source.reference(referrer, node, nth)});
+    found.direct.push_back({referrer, source.node(referrer), source.reference(referrer, node, nth)});
     found.owners.push_back(describe_owners(graph, source, referrer));
   }
   return found;
@@ -91,30 +91,31 @@ void describe_cycle(const Graph& graph, const PathTree& paths, const LabelSource
   if (cycle.empty()) {
     CycleTail tail = cycle_above(graph, paths, target);
     cycle = std::move(tail.cycle);
-    findings.tail = describe_steps(source, tail.path, no_node);
+    findings.tail = describe_path(source, tail.path, no_node);
   }
-  if (!cycle.empty()) findings.cycle = describe_steps(source, cycle, cycle.front());
+  if (!cycle.empty()) findings.cycle = describe_path(source, cycle, cycle.front());
 }
 
 }  // namespace
 
-std::vector<Step> describe_steps(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last) {
-  std::vector<Step> steps;
+std::vector<PathReference> describe_path(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last) {
+  std::vector<PathReference> references;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodeId next = i + 1 < nodes.size() ? nodes[i + 1] : last;
-    steps.push_back({nodes[i], source.node(nodes[i]), next != no_node ? source.reference(nodes[i], next, 0) : Label{}});
+    references.push_back(
+        {nodes[i], source.node(nodes[i]), next != no_node ? source.reference(nodes[i], next, 0) : Label{}});
   }
-  return steps;
+  return references;
 }
 
-Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source) {
+Findings explain_object(FrozenGraph& frozen, NodeId target, const LabelSource& source) {
   Graph& graph = frozen.graph;
   const std::vector<NodeId> path = frozen.path_to(target);  // before the referrers, which need memory for longer
   graph.build_referrers();
   Findings findings;
   findings.references = source.count(target);
   findings.detail = source.node(target);
-  findings.path = describe_steps(source, path, no_node);
+  findings.path = describe_path(source, path, no_node);
   findings.referrers = describe_referrers(graph, source, target, no_node);
   findings.referrers.count = findings.references;
   describe_half(graph, source, target, findings);
@@ -122,7 +123,7 @@ Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source)
   findings.fate = frozen.need_fates(source.count).of(target);
   for (const UncollectableObject& one : findings.fate.uncollectable)
     findings.uncollectable_details.push_back(source.node(one.node));
-  findings.native_path = describe_steps(source, findings.fate.native_path, no_node);
+  findings.native_path = describe_path(source, findings.fate.native_path, no_node);
   if (findings.native_path.empty()) describe_cycle(graph, frozen.need_paths(), source, target, findings);
   return findings;
 }
@@ -152,7 +153,7 @@ std::string words_in_native(const NativeHolder& keeper) {
 void extend_path_to_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings) {
   const NativeHolder* keeper = best_keeper(frozen.need_paths(), findings.keepers);
   if (keeper == nullptr) return;
-  findings.path = describe_steps(source, frozen.need_paths().path_to(keeper->node), no_node);
+  findings.path = describe_path(source, frozen.need_paths().path_to(keeper->node), no_node);
   findings.path.back().to_next = {Relation::native, words_in_native(*keeper)};
   findings.path.insert(findings.path.end(), findings.native_path.begin(), findings.native_path.end());
   findings.fate = {};
@@ -174,10 +175,10 @@ Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target) {
   return list;
 }
 
-Ref step_list(const ValueTypes& types, const Graph& graph, const std::vector<Step>& steps) {
+Ref reference_list(const ValueTypes& types, const Graph& graph, const std::vector<PathReference>& references) {
   Ref list = checked(PyList_New(0));
-  for (const Step& step : steps)
-    checked_status(PyList_Append(list.get(), reference(types, graph, step.node, step.description, step.to_next).get()));
+  for (const PathReference& one : references)
+    checked_status(PyList_Append(list.get(), reference(types, graph, one.node, one.description, one.to_next).get()));
   return list;
 }
 
@@ -199,12 +200,12 @@ Ref uncollectable_list(const ValueTypes& types, const Graph& graph, const Findin
 
 Ref referrers_dict(const ValueTypes& types, const Graph& graph, const Referrers& found,
                    const std::vector<NativeHolder>& holders) {
-  const Ref steps = step_list(types, graph, found.steps), native = holder_list(holders, 0);
+  const Ref references = reference_list(types, graph, found.direct), native = holder_list(holders, 0);
   const Ref owners = checked(PyList_New(0));
-  for (const std::vector<Step>& above : found.owners)
-    checked_status(PyList_Append(owners.get(), step_list(types, graph, above).get()));
+  for (const std::vector<PathReference>& above : found.owners)
+    checked_status(PyList_Append(owners.get(), reference_list(types, graph, above).get()));
   return checked(Py_BuildValue("{sLsksOsOsO}", "references", static_cast<long long>(found.count), "referrer_count",
-                               static_cast<unsigned long>(found.known), "referrers", steps.get(), "owners",
+                               static_cast<unsigned long>(found.known), "referrers", references.get(), "owners",
                                owners.get(), "native", native.get()));
 }
 
@@ -218,11 +219,11 @@ Ref as_dict(const ValueTypes& types, const Graph& graph, NodeId target, const Fi
   add("node", checked(PyLong_FromUnsignedLong(target)));
   add("detail", text(findings.detail));
   add("lifetime", text(lifetime_name(findings.fate.lifetime)));
-  add("path", step_list(types, graph, findings.path));
-  add("cycle", step_list(types, graph, findings.cycle));
-  add("tail", step_list(types, graph, findings.tail));
+  add("path", reference_list(types, graph, findings.path));
+  add("cycle", reference_list(types, graph, findings.cycle));
+  add("tail", reference_list(types, graph, findings.tail));
   add("uncollectable", uncollectable_list(types, graph, findings));
-  add("native_path", step_list(types, graph, findings.native_path));
+  add("native_path", reference_list(types, graph, findings.native_path));
   add("keepers", holder_list(findings.keepers, 0));
   const bool has_half = findings.half != no_node;
   add("half_referrers",

@@ -19,33 +19,33 @@ struct LabelSource {
   RefCount count;
 };
 
-struct Step {
+struct PathReference {
   NodeId node;
   std::string description;
   Label to_next;
 };
 // `last`: the node that the last one refers to, or no_node.
-std::vector<Step> describe_steps(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last);
+std::vector<PathReference> describe_path(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last);
 
 // The referrers of one object.
 struct Referrers {
   int64_t count = 0;  // the object's own reference count
   size_t known = 0;
-  std::vector<Step> steps;
-  std::vector<std::vector<Step>>
+  std::vector<PathReference> direct;  // from each referrer to the object
+  std::vector<std::vector<PathReference>>
       owners;  // for each referrer that only belongs to another object: that object, and the nodes in between
 };
 
 struct Findings {
   int64_t references = 0;  // references to the target, without the caller's own
   std::string detail;      // of the target
-  std::vector<Step> path;
+  std::vector<PathReference> path;
   Referrers referrers;
   NodeId half = no_node;     // the native object that holds the target, its wrapper, on behalf of other owners
   Referrers half_referrers;  // references to it, except the wrapper's own
-  std::vector<Step> cycle;
-  std::vector<Step> tail;  // the path from the cycle to the target, if the target is outside it
-  std::vector<Step>
+  std::vector<PathReference> cycle;
+  std::vector<PathReference> tail;  // the path from the cycle to the target, if the target is outside it
+  std::vector<PathReference>
       native_path;  // the path from the object that only native code holds to the target, if no cycle keeps it
   Fate fate;
   std::vector<std::string> uncollectable_details;
@@ -53,12 +53,12 @@ struct Findings {
   std::vector<NativeHolder> keepers;       // of the first object of native_path
   std::vector<NativeHolder> half_holders;  // of the half
 };
-Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source);
+Findings explain_object(FrozenGraph& frozen, NodeId target, const LabelSource& source);
 // If a reachable object is one of the keepers, the object is held by a path through it.
 void extend_path_to_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings);
 
 // A list of References, see values.hpp.
-Ref step_list(const ValueTypes& types, const Graph& graph, const std::vector<Step>& steps);
+Ref reference_list(const ValueTypes& types, const Graph& graph, const std::vector<PathReference>& references);
 // Returns the holders of one target as tuples (end, description, library, symbol, confidence).
 Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target);
 Ref as_dict(const ValueTypes& types, const Graph& graph, NodeId target, const Findings& findings);

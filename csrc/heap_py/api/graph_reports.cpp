@@ -56,7 +56,7 @@ Label kept_label(FrozenGraph& frozen, NodeId from, NodeId to, size_t nth) {
   return {relation, "", payload != PackedLabel::most ? int64_t{payload} : -1};
 }
 
-LabelSource tell_kept(FrozenGraph& frozen) {
+LabelSource kept_label_source(FrozenGraph& frozen) {
   const RefCount count = [&frozen](NodeId node) { return frozen.count_of(node); };
   if (frozen.words == nullptr)
     return {[](NodeId) { return std::string(); }, [](NodeId, NodeId, size_t) { return Label{}; }, count};
@@ -74,32 +74,36 @@ PyObject* explain_method(PyObject* self, PyObject* number) {
   return guarded([&] {
     FrozenGraph& frozen = frozen_of(self);
     const NodeId node = parse_node(frozen, number);
-    return as_dict(values_of(self), frozen.graph, node, find_out(frozen, node, tell_kept(frozen))).release();
+    return as_dict(values_of(self), frozen.graph, node, explain_object(frozen, node, kept_label_source(frozen)))
+        .release();
   });
 }
 
-PyObject* path_steps_method(PyObject* self, PyObject* number) {
+PyObject* path_references_method(PyObject* self, PyObject* number) {
   return guarded([&] {
     FrozenGraph& frozen = frozen_of(self);
     const std::vector<NodeId> path = frozen.need_paths().path_to(parse_node(frozen, number));
-    return step_list(values_of(self), frozen.graph, describe_steps(tell_kept(frozen), path, no_node)).release();
+    return reference_list(values_of(self), frozen.graph, describe_path(kept_label_source(frozen), path, no_node))
+        .release();
   });
 }
 
-PyObject* steps_along_method(PyObject* self, PyObject* nodes) {
+PyObject* references_along_method(PyObject* self, PyObject* nodes) {
   return guarded([&] {
     FrozenGraph& frozen = frozen_of(self);
     const std::vector<NodeId> path = parse_nodes(frozen, nodes);
-    return step_list(values_of(self), frozen.graph, describe_steps(tell_kept(frozen), path, no_node)).release();
+    return reference_list(values_of(self), frozen.graph, describe_path(kept_label_source(frozen), path, no_node))
+        .release();
   });
 }
 
-PyObject* cycle_steps_method(PyObject* self, PyObject* number) {
+PyObject* cycle_references_method(PyObject* self, PyObject* number) {
   return guarded([&] {
     FrozenGraph& frozen = frozen_of(self);
     const NodeId node = parse_node(frozen, number);
     const std::vector<NodeId> cycle = shortest_cycle(frozen.graph, node);
-    return step_list(values_of(self), frozen.graph, describe_steps(tell_kept(frozen), cycle, node)).release();
+    return reference_list(values_of(self), frozen.graph, describe_path(kept_label_source(frozen), cycle, node))
+        .release();
   });
 }
 

@@ -89,7 +89,7 @@ Attempt attempt_for(PyObject* target, const WalkOptions& options, bool with_size
   if (with_sizes) measure_sizes(graph, providers.all());
   attempt.node = graph.find(address_of(target));
   const LabelSource source = live_labels(graph, providers.all(), attempt.node, own_references);
-  if (attempt.node != no_node) attempt.findings = find_out(*attempt.frozen, attempt.node, source);
+  if (attempt.node != no_node) attempt.findings = explain_object(*attempt.frozen, attempt.node, source);
   attempt.frozen->limits = providers.limits();
   if (!is_whole) attempt.frozen->limits.push_back(budget_limit(options.budget));
   const bool is_known = attempt.node != no_node && attempt.findings.references <= known_referrers(attempt);
@@ -148,7 +148,7 @@ Ref judge(const ValueTypes& types, PyObject* addresses, const WalkOptions& optio
   }
   struct Judged {
     NodeId node;
-    std::vector<Step> path;
+    std::vector<PathReference> path;
   };
   std::vector<Judged> found;
   FrozenGraph frozen;
@@ -170,14 +170,14 @@ Ref judge(const ValueTypes& types, PyObject* addresses, const WalkOptions& optio
     for (const Address address : wanted) {
       const NodeId node = frozen.graph.find(address);
       found.push_back(
-          {node, node != no_node ? describe_steps(source, paths.path_to(node), no_node) : std::vector<Step>()});
+          {node, node != no_node ? describe_path(source, paths.path_to(node), no_node) : std::vector<PathReference>()});
     }
   }
   Ref list = checked(PyList_New(0));
   for (const Judged& judged : found) {
     Ref item = Ref::borrow(Py_None);
     if (judged.node != no_node) {
-      const Ref path = step_list(types, frozen.graph, judged.path);
+      const Ref path = reference_list(types, frozen.graph, judged.path);
       item = checked(Py_BuildValue("sO", lifetime_name(frozen.fates->lifetime(judged.node)), path.get()));
     }
     checked_status(PyList_Append(list.get(), item.get()));

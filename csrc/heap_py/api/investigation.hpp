@@ -8,7 +8,7 @@
 
 namespace gradlife::heap {
 
-// The graph, and a dict of plain values: the path to `target`, its referrers, and its fate. The steps of a path are
+// The graph, and a dict of plain values: the path to `target`, its referrers, and its fate. A path is a list of
 // References, see values.hpp.
 struct Investigation {
   std::unique_ptr<FrozenGraph> frozen;

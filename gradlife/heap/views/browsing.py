@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from gradlife.heap.graph import HeapGraph, Reference, References, gap
 from gradlife.heap.object_names import searched
 from gradlife.heap.ownership_links import short_type
+from gradlife.heap.path_steps import last_reference
 from gradlife.heap.snapshot import Snapshot
-from gradlife.heap.steps import last_reference
 from gradlife.heap.why import trace_of
 from gradlife.model.trace import Trace
 
@@ -104,7 +104,7 @@ class Browser:
         count, first = self._graph.dominated(node, 0, 1)
         if count != 1:
             return node
-        link, last = self._graph.steps_along([node, first[0]])
+        link, last = self._graph.references_along([node, first[0]])
         return first[0] if link.label == "__dict__" and last.type == "dict" else node
 
     # --- rows ---
@@ -117,7 +117,7 @@ class Browser:
             node=node,
             kind=found.kind,
             type=found.type,
-            detail=self._graph.steps_along([node])[0].detail,
+            detail=self._graph.references_along([node])[0].detail,
             address=found.address,
             bytes=found.bytes or 0,
             retained=self._graph.retained(node),
@@ -152,7 +152,7 @@ class Browser:
         return joined(links[0].label if is_rooted else f"{short_type(owner.type)} {owner.detail}".strip(), via), True
 
     def _links(self, nodes: Sequence[int]) -> list[Reference]:
-        return self._graph.steps_along(nodes)
+        return self._graph.references_along(nodes)
 
     # --- references ---
 

@@ -94,7 +94,7 @@ class ProgramObjects:
         for table, module in self.paths.tables.items():
             lead = "" if module == MAIN else f"{module}."
             for node in self._graph.referents(table):
-                label = self._graph.steps_along([table, node])[0].label.strip("'")
+                label = self._graph.references_along([table, node])[0].label.strip("'")
                 if not self.paths.is_foreign(node) and not label.startswith("__"):
                     found.setdefault(node, Value(node, lead + label))
         for above in (PROCESS, *self.paths.tables, *self.paths.frames):
@@ -149,7 +149,7 @@ class ProgramObjects:
         """Whether it is more than a few numbers or code."""
         if any(sum(share[1:4]) for share in self._graph.shares(value.nodes, True)):
             return True
-        link = self._graph.steps_along([value.node])[0]
+        link = self._graph.references_along([value.node])[0]
         return self._weight(value) >= (MIN_CODE if is_code(link) else LEAST)
 
     def is_of_program(self, cycle: Cycle) -> bool:

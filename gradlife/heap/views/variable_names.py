@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from gradlife.heap.graph import HeapGraph
+from gradlife.heap.path_steps import merged_steps
 from gradlife.heap.program_modules import MAIN
-from gradlife.heap.steps import merged_steps
 from gradlife.heap.torch_layout.labels import ARGUMENT
 
 #: References that an expression of the program contains too.
@@ -36,12 +36,12 @@ def name_on_path(graph: HeapGraph, node: int, tables: Mapping[int, str]) -> str:
     path = graph.path(node)
     start = next((number for number, one in enumerate(path[:-1]) if one in tables), None)
     if start is not None:
-        links = graph.steps_along(path[start:])
+        links = graph.references_along(path[start:])
         module = tables[path[start]]
         name = ("" if module == MAIN else f"{module}.") + links[0].label.strip("'")
         rest = merged_steps(links[1:])
     else:
-        links = graph.steps_along(path)
+        links = graph.references_along(path)
         name = f"{links[0].label.removeprefix(ARGUMENT)} in {links[0].detail.partition(' ')[0]}()"
         rest = merged_steps(links[1:])
     for step in rest[:-1]:

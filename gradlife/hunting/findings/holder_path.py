@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from gradlife import _heap
 from gradlife.heap.diff import path_text
 from gradlife.heap.graph import Reference
-from gradlife.heap.steps import merged_steps, spans_of
+from gradlife.heap.path_steps import merged_steps, spans_of
 from gradlife.hunting.findings.leak_trace import (
     MAX_COMPARED,
     WEAK_RELATIONS,
@@ -88,7 +88,7 @@ def with_named_start(graph: _heap.Graph, path: HolderPath) -> HolderPath:
     In `self.trials.append(run())` the list is such a value while `run` takes its steps.
     """
     nodes = path.nodes or tuple(graph.path(path.node))
-    at = next((number for number, link in enumerate(graph.steps_along(nodes)) if link.relation == STACK), None)
+    at = next((number for number, link in enumerate(graph.references_along(nodes)) if link.relation == STACK), None)
     if at is None or at + 1 >= len(nodes):
         return path
     leads = [graph.path(link.node) for link in explain(graph, nodes[at + 1])["referrers"] if is_named(link)]
@@ -103,7 +103,7 @@ def is_named(link: Reference) -> bool:
 
 def begins_on_stack(graph: _heap.Graph, path: Sequence[int]) -> bool:
     """Whether a value of an expression under way is on the path."""
-    return any(link.relation == STACK for link in graph.steps_along(path))
+    return any(link.relation == STACK for link in graph.references_along(path))
 
 
 def path_through_carrier(graph: _heap.Graph, group: Group, carrier: Carrier | None) -> HolderPath | None:
@@ -162,7 +162,7 @@ def path_to_item(graph: _heap.Graph, group: Group, container: int) -> HolderPath
 
 def named_path(graph: _heap.Graph, container: int, inner: list[int], node: int) -> HolderPath | None:
     """Return the path through a container if every reference on it has a known label."""
-    if not inner or any(step.relation == "unknown" for step in graph.steps_along([container, *inner])[:-1]):
+    if not inner or any(step.relation == "unknown" for step in graph.references_along([container, *inner])[:-1]):
         return None
     return HolderPath(node, (*graph.path(container), *inner), container)
 
@@ -198,7 +198,7 @@ def is_other(graph: _heap.Graph, node: int, names: set[tuple[str, str]]) -> bool
 
 def is_of_library(graph: _heap.Graph, container: int) -> bool:
     """Whether the path to a container begins in a module of the standard library or of torch."""
-    first = next((step for step in graph.path_steps(container) if step.type == "module"), None)
+    first = next((step for step in graph.path_references(container) if step.type == "module"), None)
     package = first.detail.partition(".")[0] if first is not None else ""
     return package in sys.stdlib_module_names or package == "torch"
 
@@ -226,7 +226,7 @@ def other_holders(graph: _heap.Graph, group: Group, path: HolderPath) -> tuple[s
     for container in path.others:
         item = next(iter(items_of(graph, group, container)), None)
         if item is not None:
-            raw = graph.steps_along([*graph.path(container), item])
+            raw = graph.references_along([*graph.path(container), item])
             steps = merged_steps(raw)
             is_step = spans_of(raw)[-2] == {container}  # otherwise the path folds it into its owner
             found[path_text(steps[:-1] if is_step else steps)] = None

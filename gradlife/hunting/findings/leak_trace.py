@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from gradlife import _heap
 from gradlife.heap.graph import Explanation, Reference
-from gradlife.heap.steps import short_type
+from gradlife.heap.path_steps import short_type
 from gradlife.heap.why import trace_of
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.islands import heart
@@ -65,17 +65,17 @@ def own_cycle_trace(graph: _heap.Graph, node: int, by: Reference) -> Trace:
 
 def path_by(graph: _heap.Graph, node: int, by: Reference) -> list[Reference]:
     """Return the path to a node through ``by``, a reference of one of its referrers."""
-    return [*graph.path_steps(by.node)[:-1], by, *graph.path_steps(node)[-1:]]
+    return [*graph.path_references(by.node)[:-1], by, *graph.path_references(node)[-1:]]
 
 
 def raw_path(graph: _heap.Graph, node: int, path: Sequence[int] = ()) -> list[Reference]:
     """Return the path as recorded; the most informative path if none is given."""
-    return begun_late(graph.steps_along(path)) if path else most_informative_path(graph, node)
+    return begun_late(graph.references_along(path)) if path else most_informative_path(graph, node)
 
 
 def most_informative_path(graph: _heap.Graph, node: int) -> list[Reference]:
     """Return the most informative path, as recorded."""
-    return begun_late(path_by_value(graph, graph.path(node)) or graph.path_steps(node))
+    return begun_late(path_by_value(graph, graph.path(node)) or graph.path_references(node))
 
 
 def begun_late(steps: list[Reference]) -> list[Reference]:
@@ -110,14 +110,14 @@ def name_of(graph: _heap.Graph, node: int) -> str:
 
 def path_by_value(graph: _heap.Graph, path: Sequence[int]) -> list[Reference] | None:
     """Find another path if the shortest goes through a dict key: the holder of a value explains more."""
-    steps = graph.path_steps(path[-1]) if path else []
+    steps = graph.path_references(path[-1]) if path else []
     for at in range(len(steps) - 1, 0, -1):
         if steps[at - 1].relation != "dict_key":
             continue
         for step in explain(graph, path[at])["referrers"]:
             other = graph.path(step.node)
             if step.relation not in WEAK_RELATIONS and step.kind == "python" and other and path[at] not in other:
-                return [*graph.path_steps(step.node)[:-1], step, *steps[at:]]
+                return [*graph.path_references(step.node)[:-1], step, *steps[at:]]
     return None
 
 
@@ -174,7 +174,7 @@ def chain_link(graph: _heap.Graph, group: Group) -> int | None:
 def nested_link(graph: _heap.Graph, group: Group, nodes: Iterable[int]) -> int | None:
     """Return the first container below enough others that each hold the next at the same place: `log = (loss, log)`."""
     for node in sorted(nodes, key=graph.retained, reverse=True)[:MAX_COMPARED]:
-        above = graph.path_steps(node)[-LINKS - 1 : -1]
+        above = graph.path_references(node)[-LINKS - 1 : -1]
         places = {(step.type, step.relation, step.label, step.index) for step in above}
         if len(above) == LINKS and len(places) == 1 and above[0].type == graph.type(node):
             return node

@@ -15,13 +15,13 @@ from typing import Any
 from gradlife import _heap
 from gradlife.hunting.stores.place import PlaceKind, place_at
 from gradlife.model.growth import Growth, GrowthKind
-from gradlife.model.trace import Step
+from gradlife.model.trace import PathStep
 
 #: Methods of a metric.
 PROTOCOL = ("update", "compute", "reset")
 
 
-def is_metric_state(graph: _heap.Graph, steps: Sequence[Step], spans: Sequence[Set[int]], growth: Growth) -> bool:
+def is_metric_state(graph: _heap.Graph, steps: Sequence[PathStep], spans: Sequence[Set[int]], growth: Growth) -> bool:
     """Whether the growing container is an attribute of a metric that its `reset()` empties. ``spans``: the nodes of steps."""
     if growth.kind is not GrowthKind.CONTAINER or not growth.step:
         return False
@@ -74,5 +74,5 @@ def is_declared(graph: _heap.Graph, owner: Set[int], name: str) -> bool:
 
 def is_key(graph: _heap.Graph, table: int, name: str) -> bool:
     """Whether a dict has a value under this name."""
-    steps = (graph.steps_along([table, value])[0] for value in graph.referents(table))
+    steps = (graph.references_along([table, value])[0] for value in graph.referents(table))
     return any(step.relation == "dict_value" and step.label.strip("'") == name for step in steps)

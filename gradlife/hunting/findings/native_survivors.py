@@ -144,4 +144,4 @@ def is_class(graph: _heap.Graph, node: int, target: int) -> bool:
     """Whether a referent is a class, possibly with a metaclass derived from `type`."""
     if graph.type(target) == "type":
         return True
-    return "type" in graph.steps_along([node, target])[-1].bases.splitlines()
+    return "type" in graph.references_along([node, target])[-1].bases.splitlines()

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradlife.heap.torch_layout.labels import HOOK_TABLE, RUNNING_FRAME
 from gradlife.model.hunt import Finding, FindingKind
-from gradlife.model.trace import Hop, Lifetime, Step
+from gradlife.model.trace import Hop, Lifetime, PathStep
 from gradlife.patterns.matching.pattern import Case
 from gradlife.patterns.wording import expression, step_family
 
@@ -61,7 +61,7 @@ def cut_of(finding: Finding) -> Cut | None:
     return cut_at(CLEAR, root, steps, last, "{} set to None after each step") if last is not None else None
 
 
-def ring_cut(cycle: tuple[Step, ...]) -> Cut | None:
+def ring_cut(cycle: tuple[PathStep, ...]) -> Cut | None:
     """Describe a cut of a cycle. No variable leads to it, but its objects are new in each step and known by type."""
     for step in cycle:
         table = next((number for number, hop in enumerate(step.hops) if hop.label in HOOK_TABLES), None)
@@ -90,30 +90,30 @@ def is_settable(hops: tuple[Hop, ...]) -> bool:
     )
 
 
-def cut_at(how: str, root: str, steps: tuple[Step, ...], step: int, text: str) -> Cut:
+def cut_at(how: str, root: str, steps: tuple[PathStep, ...], step: int, text: str) -> Cut:
     """Return the cut of the reference that leads to this step's object."""
     return Cut(how, root, hops_before(steps, step, 0), text.format(expression(steps, step) or "it"))
 
 
-def root_of(step: Step) -> str:
+def root_of(step: PathStep) -> str:
     """Return the root of the path, if another process can find it again."""
     if step.kind == "root" and step.object == RUNNING_FRAME:
         return "frame " + step.detail.partition(" (")[0]
     return f"module {step.detail}" if step.object == "module" else ""
 
 
-def hops_before(steps: tuple[Step, ...], step: int, more: int) -> tuple[tuple[str, str, int], ...]:
+def hops_before(steps: tuple[PathStep, ...], step: int, more: int) -> tuple[tuple[str, str, int], ...]:
     """Return all references before a step, and the first ``more`` of its own."""
     hops: list[Hop] = [hop for one in steps[:step] for hop in one.hops]
     return tuple((hop.relation, hop.label, hop.index) for hop in [*hops, *steps[step].hops[:more]])
 
 
-def container_hop(step: Step) -> int:
+def container_hop(step: PathStep) -> int:
     """Count the references of a step that lead to its inner container, such as a module's dict of hooks."""
     return max(0, len(step.hops) - 1)
 
 
-def last_attribute(steps: tuple[Step, ...], head: int) -> int | None:
+def last_attribute(steps: tuple[PathStep, ...], head: int) -> int | None:
     """Return the step that the program's last attribute or variable before ``head`` leads to."""
     found = (
         number + 1

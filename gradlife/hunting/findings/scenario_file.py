@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gradlife.hunting.findings.reference_cuts import CHAINS
 from gradlife.model.hunt import Finding, FindingKind
-from gradlife.model.trace import Lifetime, Step
+from gradlife.model.trace import Lifetime, PathStep
 from gradlife.patterns.matching.pattern import Case
 from gradlife.patterns.wording import step_family
 
@@ -138,7 +138,7 @@ def exported(finding: Finding) -> str:
     )
 
 
-def links_of(steps: Sequence[Step], site: int | None) -> tuple[list[Link], int | None]:
+def links_of(steps: Sequence[PathStep], site: int | None) -> tuple[list[Link], int | None]:
     """Return the references below the path's first variable, and the index of the container that grows."""
     links: list[Link] = []
     grown = None
@@ -153,7 +153,7 @@ def links_of(steps: Sequence[Step], site: int | None) -> tuple[list[Link], int |
     return links, grown
 
 
-def link_of(step: Step) -> Link:
+def link_of(step: PathStep) -> Link:
     """Convert a step into a reference that a scenario can make. Raises NoScenario if only the program can make it."""
     family = step_family(step)
     name = step.via.removeprefix(".")

@@ -9,7 +9,7 @@ from typing import Any
 from gradlife.hunting.snapshots.node_weights import base_types
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import BOUNDED, Explained, Finding, FindingKind
-from gradlife.model.trace import Step
+from gradlife.model.trace import PathStep
 
 #: A larger bound is never reached in practice.
 LARGEST_BOUND = 1_000_000
@@ -36,7 +36,7 @@ def is_filling(finding: Finding, growth: Growth) -> bool:
     return not growth.is_located
 
 
-def bounded_step(finding: Finding) -> Step | None:
+def bounded_step(finding: Finding) -> PathStep | None:
     """Return the bounded container on the path that still has room."""
     for step in finding.trace.steps:
         if step.most is not None and step.most <= LARGEST_BOUND and (step.length is None or step.length < step.most):
@@ -58,7 +58,7 @@ def is_library_table(finding: Finding) -> bool:
     return package in sys.stdlib_module_names or package == "torch"
 
 
-def package_of(step: Step) -> str:
+def package_of(step: PathStep) -> str:
     """Return the package of the module that a trace begins with; empty if it begins elsewhere."""
     return step.detail.partition(".")[0] if step.object == "module" else ""
 
@@ -95,7 +95,7 @@ def let_go(finding: Finding, period: int, most: int) -> Explained:
     return Explained("kept for some steps", f"{path_text(finding.trace.steps)}: {how}, and taken again", most)
 
 
-def path_text(steps: Sequence[Step]) -> str:
+def path_text(steps: Sequence[PathStep]) -> str:
     """Format a path as it would be written in the program."""
     names = [step.via if step.via[:1] in ".[" else f" {step.via}" for step in steps[:-1]]
     return "".join(names).strip()

@@ -55,7 +55,7 @@ def shown_of(graph: _heap.Graph, storage: int) -> int | None:
         if graph.kind(impl) != "tensor":
             return None
         if is_named(graph, impl, storage):
-            shown = shown_bytes(graph.path_steps(impl)[-1].detail) if graph.path(impl) else None
+            shown = shown_bytes(graph.path_references(impl)[-1].detail) if graph.path(impl) else None
             if shown is None:
                 return None
             total += shown

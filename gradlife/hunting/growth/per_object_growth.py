@@ -58,7 +58,7 @@ def spread(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) ->
 def place_of(graph: _heap.Graph, holder: int, top: int) -> Iterator[Place]:
     """Yield the place of an object that holds `top`; nothing if other objects lie between them."""
     if holder in graph.referrers(top):
-        step = graph.steps_along([holder, top])[0]
+        step = graph.references_along([holder, top])[0]
         if (step.relation, step.label) == FROM_THE_BEGINNING:
             return
         yield Place(graph.type(holder), step.relation, step.label if step.relation in NAMED else "", graph.type(top))

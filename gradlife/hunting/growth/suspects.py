@@ -108,7 +108,7 @@ def is_any_slowing(evidence: Evidence, sure: Sequence[GrownGroup], unsure: Seque
 
 def is_of_hunt(graph: _heap.Graph, group: Group) -> bool:
     """Whether the hunt itself holds the group."""
-    steps = graph.path_steps(group.tops[0]) if group.anchor is not None else []
+    steps = graph.path_references(group.tops[0]) if group.anchor is not None else []
     return any(step.type.startswith("gradlife.hunting.") for step in steps)
 
 

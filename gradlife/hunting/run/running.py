@@ -21,7 +21,7 @@ from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt, late_length
 from gradlife.hunting.session.report import report_of, with_late_growth, with_late_rounds
 from gradlife.hunting.session.step_counter import Counter
-from gradlife.hunting.steps.running_steps import RunningSteps, Step
+from gradlife.hunting.steps.running_steps import CountStep, RunningSteps
 from gradlife.hunting.steps.schedule import schedule_for
 from gradlife.model.hunt import ATTACHED, LONGEST_STOP, SECOND, HuntReport
 
@@ -136,7 +136,7 @@ class RunningHunt:
         rate = steps / max(1.0, time.monotonic() - self._began)
         return max(1, int(rate * self._every), min(late_length(steps), int(rate * LONGEST)))
 
-    def _begin(self, stepped_by: str) -> Step:
+    def _begin(self, stepped_by: str) -> CountStep:
         """Start counting steps; discard what other steps have shown."""
         with self._lock:
             if self._done.is_set():
@@ -173,7 +173,7 @@ class RunningHunt:
         steps: RunningSteps,
     ) -> None:
         start = time.monotonic()
-        second: Step | None = None
+        second: CountStep | None = None
         while not self._done.wait(min(every, 1.0)):
             now = time.monotonic() - start
             if now > self._terms.seconds:

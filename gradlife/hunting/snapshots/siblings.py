@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from gradlife import _heap
 from gradlife.heap.graph import Reference
-from gradlife.heap.steps import merged_steps
+from gradlife.heap.path_steps import merged_steps
 from gradlife.hunting.snapshots.stale_activations import bytes_of
-from gradlife.model.trace import Step, Trace
+from gradlife.model.trace import PathStep, Trace
 
 #: Names that are listed at most.
 MOST = 3
@@ -32,7 +32,7 @@ def with_siblings(graph: _heap.Graph, trace: Trace, raw: Sequence[Reference], me
     return replace(trace, detail=text, steps=steps, tail=tail)
 
 
-def with_detail(steps: tuple[Step, ...], detail: str) -> tuple[Step, ...]:
+def with_detail(steps: tuple[PathStep, ...], detail: str) -> tuple[PathStep, ...]:
     """Return the steps with this detail on the last."""
     return (*steps[:-1], replace(steps[-1], detail=detail)) if steps else ()
 
@@ -46,7 +46,7 @@ def names_beside(graph: _heap.Graph, raw: Sequence[Reference], members: set[int]
     nodes = [step.node for step in raw[:-1]]
     for path in paths_beside(graph, raw, nodes):
         if path[-1] != shown and path[-1] in members and least and bytes_of(graph, path[-1]) >= least:
-            yield merged_steps(graph.steps_along(path))[-2].via
+            yield merged_steps(graph.references_along(path))[-2].via
 
 
 def is_named(step: Reference) -> bool:

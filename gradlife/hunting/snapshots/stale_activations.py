@@ -49,7 +49,7 @@ def has_fresh_attributes(graph: _heap.Graph, nodes: Iterable[int]) -> bool:
 
 def is_below_module(graph: _heap.Graph, node: int) -> bool:
     """Whether a module is above an object, with only Python objects between."""
-    for step in reversed(graph.path_steps(node)[:-1]):
+    for step in reversed(graph.path_references(node)[:-1]):
         if step.kind != "python":
             return False
         if MODULE in step.bases.splitlines():
@@ -59,7 +59,7 @@ def is_below_module(graph: _heap.Graph, node: int) -> bool:
 
 def module_of(graph: _heap.Graph, node: int) -> int | None:
     """Return the module that holds an object in an undeclared attribute, directly or in containers."""
-    steps = graph.path_steps(node)
+    steps = graph.path_references(node)
     for at in range(len(steps) - 3, -1, -1):
         step = steps[at]
         if step.kind != "python":

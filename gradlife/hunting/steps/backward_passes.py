@@ -13,15 +13,15 @@ from typing import Any
 #: Backward passes before they count as steps, if nothing better is found.
 WARMUP_PASSES = 8
 
-Step = Callable[[], object]
+CountStep = Callable[[], object]
 
 
 class BackwardSteps:
     """Listens to every backward pass except nested ones."""
 
-    def __init__(self, begin: Callable[[str], Step]) -> None:
+    def __init__(self, begin: Callable[[str], CountStep]) -> None:
         self._begin = begin
-        self._step: Step | None = None
+        self._step: CountStep | None = None
         self.heard = 0  # passes while listening
         self._inside = threading.local()
         self.is_wanted = True  # until better steps are found

@@ -9,15 +9,15 @@ from typing import Any
 #: Batches before they count as steps, if no optimizer steps.
 WARMUP_BATCHES = 8
 
-Step = Callable[[], object]
+CountStep = Callable[[], object]
 
 
 class BatchSteps:
     """Listens to every batch taken from a DataLoader in this process."""
 
-    def __init__(self, begin: Callable[[str], Step]) -> None:
+    def __init__(self, begin: Callable[[str], CountStep]) -> None:
         self._begin = begin
-        self._step: Step | None = None
+        self._step: CountStep | None = None
         self.heard = 0  # batches taken while listening
         self.is_wanted = True  # until the steps of an optimizer are counted
         self._undo: Callable[[], object] = lambda: None

@@ -29,7 +29,7 @@ QUIETER = 4
 #: An optimizer that began after the chosen one's last step succeeds it after this multiple of its longest pause.
 SUCCESSION = 2
 
-Step = Callable[[], object]
+CountStep = Callable[[], object]
 
 
 @dataclass
@@ -64,13 +64,13 @@ class Known:
 class OptimizerSteps:
     """Listens to every optimizer through torch's global hook, and counts the steps of the rarest lasting one."""
 
-    def __init__(self, begin: Callable[[str], Step], go_on: Callable[[str], Step] | None = None) -> None:
+    def __init__(self, begin: Callable[[str], CountStep], go_on: Callable[[str], CountStep] | None = None) -> None:
         self._begin = begin
         self._go_on = go_on or begin  # when the chosen optimizer is finished
         self._has_followed = False  # after a succession, no rarer one restarts the hunt
         self._all = 0
         self._has_lost = False  # whether an optimizer is gone
-        self._step: Step | None = None
+        self._step: CountStep | None = None
         self._known: dict[int, Known] = {}
         self._chosen = 0
         self._handle: Any = None

@@ -21,7 +21,7 @@ from gradlife.heap.program_modules import is_program
 from gradlife.hunting.process.program_files import is_library
 from gradlife.hunting.steps.entries import Entry, new_entries, plain_code
 
-Step = Callable[[], object]
+CountStep = Callable[[], object]
 
 #: Entries after which a function counts as the step.
 WARMUP_CALLS = 8
@@ -67,7 +67,7 @@ class RepeatedCalls(threading.Thread):
     callback for all later calls of the function.
     """
 
-    def __init__(self, begin: Callable[[str], Step]) -> None:
+    def __init__(self, begin: Callable[[str], CountStep]) -> None:
         super().__init__(name="gradlife steps", daemon=True)
         self._begin = begin
         self._entries = new_entries()
@@ -173,7 +173,7 @@ class RepeatedCalls(threading.Thread):
         before, self.chosen = self.chosen, seen
         if before is not None:
             before.entry.on_entry = functools.partial(self._count_reached, before.entry)
-        step: list[Step] = []
+        step: list[CountStep] = []
 
         def entered() -> None:
             if step:

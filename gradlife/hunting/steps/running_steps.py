@@ -13,7 +13,7 @@ from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.optimizers import OptimizerSteps
 from gradlife.hunting.steps.targets import UnknownFunction
 
-Step = Callable[[], bool]
+CountStep = Callable[[], bool]
 Listener = OptimizerSteps | BatchSteps | BackwardSteps | CallSteps
 
 
@@ -24,7 +24,7 @@ class RunningSteps:
     Raises UsageError if the function's module is not loaded, unless it ``waits`` for it.
     """
 
-    def __init__(self, begin: Callable[[str], Step], step_on: str = "", waits: bool = False) -> None:
+    def __init__(self, begin: Callable[[str], CountStep], step_on: str = "", waits: bool = False) -> None:
         self._begin = begin
         self._waits = waits
         self._undo: list[Callable[[], object]] = []
@@ -43,11 +43,11 @@ class RunningSteps:
         self._unheard.append((calls.module, calls))
 
     def _hear_torch(self) -> None:
-        def begin_by_batches(stepped_by: str) -> Step:
+        def begin_by_batches(stepped_by: str) -> CountStep:
             passes.is_wanted = False
             return self._begin(stepped_by)
 
-        def begin_by_optimizer(stepped_by: str) -> Step:
+        def begin_by_optimizer(stepped_by: str) -> CountStep:
             batches.is_wanted = passes.is_wanted = False
             return self._begin(stepped_by)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from gradlife.errors import UnknownNameError, UsageError
 
-Step = Callable[..., object]
+StepFunction = Callable[..., object]
 
 #: The prefix of a module's name in a target.
 MODULE_MARK = "-m "
@@ -125,7 +125,7 @@ def interpreter_of(path: str) -> str | None:
 class Stepper:
     """A step function, with its setup and teardown."""
 
-    step: Step
+    step: StepFunction
     setup: Callable[[], object] | None = None
     teardown: Callable[[Any], object] | None = None
 
@@ -174,18 +174,18 @@ def load_module(name: str) -> ModuleType:
         raise TargetError(f"there is no module {name}", "module:function") from None
 
 
-def count_parameters(step: Step) -> int:
+def count_parameters(step: StepFunction) -> int:
     """Count the arguments that a step may get by position, at most two; two for `*args`."""
     found = parameters_of(step)
     return 2 if any(one.kind is one.VAR_POSITIONAL for one in found) else min(2, len(found))
 
 
-def count_required(step: Step) -> int:
+def count_required(step: StepFunction) -> int:
     """Count the arguments that a step needs by position."""
     return sum(one.kind is not one.VAR_POSITIONAL and one.default is one.empty for one in parameters_of(step))
 
 
-def parameters_of(step: Step) -> list[inspect.Parameter]:
+def parameters_of(step: StepFunction) -> list[inspect.Parameter]:
     """Return the parameters that take arguments by position; none if the step does not show its signature."""
     try:
         found = inspect.signature(step).parameters.values()

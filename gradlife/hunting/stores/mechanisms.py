@@ -19,7 +19,7 @@ from gradlife.heap.torch_layout.labels import (
 from gradlife.hunting.stores.place import IN_FILE, INSIDE, Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import assigns, fills
 from gradlife.hunting.stores.statements import Fits, Function, Scope, called, calls, parts
-from gradlife.model.trace import Hop, Step
+from gradlife.model.trace import Hop, PathStep
 
 #: Tables of hooks, and the methods and functions that put something into them.
 REGISTRATIONS: dict[str, tuple[str, ...]] = {
@@ -84,7 +84,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
 SUSPENDED = frozenset({"coroutine", "generator", "async_generator"})
 
 
-def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
+def at_step(steps: Sequence[PathStep], number: int) -> Iterator[Fits]:
     """Find statements that make the reference from a step to the next, unless that is a container's item."""
     step = steps[number]
     labels = [hop.label.strip("'") for hop in step.hops]
@@ -126,7 +126,7 @@ def registrations_of(hop: Hop) -> tuple[str, ...]:
     return REGISTRATIONS.get(label if label.startswith("_") else hop.label, ())
 
 
-def kept_by_library(steps: Sequence[Step]) -> Iterator[Fits]:
+def kept_by_library(steps: Sequence[PathStep]) -> Iterator[Fits]:
     """Find statements that make a library keep one of these steps."""
     for step in steps:
         if "atexit" in step.via:
@@ -139,7 +139,7 @@ def kept_by_library(steps: Sequence[Step]) -> Iterator[Fits]:
             yield partial(is_call, names=WAITING[step.type])
 
 
-def is_node_face(step: Step) -> bool:
+def is_node_face(step: PathStep) -> bool:
     """Whether the step is the grad node of a custom Function, which is its ctx."""
     return step.type.startswith("torch.autograd.function.") and step.type.endswith("Backward")
 
@@ -154,7 +154,7 @@ def sets_on_ctx(node: ast.stmt, scope: Scope, place: Place) -> bool:
     return any(isinstance(one.value, ast.Name) and one.value.id in first for one in targets)
 
 
-def callback_of(steps: Sequence[Step]) -> str:
+def callback_of(steps: Sequence[PathStep]) -> str:
     """Return the name of the registered function, as the program writes it."""
     for step in steps[:2]:
         found = IN_FILE.match(step.detail) if step.type in {"function", "method"} else None
@@ -187,7 +187,7 @@ def is_logging(node: ast.stmt, scope: Scope) -> bool:
     return isinstance(node, ast.Expr) and any(called(call) in LOGGING and len(call.args) > 1 for call in calls(node))
 
 
-def cached_function(step: Step) -> Iterator[Fits]:
+def cached_function(step: PathStep) -> Iterator[Fits]:
     """Find the decorator that caches what a function returns, or the call that wraps the function."""
     found = IN_FILE.match(step.detail)
     if found is not None:
@@ -202,7 +202,7 @@ def is_decorated(node: ast.stmt, scope: Scope, name: str) -> bool:
     return isinstance(node, Function) and node.name == name and bool(node.decorator_list)
 
 
-def suspended(step: Step) -> Iterator[Fits]:
+def suspended(step: PathStep) -> Iterator[Fits]:
     """Find the statement at which a frame is suspended."""
     found = IN_FILE.match(step.detail)
     if found is not None:
@@ -221,7 +221,7 @@ def is_compound(node: ast.stmt) -> bool:
     return isinstance(getattr(node, "body", None), list) or isinstance(node, ast.Match)
 
 
-def makes_class(step: Step) -> Iterator[Fits]:
+def makes_class(step: PathStep) -> Iterator[Fits]:
     """Find the statement that defines a class inside a function, once per call."""
     if (step.type == "type" or step.is_a("type")) and INSIDE in step.detail:
         yield partial(is_class, name=step.detail.rpartition(".")[2])
@@ -232,7 +232,7 @@ def is_class(node: ast.stmt, scope: Scope, name: str) -> bool:
     return isinstance(node, ast.ClassDef) and node.name == name and scope.function is not None
 
 
-def makes_function(step: Step) -> Iterator[Fits]:
+def makes_function(step: PathStep) -> Iterator[Fits]:
     """Find the statement that makes a function: its definition, or the statement that contains the lambda."""
     found = IN_FILE.match(step.detail) if step.type == "function" else None
     if found is None:

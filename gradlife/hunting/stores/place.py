@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gradlife.model.trace import Hop, Step
+from gradlife.model.trace import Hop, PathStep
 
 #: Relations from a container to its contents.
 HOLDS = ("item", "dict_value", "dict_key", "member")
@@ -49,7 +49,7 @@ class Place:
     function: str = ""  # of a local variable: the function's qualified name
 
 
-def place_at(step: Step) -> Place | None:
+def place_at(step: PathStep) -> Place | None:
     """Return the name of a step's reference to the next; None if no statement would name it."""
     if not step.hops:
         return None
@@ -76,7 +76,7 @@ def is_text(hop: Hop) -> bool:
     return hop.relation == "dict_value" and hop.label[:1] in "'\"" and len(hop.label) > 2
 
 
-def of_dict(step: Step, name: str) -> Place:
+def of_dict(step: PathStep, name: str) -> Place:
     """Return the place of a name in the dict of a module, a class or an object."""
     if step.type == "module":
         return Place(name, PlaceKind.GLOBAL, module=step.detail)
@@ -84,7 +84,7 @@ def of_dict(step: Step, name: str) -> Place:
     return Place(name, PlaceKind.ATTRIBUTE, (step.detail,) if is_class else (step.type, *step.bases))
 
 
-def variable_of_function(step: Step) -> Place | None:
+def variable_of_function(step: PathStep) -> Place | None:
     """Return the enclosing variable that a function captures, or its argument with a default value."""
     found = IN_FILE.match(step.detail)
     what, _, names = step.hops[0].label.partition(":")
@@ -96,7 +96,7 @@ def variable_of_function(step: Step) -> Place | None:
     return Place(parts[index], PlaceKind.LOCAL, function=around)
 
 
-def places_outward(steps: Sequence[Step], last: int) -> Iterator[tuple[int, Place]]:
+def places_outward(steps: Sequence[PathStep], last: int) -> Iterator[tuple[int, Place]]:
     """Yield the places from a step towards the root, with the numbers of their steps."""
     for number in range(last, -1, -1):
         place = place_at(steps[number])
@@ -104,7 +104,7 @@ def places_outward(steps: Sequence[Step], last: int) -> Iterator[tuple[int, Plac
             yield number, place
 
 
-def container_in(steps: Sequence[Step], anchor: int | None, least: int = 0) -> int | None:
+def container_in(steps: Sequence[PathStep], anchor: int | None, least: int = 0) -> int | None:
     """Return the step of the container that grows; else of the longest container with at least ``least`` items."""
     if anchor is not None and 0 <= anchor < len(steps) and is_container(steps[anchor]):
         return anchor
@@ -112,11 +112,11 @@ def container_in(steps: Sequence[Step], anchor: int | None, least: int = 0) -> i
     return max(found, key=lambda number: steps[number].length or 0, default=None)
 
 
-def is_container(step: Step) -> bool:
+def is_container(step: PathStep) -> bool:
     """Whether the object holds the next step as one item of many."""
     return step.type in CONTAINERS and step.relation in HOLDS
 
 
-def is_tensor(step: Step) -> bool:
+def is_tensor(step: PathStep) -> bool:
     """Whether the step is a Python tensor."""
     return step.is_a("torch.Tensor", "torch._C.TensorBase")

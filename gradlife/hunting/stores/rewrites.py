@@ -18,7 +18,7 @@ from gradlife.hunting.stores.program_sources import Source
 from gradlife.hunting.stores.statements import Statement, search
 from gradlife.hunting.stores.stored_at import is_initial, may_hold
 from gradlife.model.growth import Growth
-from gradlife.model.trace import Step, Trace
+from gradlife.model.trace import PathStep, Trace
 from gradlife.patterns.rewrites.bounded_cache import SIZE, bounded_cache
 from gradlife.patterns.rewrites.grad_with_graph import without_gradient
 from gradlife.patterns.rewrites.handed_back import handed_back
@@ -172,7 +172,7 @@ def places_of_tensors(trace: Trace) -> Iterator[Place]:
             yield place
 
 
-def has_graph(step: Step, trace: Trace) -> bool:
+def has_graph(step: PathStep, trace: Trace) -> bool:
     """Whether a tensor on the trace has a grad node."""
     if any(hop.label == "grad_fn" for hop in step.hops):
         return True

@@ -11,7 +11,7 @@ from gradlife.hunting.stores import mechanisms
 from gradlife.hunting.stores.place import DISPLAYS, Place, PlaceKind, container_in, is_tensor, place_at, places_outward
 from gradlife.hunting.stores.place_statements import ADDERS, PUTTERS, assigns, fills, may_mention, writes_to
 from gradlife.hunting.stores.statements import Fits
-from gradlife.model.trace import PROFILED, UNHELD, Step, Trace
+from gradlife.model.trace import PROFILED, UNHELD, PathStep, Trace
 
 #: Fewest items of a container that may be the growing one without other evidence.
 MANY = 8
@@ -66,7 +66,7 @@ def is_of_torchscript(trace: Trace) -> bool:
     return any(step.detail.startswith("torch.jit.") for step in trace.lead[:1])
 
 
-def held(steps: Sequence[Step], anchor: int | None, is_program: IsProgram) -> Iterator[Search]:
+def held(steps: Sequence[PathStep], anchor: int | None, is_program: IsProgram) -> Iterator[Search]:
     """Return searches for statements that store an object held by a root."""
     at = anchor if anchor is not None and 0 <= anchor < len(steps) - 1 else None
     file = place_of_file(steps)
@@ -88,12 +88,12 @@ def held(steps: Sequence[Step], anchor: int | None, is_program: IsProgram) -> It
         yield from map(Search, mechanisms.at_step(steps, at - 1)) if at else ()
 
 
-def place_of_file(steps: Sequence[Step]) -> Place | None:
+def place_of_file(steps: Sequence[PathStep]) -> Place | None:
     """Return the place of a file in memory at the end of a path."""
     return place_at(steps[-2]) if len(steps) > 1 and steps[-1].is_a(*MEMORY_FILES) else None
 
 
-def contained(steps: Sequence[Step], container: int, is_program: IsProgram) -> Iterator[Search]:
+def contained(steps: Sequence[PathStep], container: int, is_program: IsProgram) -> Iterator[Search]:
     """Return searches for statements that add to a container, by its name or the name of the object around it."""
     yield from map(Search, mechanisms.at_step(steps, container - 1))
     is_own = True
@@ -109,7 +109,7 @@ def contained(steps: Sequence[Step], container: int, is_program: IsProgram) -> I
         yield from map(Search, mechanisms.kept_by_library(steps[container:]))
 
 
-def is_plain(step: Step) -> bool:
+def is_plain(step: PathStep) -> bool:
     """Whether the program names the reference: a variable, or an attribute of a namespace, a module or a class."""
     return (
         step.kind == "root"
@@ -119,7 +119,7 @@ def is_plain(step: Step) -> bool:
     )
 
 
-def repeated(steps: Sequence[Step]) -> Iterator[Search]:
+def repeated(steps: Sequence[PathStep]) -> Iterator[Search]:
     """Return the search for assignments to the attribute that links the objects of a chain."""
     for one, other in pairwise(steps):
         if (one.type, one.detail) == ("function", other.detail) and other.type == "function":
@@ -136,7 +136,7 @@ def repeated(steps: Sequence[Step]) -> Iterator[Search]:
             return
 
 
-def assigned(steps: Sequence[Step], at: int | None) -> Iterator[Search]:
+def assigned(steps: Sequence[PathStep], at: int | None) -> Iterator[Search]:
     """Return searches for assignments to the survivor's place or to one around it, nearest first.
 
     What an item of the growing object `at` has inside is no such place.
@@ -152,7 +152,7 @@ def assigned(steps: Sequence[Step], at: int | None) -> Iterator[Search]:
         yield Search(partial(fills, place=place), has_first_values=True, place=place)
 
 
-def ring(cycle: Sequence[Step], tail: Sequence[Step], is_program: IsProgram) -> Iterator[Search]:
+def ring(cycle: Sequence[PathStep], tail: Sequence[PathStep], is_program: IsProgram) -> Iterator[Search]:
     """Return searches for statements that close a cycle."""
     closed = (*cycle, cycle[0])
     for number in range(len(cycle)):
@@ -170,7 +170,7 @@ def ring(cycle: Sequence[Step], tail: Sequence[Step], is_program: IsProgram) -> 
     yield from captured(rest, cycle, tail)
 
 
-def captured(places: Sequence[Place], cycle: Sequence[Step], tail: Sequence[Step]) -> Iterator[Search]:
+def captured(places: Sequence[Place], cycle: Sequence[PathStep], tail: Sequence[PathStep]) -> Iterator[Search]:
     """Return searches for statements that close a cycle of frames and functions: assignments of a variable, else the
     function's definition.
     """

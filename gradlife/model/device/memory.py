@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gradlife.model.trace import Step
+from gradlife.model.trace import PathStep
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class BlockOwner:
     place: Frame | None = None  # the line of the program that allocated the largest block
     path: str = ""  # the references from a root to the largest storage, if the heap is known
     unused_bytes: int = 0  # of bytes: nothing reads them again
-    trace: tuple[Step, ...] = ()  # `path`, object by object
+    trace: tuple[PathStep, ...] = ()  # `path`, object by object
 
 
 @dataclass(frozen=True)

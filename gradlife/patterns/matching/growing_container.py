@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradlife.model.growth import Growth
-from gradlife.model.trace import Step
+from gradlife.model.trace import PathStep
 from gradlife.patterns.matching.path_tokens import Token
 
 CONTAINERS = frozenset({"list", "deque", "set", "dict", "queue", "cycle", "array"})
@@ -19,7 +19,7 @@ NAMED = frozenset({"attr", "global"})
 FEWEST = 3
 
 
-def site_of(path: Sequence[Token], steps: Sequence[Step], growth: Growth) -> int | None:
+def site_of(path: Sequence[Token], steps: Sequence[PathStep], growth: Growth) -> int | None:
     """Return the token of the container that grows; None if a graph or a chain grows instead.
 
     If nothing is known about the growth, it is the fullest container before the first graph.
@@ -50,7 +50,7 @@ def may_grow(token: Token) -> bool:
     return is_place(token) or (token.family == REMADE and token.word in PLACES)
 
 
-def fullness(step: Step) -> int:
+def fullness(step: PathStep) -> int:
     """Return the length of a container; a quarter for a dict of names, which is likely a record and does not grow."""
     last = step.hops[-1]
     is_record = last.relation == "dict_value" and last.label.startswith(("'", "<str>"))

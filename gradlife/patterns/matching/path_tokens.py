@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradlife.model.trace import Hop, Step
+from gradlife.model.trace import Hop, PathStep
 from gradlife.patterns.matching.type_families import NAMES, family_of
 
 #: References of grad nodes, tensors and ctx other than saved tensors.
@@ -91,12 +91,12 @@ class Token:
         return f"{self.family}.{self.word}" + (f":{self.name}" if self.name else "")
 
 
-def tokens_of(steps: Sequence[Step]) -> tuple[Token, ...]:
+def tokens_of(steps: Sequence[PathStep]) -> tuple[Token, ...]:
     """Return the tokens of a path or a cycle, in order."""
     return tuple(token for number, step in enumerate(steps) for token in tokens_of_step(step, number))
 
 
-def tokens_of_step(step: Step, number: int) -> Iterator[Token]:
+def tokens_of_step(step: PathStep, number: int) -> Iterator[Token]:
     """Yield the tokens of one step; references that form one relation are one token."""
     hops = list(step.hops)
     is_first = True
@@ -123,7 +123,7 @@ def family_of_holder(type_: str) -> str:
     return family_of(name, kind={"TensorImpl": "tensor", "StorageImpl": "storage"}.get(name, "grad_node"))
 
 
-def family_of_source(family: str, step: Step, is_first: bool) -> str:
+def family_of_source(family: str, step: PathStep, is_first: bool) -> str:
     """Return the token of a module; frameworks' modules have their own: `torchmodule`, `compilermodule`."""
     if family != "module" or not is_first:
         return family

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import FindingKind
-from gradlife.model.trace import Lifetime, Step, Trace
+from gradlife.model.trace import Lifetime, PathStep, Trace
 from gradlife.patterns.matching.growing_container import site_of
 from gradlife.patterns.matching.path_tokens import Token, tokens_of
 
@@ -33,7 +33,7 @@ class Case:
         return tokens_of(self.trace.cycle)
 
     @functools.cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PathStep, ...]:
         """The steps of the path."""
         return self.trace.steps or self.trace.tail
 
@@ -56,7 +56,7 @@ Condition = Callable[[Case], bool]
 class Fit:
     """A match of a pattern: steps of the path or of the cycle."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     first: int  # the step whose object holds what it should not
     last: int
 

@@ -82,15 +82,15 @@ class Names:
     def _is_record(self, node: int, type_name: str) -> bool:
         """Whether a value is an object of the program's own class, such as a model's output, and no module."""
         is_own = "." in type_name and not type_name.startswith(LIBRARIES) and self.graph.kind(node) == "python"
-        return is_own and MODULE not in self.graph.steps_along([node, node])[0].bases.splitlines()
+        return is_own and MODULE not in self.graph.references_along([node, node])[0].bases.splitlines()
 
     def _fields(self, node: int) -> Iterator[tuple[int, str]]:
         """Yield the values of an object's attributes, and their names."""
         for item in self.graph.referents(node)[:MAX_ITEMS]:
-            step = self.graph.steps_along([node, item])[0]
+            step = self.graph.references_along([node, item])[0]
             if step.label == "__dict__":
                 for value in self.graph.referents(item)[:MAX_ITEMS]:
-                    yield value, self.graph.steps_along([item, value])[0].label.strip("'")
+                    yield value, self.graph.references_along([item, value])[0].label.strip("'")
             elif step.relation in {"attribute", "slot"}:
                 yield item, step.label
 

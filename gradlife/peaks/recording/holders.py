@@ -297,7 +297,7 @@ class Search:
         return self._paths.parameter(wrapper) or "a tensor"
 
     def _reference(self, node: int, target: int) -> Reference:
-        return self._graph.steps_along([node, target])[0]
+        return self._graph.references_along([node, target])[0]
 
 
 def saved_holder(text: str, variable: Variable, path: str) -> Holder:

@@ -70,4 +70,4 @@ class ModulePaths:
         yield from (one.name for one in reversed(held) if one.kind is Kind.LOCAL and one.name != "self")
 
     def _reference(self, node: int, target: int) -> Reference:
-        return self._graph.steps_along([node, target])[0]
+        return self._graph.references_along([node, target])[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from gradlife.heap.steps import short_type
+from gradlife.heap.path_steps import short_type
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.snapshots.step_snapshots import full_name, subclasses, tensor_type_names, walked
 from gradlife.hunting.snapshots.survivors import new_objects

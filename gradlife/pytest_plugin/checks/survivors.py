@@ -107,7 +107,7 @@ def is_of_runner(graph: _heap.Graph, group: Group, fresh: set[int]) -> bool:
     path = graph.path(group.tops[0])
     if any(node in fresh and graph.type(node) == "module" for node in path):
         return True
-    rows = graph.path_steps(group.tops[0])
+    rows = graph.path_references(group.tops[0])
     starts = rows[0].kind == "root" and rows[0].type == RUNNING_FRAME and rows[0].detail in running_here()
     last = max((at for at, row in enumerate(rows) if row.type.startswith(RUNNERS)), default=-1)
     is_fixture = 0 <= last < len(rows) - 1 and any("cached_result" in row.label for row in rows[last : last + 2])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from gradlife.hunting.findings.leak_trace import FIXTURE
 from gradlife.model.hunt import UNKNOWN_CODE, Finding, FindingKind, HuntReport
-from gradlife.model.trace import Step, Trace
+from gradlife.model.trace import PathStep, Trace
 from gradlife.pytest_plugin.outcomes.baseline import SHOWN_DIGITS
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Run
 from gradlife.reports.hunt.first_screen import plain_blocks
@@ -147,28 +147,28 @@ def sentences(trace: Trace, created_at: Sequence[str] = ()) -> Iterator[str]:
         yield f"{shown}{made} is held by native code: no object refers to it"
 
 
-def held_lines(steps: Sequence[Step]) -> Iterator[str]:
+def held_lines(steps: Sequence[PathStep]) -> Iterator[str]:
     """Yield the path from the survivor to the root."""
     for number in range(len(steps) - 2, -1, -1):
         end = ", which is held by" if number else ""
         yield f"  {reference(steps[number])}{end}"
 
 
-def ring_lines(cycle: Sequence[Step]) -> Iterator[str]:
+def ring_lines(cycle: Sequence[PathStep]) -> Iterator[str]:
     """Yield each object of a cycle and its reference to the next."""
     for number, step in enumerate(cycle):
         after = cycle[(number + 1) % len(cycle)]
         yield f"  {named(step)} refers by {words(step)} to {after.object}"
 
 
-def reference(step: Step) -> str:
+def reference(step: PathStep) -> str:
     """Format a reference: attribute 'losses' of Trainer."""
     if (step.kind, step.object) == ("root", FIXTURE):
         return f"fixture {step.detail}"
     return f"{words(step)} of {named(step)}"
 
 
-def words(step: Step) -> str:
+def words(step: PathStep) -> str:
     """Return the name of the reference."""
     via = step.via
     if via.startswith(".") and via[1:].isidentifier():

@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from gradlife.model.heap import Cycle, HeapView, HeldVariable, HolderCount, LargeObject, LibraryShare, TypeCount
-from gradlife.model.trace import Lifetime, Step
+from gradlife.model.trace import Lifetime, PathStep
 from gradlife.reports.devices.terminal import device_lines
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, NOTE, QUIET, TITLE
@@ -152,7 +152,7 @@ def object_line(row: LargeObject) -> RenderableType:
     return Hanging(numbers(size(row.retained)), Text.assemble(title, "\n", (path_text(row.steps), QUIET)))
 
 
-def path_text(steps: tuple[Step, ...]) -> str:
+def path_text(steps: tuple[PathStep, ...]) -> str:
     """Format a path on one line."""
     if not steps:
         return "no root reaches it"

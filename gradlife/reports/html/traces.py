@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gradlife.model.trace import CONFIDENCE, MAX_KEEPERS, Ledger, Step, StepStatus, Trace
+from gradlife.model.trace import CONFIDENCE, MAX_KEEPERS, Ledger, PathStep, StepStatus, Trace
 from gradlife.reports.drawing import RingNode, Svg, ring
 from gradlife.reports.html.words import short
 from gradlife.reports.hunt.trace import gathered
@@ -83,7 +83,7 @@ def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
     )
 
 
-def path_rows(steps: Sequence[Step], verdicts: Verdicts = LEAKING, *, is_ring: bool = False) -> list[Row]:
+def path_rows(steps: Sequence[PathStep], verdicts: Verdicts = LEAKING, *, is_ring: bool = False) -> list[Row]:
     """Return a row per object. Repeated objects are counted, and a long path is cut in the middle."""
     rows = [row_of(step, more, verdicts, is_ring) for step, more in gathered(steps)]
     if len(rows) <= MAX_ROWS:
@@ -94,7 +94,7 @@ def path_rows(steps: Sequence[Step], verdicts: Verdicts = LEAKING, *, is_ring: b
     return [*rows[:half], gap, *rows[-half:]]
 
 
-def row_of(step: Step, more: int, verdicts: Verdicts, is_ring: bool) -> Row:
+def row_of(step: PathStep, more: int, verdicts: Verdicts, is_ring: bool) -> Row:
     """Return the row of one object. Objects in a ring get no verdict: none of them is expected to live."""
     verdict, style = ("", "") if is_ring and step.status is StepStatus.UNKNOWN else verdicts[step.status]
     return Row(
@@ -109,7 +109,7 @@ def row_of(step: Step, more: int, verdicts: Verdicts, is_ring: bool) -> Row:
     )
 
 
-def ring_drawing(cycle: Sequence[Step], legs: Sequence[str] = ()) -> Drawn:
+def ring_drawing(cycle: Sequence[PathStep], legs: Sequence[str] = ()) -> Drawn:
     """Draw the cycle as a ring, with a sign on references that the collector does not see."""
     nodes = [
         RingNode(short(step.object, 80), short(step.via, 80), step.is_suspect, is_unseen(step, after, legs))
@@ -119,7 +119,7 @@ def ring_drawing(cycle: Sequence[Step], legs: Sequence[str] = ()) -> Drawn:
     return Drawn(ring(nodes, WIDE, title), ring(nodes, NARROW, title))
 
 
-def is_unseen(step: Step, after: Step, legs: Sequence[str]) -> bool:
+def is_unseen(step: PathStep, after: PathStep, legs: Sequence[str]) -> bool:
     """Whether the reference from an object of a cycle to the next one is hidden from the collector.
 
     The legs say so: `Tensor float32 [4] has 1 reference from DoubleBackward and Round that the collector cannot see`.

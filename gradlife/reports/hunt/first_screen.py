@@ -28,7 +28,7 @@ from gradlife.model.hunt import (
     Severity,
 )
 from gradlife.model.ranks import SHARED_MEMORY, Spread
-from gradlife.model.trace import PROFILED, Step, Trace
+from gradlife.model.trace import PROFILED, PathStep, Trace
 from gradlife.reports.hunt.changes import STYLES, changed_rows
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
 from gradlife.reports.hunt.sentences import (
@@ -361,7 +361,7 @@ def path(trace: Trace) -> str:
     return f"native code: {holders[0].description}" if holders else "no object that can be seen holds it"
 
 
-def path_words(steps: Sequence[Step]) -> Iterator[str]:
+def path_words(steps: Sequence[PathStep]) -> Iterator[str]:
     """Return a root, then names and the objects behind them."""
     yield f"{steps[0].object} {without_line(steps[0])}".strip()
     name = plain_name(steps[0].via) if len(steps) > 1 else ""
@@ -376,7 +376,7 @@ def path_words(steps: Sequence[Step]) -> Iterator[str]:
         yield object_words(step)
 
 
-def without_line(root: Step) -> str:
+def without_line(root: PathStep) -> str:
     """Return a root's detail. A running frame loses its line number, which changes with each snapshot."""
     return (
         LINE_NUMBER.sub(")", root.detail)
@@ -385,7 +385,7 @@ def without_line(root: Step) -> str:
     )
 
 
-def object_words(step: Step) -> str:
+def object_words(step: PathStep) -> str:
     """Describe an object, with the number of its items if it has any."""
     length = step.length
     if length is None and step.detail.startswith("len ") and step.detail[4:].replace(",", "").isdigit():

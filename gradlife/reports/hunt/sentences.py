@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import ATTACHED, Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep, Severity
 from gradlife.model.ranks import SHARED_MEMORY
-from gradlife.model.trace import UNHELD, Step, Trace
+from gradlife.model.trace import UNHELD, PathStep, Trace
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
 from gradlife.reports.theme import BAD, GOOD, NOTE
 from gradlife.reports.values import counted, size
@@ -184,12 +184,12 @@ def gathered_in(finding: Finding) -> list[str]:
     return []
 
 
-def named(step: Step) -> str:
+def named(step: PathStep) -> str:
     """Return the object of a step with its detail."""
     return f"{step.object} {step.detail}".strip()
 
 
-def path_text(steps: tuple[Step, ...]) -> str:
+def path_text(steps: tuple[PathStep, ...]) -> str:
     """Format the references of a trace: global variable 'state'.losses[0] → grad_fn."""
     text = ""
     for step in folded(steps)[:-1]:
@@ -197,9 +197,9 @@ def path_text(steps: tuple[Step, ...]) -> str:
     return text
 
 
-def folded(steps: tuple[Step, ...]) -> list[Step]:
+def folded(steps: tuple[PathStep, ...]) -> list[PathStep]:
     """Replace each run of equal steps by its first and its last step."""
-    kept: list[Step] = []
+    kept: list[PathStep] = []
     for step in steps:
         if len(kept) >= 2 and all((one.object, one.via) == (step.object, step.via) for one in kept[-2:]):
             kept[-1] = step

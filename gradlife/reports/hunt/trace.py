@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from gradlife.model.trace import CONFIDENCE, MAX_KEEPERS, Ledger, NativeHolder, Step, StepStatus, TensorFacts, Trace
+from gradlife.model.trace import CONFIDENCE, MAX_KEEPERS, Ledger, NativeHolder, PathStep, StepStatus, TensorFacts, Trace
 from gradlife.reports.hunt.sentences import named
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
@@ -37,7 +37,7 @@ def trace_part(trace: Trace) -> Iterator[RenderableType]:
         yield Hanging(Text("  "), Text(leg))
 
 
-def path_down(steps: Sequence[Step]) -> Iterator[RenderableType]:
+def path_down(steps: Sequence[PathStep]) -> Iterator[RenderableType]:
     """Yield each object, and below it its reference to the next."""
     for number, (step, more) in enumerate(gathered(steps)):
         is_last = step is steps[-1]
@@ -46,7 +46,7 @@ def path_down(steps: Sequence[Step]) -> Iterator[RenderableType]:
             yield from reference_lines("│    ", step, more)
 
 
-def ring(cycle: Sequence[Step]) -> Iterator[RenderableType]:
+def ring(cycle: Sequence[PathStep]) -> Iterator[RenderableType]:
     """Yield the objects of a cycle: the last refers to the first."""
     rows = gathered(cycle)
     for number, (step, more) in enumerate(rows):
@@ -56,9 +56,9 @@ def ring(cycle: Sequence[Step]) -> Iterator[RenderableType]:
         yield Hanging(Text("╰─ ", QUIET), Text(f"back to {named(rows[0][0])}", QUIET))
 
 
-def gathered(steps: Sequence[Step]) -> list[tuple[Step, int]]:
+def gathered(steps: Sequence[PathStep]) -> list[tuple[PathStep, int]]:
     """Return the steps, each with the number of equal ones that follow and are left out."""
-    rows: list[tuple[Step, int]] = []
+    rows: list[tuple[PathStep, int]] = []
     for number, step in enumerate(steps):
         before = steps[max(0, number - ALIKE) : number]
         is_last = number + 1 == len(steps)
@@ -73,7 +73,7 @@ def gathered(steps: Sequence[Step]) -> list[tuple[Step, int]]:
     return rows
 
 
-def object_line(lead: str, step: Step, below: str) -> RenderableType:
+def object_line(lead: str, step: PathStep, below: str) -> RenderableType:
     """Return an object and the verdict on it."""
     word, style = VERDICTS[step.status]
     text = Text.assemble((step.object, TITLE), f" {step.detail}".rstrip())
@@ -86,7 +86,7 @@ def object_line(lead: str, step: Step, below: str) -> RenderableType:
     return Hanging(Text(lead.ljust(min(width, 3)), QUIET), text, Text(below[:3], QUIET))
 
 
-def reference_lines(lead: str, step: Step, more: int) -> Iterator[RenderableType]:
+def reference_lines(lead: str, step: PathStep, more: int) -> Iterator[RenderableType]:
     """Yield a reference, underlined if it is suspect."""
     yield Hanging(Text(lead, QUIET), Text(step.via, NOTE if step.is_suspect else ""), Text(lead, QUIET))
     if step.is_suspect:

@@ -16,15 +16,15 @@ from gradlife.model.device.memory import (
     Pin,
     Run,
 )
-from gradlife.model.trace import Step, StepStatus
+from gradlife.model.trace import PathStep, StepStatus
 
 MB = 10**6
 USED, WAITING, FREE = BlockState.USED, BlockState.WAITING, BlockState.FREE
 LINE = Frame("/home/me/train.py", 41, "step")
 TRACE = (
-    Step("module", "__main__", "root", "global variable 'losses'", "dict_value", StepStatus.EXPECTED),
-    Step("list", "len 3", "python", "[0]", "item", is_suspect=True),
-    Step("Tensor", "float32 [2500000] cuda:0", "python", "", "", StepStatus.LEAKING),
+    PathStep("module", "__main__", "root", "global variable 'losses'", "dict_value", StepStatus.EXPECTED),
+    PathStep("list", "len 3", "python", "[0]", "item", is_suspect=True),
+    PathStep("Tensor", "float32 [2500000] cuda:0", "python", "", "", StepStatus.LEAKING),
 )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import gradlife
 import gradlife.heap
-from gradlife.model.trace import Step
+from gradlife.model.trace import PathStep
 
 ROOMS: dict[str, object] = {}
 
@@ -25,7 +25,7 @@ class Shelf(OrderedDict[int, object]):
     pass
 
 
-def steps_to_guest_in(make: Callable[[Guest], object]) -> dict[str, Step]:
+def steps_to_guest_in(make: Callable[[Guest], object]) -> dict[str, PathStep]:
     """By type, of the path from `ROOMS` to a guest that only a room knows."""
     guest = Guest()
     address = id(guest)

@@ -12,7 +12,7 @@ from gradlife.hunting.findings.reference_cuts import CLEAR, HOOKS, ITEMS, Cut, c
 from gradlife.hunting.run.proof import judged
 from gradlife.hunting.run.reference_cutter import Cutter
 from gradlife.model.hunt import Advice, Diagnosis, Finding, FindingKind, HuntReport, PerStep, Round
-from gradlife.model.trace import Hop, Ledger, Lifetime, Step, Trace
+from gradlife.model.trace import Hop, Ledger, Lifetime, PathStep, Trace
 
 HISTORY = (("internal", "__dict__", -1), ("dict_value", "'history'", -1))
 
@@ -60,18 +60,18 @@ def test_a_cut_goes_to_another_process_and_back() -> None:
     assert load_cut(cut.dump()) == cut
 
 
-def finding(mark: str, rate: PerStep, *steps: Step) -> Finding:
+def finding(mark: str, rate: PerStep, *steps: PathStep) -> Finding:
     trace = Trace("Tensor", "", Lifetime.HELD, steps, (), Ledger(1, ()))
     named = Diagnosis("GL512", "a list grows", "", Advice(""))
     return Finding(FindingKind.GROWTH, Lifetime.HELD, named, trace, rate, fingerprint=mark)
 
 
-def steps() -> tuple[Step, ...]:
+def steps() -> tuple[PathStep, ...]:
     hops = tuple(Hop("module", *hop) for hop in HISTORY)
     return (
-        Step("module", "program", "python", "global variable 'history'", "", type="module", hops=hops),
-        Step("list", "len 9", "python", "[3]", "", type="list", hops=(Hop("list", "item", "", 3),), length=9),
-        Step("Tensor", "", "python", "", "", type="torch.Tensor"),
+        PathStep("module", "program", "python", "global variable 'history'", "", type="module", hops=hops),
+        PathStep("list", "len 9", "python", "[3]", "", type="list", hops=(Hop("list", "item", "", 3),), length=9),
+        PathStep("Tensor", "", "python", "", "", type="torch.Tensor"),
     )
 
 
@@ -114,8 +114,8 @@ def test_one_round_proves_nothing() -> None:
 # --- rings, to which no variable leads ---
 
 
-def step_of(name: str, via: str, *hops: tuple[str, str, str, int], kind: str = "python") -> Step:
-    return Step(name.rpartition(".")[2], "", kind, via, "", type=name, hops=tuple(Hop(*hop) for hop in hops))
+def step_of(name: str, via: str, *hops: tuple[str, str, str, int], kind: str = "python") -> PathStep:
+    return PathStep(name.rpartition(".")[2], "", kind, via, "", type=name, hops=tuple(Hop(*hop) for hop in hops))
 
 
 CTX = step_of(
@@ -161,7 +161,7 @@ DEFAULT = step_of(
     ],
     ids=["attribute", "hooks", "nothing that can be set"],
 )
-def test_a_ring_is_cut_where_a_python_object_of_it_lets_go(cycle: tuple[Step, ...], expected: Cut | None) -> None:
+def test_a_ring_is_cut_where_a_python_object_of_it_lets_go(cycle: tuple[PathStep, ...], expected: Cut | None) -> None:
     assert ring_cut(cycle) == expected
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.growth import Growth
-from gradlife.model.trace import PROFILED, UNHELD, Hop, Ledger, Lifetime, Step, Trace
+from gradlife.model.trace import PROFILED, UNHELD, Hop, Ledger, Lifetime, PathStep, Trace
 from stored_traces import LIST, attributes, cell, key, owned, ring, source, step, trace, variable
 
 
@@ -25,7 +25,7 @@ LINEAR = "torch.nn.modules.linear.Linear"
 HOOK = step("function", detail="watch.<locals>.note (train.py:2)")
 
 
-def hooked(table: str, type_: str = LINEAR, callback: Step = HOOK) -> Trace:
+def hooked(table: str, type_: str = LINEAR, callback: PathStep = HOOK) -> Trace:
     owner = attributes(type_, "__dict__", table, "41", bases=NN)
     return trace(variable("model"), owner, callback)
 
@@ -47,7 +47,7 @@ def test_a_hook_is_stored_by_the_call_that_registers_it(table: str, line: str) -
 
 def test_a_hook_of_a_tensor_that_is_a_lambda() -> None:
     text = "def watch(w, x):\n    handle = w.register_hook(lambda g: g * x)\n    w.register_hook(other)\n"
-    owner = Step("Parameter", "float32 [8]", "python", "", "native", type="torch.nn.parameter.Parameter")
+    owner = PathStep("Parameter", "float32 [8]", "python", "", "native", type="torch.nn.parameter.Parameter")
     owner = replace(owner, hops=(Hop("", "native", "_backward_hooks"), Hop("dict", "dict_value", "183")))
     kept = trace(variable("w"), owner, step("function", detail="watch.<locals>.<lambda> (train.py:2)"), cell("x"))
     assert found(kept, text, 1) == (2, "handle = w.register_hook(lambda g: g * x)", "sure")
@@ -146,14 +146,16 @@ def test_an_inner_function_that_calls_itself_is_stored_by_its_definition() -> No
 
 def test_a_pack_hook_is_stored_by_the_block_that_sets_it() -> None:
     text = "def score(x):\n    with saved_tensors_hooks(keep, keep):\n        return x.exp()\n"
-    node = Step("ExpBackward0", "", "grad_node", "", "native", hops=(Hop("torch::ExpBackward0", "native", "packed"),))
+    node = PathStep(
+        "ExpBackward0", "", "grad_node", "", "native", hops=(Hop("torch::ExpBackward0", "native", "packed"),)
+    )
     cycle = (step("torch.Tensor", "native", "grad_fn"), node)
     assert found(ring(*cycle), text) == (2, "with saved_tensors_hooks(keep, keep):", "sure")
 
 
 def test_a_gradient_with_a_graph_is_stored_by_backward_and_not_by_grad() -> None:
     text = "def f(x):\n    grad(x, create_graph=True)\n    x.backward(create_graph=True)\n    x.backward(create_graph=False)\n"
-    leaf = Step("TensorImpl", "", "tensor", "", "native", hops=(Hop("torch::TensorImpl", "native", "grad"),))
+    leaf = PathStep("TensorImpl", "", "tensor", "", "native", hops=(Hop("torch::TensorImpl", "native", "grad"),))
     assert found(ring(leaf), text) == (3, "x.backward(create_graph=True)", "sure")
 
 
@@ -190,7 +192,7 @@ def test_a_cycle_of_a_library_is_stored_by_the_line_of_the_program_that_led_to_i
         ),
     ],
 )
-def test_containers_in_containers_and_of_classes(line: str, places: tuple[Step, ...]) -> None:
+def test_containers_in_containers_and_of_classes(line: str, places: tuple[PathStep, ...]) -> None:
     text = f"def step(t, state, n, x):\n    {line}\n"
     assert found(trace(*places), text, len(places) - 1) == (2, line, "sure")
 
@@ -256,7 +258,7 @@ def test_a_variable_named_like_a_table_of_hooks_in_cpp_is_filled_by_its_append(n
 def test_a_context_variable_whose_tuple_gets_longer_is_stored_by_its_set() -> None:
     text = "def note(x):\n    history.set(history.get() + (x,))\n"
     hops = (Hop("thread", "root", "context"), Hop("hamt", "internal", "contextvar 'history'"))
-    root = Step("thread", "MainThread", "root", "contextvar 'history'", "root", type="thread", hops=hops)
+    root = PathStep("thread", "MainThread", "root", "contextvar 'history'", "root", type="thread", hops=hops)
     kept = trace(root, step("tuple", "item", length=41))
     assert found(kept, text, 1) == (2, "history.set(history.get() + (x,))", "sure")
 

@@ -11,7 +11,7 @@ import pytest
 from gradlife.hunting.stores.patches import patch_for
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.hunt import Confidence
-from gradlife.model.trace import Step, TensorFacts, Trace
+from gradlife.model.trace import PathStep, TensorFacts, Trace
 from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, step, trace, variable
 
 
@@ -98,7 +98,7 @@ def test_no_patch_where_the_line_is_unsure_or_the_pattern_is_another() -> None:
     assert other.added == ("self.losses.clear()  # nothing reads more than the last one",)
 
 
-def total_of(*steps: Step) -> Trace:
+def total_of(*steps: PathStep) -> Trace:
     kept = trace(*steps)
     return replace(kept, tensor=TensorFacts("AddBackward0"))
 

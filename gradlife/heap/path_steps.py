@@ -19,16 +19,16 @@ from gradlife.heap.ownership_links import (
     words,
 )
 from gradlife.heap.torch_layout.labels import ARGUMENT, ITS_IMPL
-from gradlife.model.trace import Hop, Step
+from gradlife.model.trace import Hop, PathStep
 
 #: References to objects that only stand between an object and its referent.
 INNER_LABELS = {"__dict__", "__globals__", "__kwdefaults__", "f_locals", ITS_IMPL}
 
 
-def merged_steps(raw: References, is_cycle: bool = False) -> tuple[Step, ...]:
+def merged_steps(raw: References, is_cycle: bool = False) -> tuple[PathStep, ...]:
     """Return the steps of a path or cycle, with internal references merged."""
     links = begun_outside(raw) if is_cycle else raw
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     at = 0 if is_cycle else skip_to_module(links)
     while at < len(links):
         taken, via = fold(links, at)
@@ -62,9 +62,9 @@ def spans_of(raw: References) -> list[set[int]]:
     return spans
 
 
-def step_of(link: Reference, via: str, hops: Links = ()) -> Step:
+def step_of(link: Reference, via: str, hops: Links = ()) -> PathStep:
     """Build the step of one object."""
-    return Step(
+    return PathStep(
         object=short_type(link.type),
         detail=link.detail,
         kind=link.kind,
@@ -108,7 +108,7 @@ def is_inside(ring: Links, at: int) -> bool:
     return is_inner or ring[at].relation == "cell" or is_native_part(ring[at])
 
 
-def tail_steps(raw: References, cycle: References) -> tuple[Step, ...]:
+def tail_steps(raw: References, cycle: References) -> tuple[PathStep, ...]:
     """Return the steps from a cycle to an object that it keeps alive, starting at a shown object."""
     if not raw:
         return ()
