@@ -26,8 +26,9 @@ from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import HuntReport, HuntVerdict, Severity
 from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason
-from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks
+from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
 from gradlife.ranks.launch import with_ranks
+from gradlife.ranks.rank_report import folders_of_ranks
 from gradlife.ranks.run_folder import VARIABLE
 
 if TYPE_CHECKING:
@@ -215,7 +216,8 @@ def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs:
     with tempfile.TemporaryDirectory(prefix="gradlife-hunt-") as folder:
         guard = Guard(settings, memory, hears, meanwhile=lambda: load_reports(outputs), folder=folder)
         result = guard.run()
-        if has_ranks(folder):
+        if folders_of_ranks(folder):
+            say_unproven(args)
             return with_ranks(result, folder)
     if args.prove and result.report is not None:
         from gradlife.hunting.run.proof import proven
@@ -250,11 +252,6 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, stat
     written = write_texts(texts) if is_fixed and args.write else []
     print_fix(make_console(sys.stderr), proven, written, f"gradlife hunt --fix --write {report.target}")
     return EXIT_CLEAN if written and len(patched) == len(report.findings) else status
-
-
-def has_ranks(folder: str) -> bool:
-    """Whether the program has started ranks."""
-    return any(name.startswith("rank-") for name in os.listdir(folder))
 
 
 def followed(args: argparse.Namespace) -> int:

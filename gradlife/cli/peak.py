@@ -19,13 +19,15 @@ from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.run.parent import Result, run_program
 from gradlife.peaks.run.proof import proven
-from gradlife.ranks.hunt import add_rank_options
-from gradlife.ranks.peak import peak_as_rank, peak_in_new_ranks
+from gradlife.ranks.hunt import add_rank_options, say_unproven
+from gradlife.ranks.peak import peak_as_rank, peak_in_new_ranks, with_peaks
+from gradlife.ranks.rank_report import folders_of_ranks
 from gradlife.ranks.run_folder import VARIABLE
 
 EPILOG = """\
-TARGET is a script with its own arguments, -m module, file.py::function or
-module:function. A function is called once a step, as by gradlife hunt.
+TARGET is a script with its own arguments, -m module, a console script on PATH
+(torchrun train.py), file.py::function or module:function. A function is called once a
+step, as by gradlife hunt.
 
 The first steps run untouched, three are recorded, all others run untouched.
 
@@ -103,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
             return peak_as_rank(args, settings, rank, end)
         if args.nproc_per_node is not None:
             return peak_in_new_ranks(args, end)
-        return end(run_proof(settings) if args.prove else run_program(settings, show.show))
+        return end(run_alone(args, settings, show))
 
 
 def finish(result: Result, show: Show, outputs: Outputs) -> int:
@@ -118,16 +120,27 @@ def finish(result: Result, show: Show, outputs: Outputs) -> int:
     return result.status or report.exit_status
 
 
-def run_proof(settings: Settings) -> Result:
-    """Run the program, then again with its edits."""
-    with tempfile.TemporaryDirectory(prefix="gradlife-proof-") as folder:
-        first = run_program(replace(settings, trial=folder), lambda report: None)
-        if first.report is None or not first.report.peak_bytes:
-            return first
-        again = proven(
-            first.report, settings, folder, lambda other: run_program(other, lambda report: None, True).report
-        )
-        return Result(first.status, again)
+def run_alone(args: argparse.Namespace, settings: Settings, show: Show) -> Result:
+    """Run the program in one process and prove the savings; ranks that the program starts are merged."""
+    hears = hear_nothing if args.prove else show.show
+    with tempfile.TemporaryDirectory(prefix="gradlife-peak-") as folder:
+        first = run_program(replace(settings, trial=folder if args.prove else ""), hears, folder=folder)
+        if folders_of_ranks(folder):
+            say_unproven(args)
+            return with_peaks(first, args.target, folder)
+        return proven_result(first, settings, folder) if args.prove else first
+
+
+def proven_result(first: Result, settings: Settings, folder: str) -> Result:
+    """Run the program again with its edits."""
+    if first.report is None or not first.report.peak_bytes:
+        return first
+    again = proven(first.report, settings, folder, lambda other: run_program(other, hear_nothing, True).report)
+    return Result(first.status, again)
+
+
+def hear_nothing(report: PeakReport) -> None:
+    """Show nothing yet: the report is incomplete."""
 
 
 class Show:

@@ -24,9 +24,9 @@ class RankEnd(StrEnum):
     FINISHED = "finished"
     FAILED = "failed"  # its program exited with its own status
     KILLED = "killed"  # killed by a signal, as its guard reported
-    LOST = "lost"  # its process is gone without a report
+    LOST = "lost"  # its process ended without an exit status
     RUNNING = "running"  # still running when the reports were merged
-    MISSING = "missing"  # never joined
+    MISSING = "missing"  # it left no files
 
 
 #: Endings of a rank with a complete report.

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 
 from gradlife.errors import UsageError
 from gradlife.hunting.process.memory_limits import Memory, system_limit
-from gradlife.hunting.process.rank import PATIENCE, Rank
+from gradlife.hunting.process.rank import PATIENCE, Rank, write_result
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Guard, Result
 from gradlife.hunting.steps.targets import MODULE_MARK
 from gradlife.model.hunt import HuntReport
 from gradlife.ranks.launch import launch, refuse_unreadable, with_ranks
-from gradlife.ranks.meeting import hurrying, leave_result, meet
+from gradlife.ranks.meeting import hurrying, meet
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import reports_in
 from gradlife.ranks.run_folder import folder_for
@@ -48,6 +49,14 @@ def refuse_prompts(args: argparse.Namespace) -> None:
             raise UsageError(f"--{name} is for one process, and this is a run of several", "gradlife hunt SCRIPT")
 
 
+def say_unproven(args: argparse.Namespace) -> None:
+    """Print why there is no proof, if one was asked for and the program turned out to start ranks."""
+    if args.prove:
+        print(
+            "gradlife: nothing was proved: --prove is for one process, and the program started ranks", file=sys.stderr
+        )
+
+
 def words_for_ranks(args: argparse.Namespace) -> list[str]:
     """Return the command line of one rank's hunt, after `gradlife`."""
     words = ["hunt", f"--at-rss={round(100 * args.at_rss)}"]
@@ -75,7 +84,7 @@ def hunt_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finis
         settings = settings.for_rank(own, system_limit() // rank.local_world_size)
         memory = Memory(settings.memory_limit, args.at_rss)
         result = Guard(settings, memory, hear_nothing, folder=own).run()
-        leave_result(own, result.status, result.was_killed, memory.peak)
+        write_result(own, result.status, result.status - 128 if result.was_killed else 0, memory.peak)
 
         def merge_and_show() -> int:
             report = merge(reports_in(folder.path), rank.world_size)

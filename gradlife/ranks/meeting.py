@@ -18,7 +18,6 @@ from types import FrameType
 
 from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.process.rank import RESULT, Rank, write_whole
-from gradlife.model.ranks import RankEnd
 from gradlife.ranks.rank_report import has_ended, member_at
 from gradlife.ranks.run_folder import CLAIM, MERGED, RunFolder
 
@@ -35,15 +34,6 @@ ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 #: Merges, shows and writes the report; returns the exit status.
 Merge = Callable[[], int]
-
-
-def leave_result(path: str, status: int, was_killed: bool, peak: int) -> None:
-    """Record in a rank's folder how the rank ended. ``peak``: resident bytes."""
-    killed = f"killed by signal {status - 128}" if was_killed else ""
-    end = RankEnd.KILLED if was_killed else RankEnd.FAILED if status else RankEnd.FINISHED
-    found = {"end": end.value, "status": status, "trouble": killed, "peak_bytes": peak}
-    with suppress(OSError):
-        write_whole(os.path.join(path, RESULT), json.dumps(found))
 
 
 class Hurry:

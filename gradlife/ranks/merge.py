@@ -181,16 +181,11 @@ class Fold:
         )
 
     def _script_status(self) -> int | None:
-        return status_of_run([one.report.status for _, one in sorted(self.kept.items())])
+        return status_of_run([(one.report.end, one.report.status) for _, one in sorted(self.kept.items())])
 
     def _trouble(self) -> str:
         """Describe ranks that did not finish, grouped by how they ended."""
-        alike: dict[str, list[int]] = {}
-        for rank, one in sorted(self.kept.items()):
-            words = end_words(one)
-            if words:
-                alike.setdefault(words, []).append(rank)
-        ends = [f"rank{'s' if len(ranks) > 1 else ''} {packed(ranks)} {words}" for words, ranks in alike.items()]
+        ends = end_texts((rank, one.report.status, end_words(one)) for rank, one in self.kept.items())
         more = [f"{len(ends) - MAX_TROUBLES:,} more kinds of failure"] if len(ends) > MAX_TROUBLES else []
         return "; ".join([*ends[:MAX_TROUBLES], *more])
 
@@ -298,11 +293,17 @@ def end_words(one: Kept) -> str:
     return f"could not tell: {one.trouble}" if one.verdict == HuntVerdict.INCONCLUSIVE.value and one.trouble else ""
 
 
-def status_of_run(statuses: Sequence[int | None]) -> int | None:
-    """Return the status of the first rank that failed; a launcher terminates the others, which counts only if all were."""
-    known = [status for status in statuses if status is not None]
-    failed = [status for status in known if status]
-    return next((status for status in failed if status != TERMINATED), failed[0] if failed else 0 if known else None)
+def status_of_run(ends: Sequence[tuple[RankEnd, int | None]]) -> int | None:
+    """Return the status of the first rank that failed; None if unknown.
+
+    A launcher terminates the other ranks. Their status counts only if no rank failed, with or without a status.
+    """
+    known = [status for _, status in ends if status is not None]
+    failed = [status for status in known if status not in (0, TERMINATED)]
+    if failed or not known:
+        return failed[0] if failed else None
+    is_lost = any(end is RankEnd.LOST for end, _ in ends)
+    return max(known) if not is_lost else None if TERMINATED in known else 0
 
 
 def end_text(end: RankEnd, status: int | None, trouble: str, last: str) -> str:
@@ -311,14 +312,23 @@ def end_text(end: RankEnd, status: int | None, trouble: str, last: str) -> str:
         case RankEnd.KILLED:
             return f"was {trouble or 'killed'}{last or ', before its first report'}"
         case RankEnd.LOST:
-            return f"died without a word{last or ', before its first report'}"
+            return f"ended without an exit status{last or ', before its first report'}"
         case RankEnd.RUNNING:
-            return f"had not ended{last or ', and left no report yet'}"
+            return f"was still running{last or ', without a report yet'}"
         case RankEnd.MISSING:
-            return "never joined"
+            return "left no files"
         case RankEnd.FAILED:
             return f"ended with status {status}" + (f": {trouble}" if trouble else "")
     return ""
+
+
+def end_texts(ends: Iterable[tuple[int, int | None, str]]) -> list[str]:
+    """Describe ranks by number, status and end, those that agree together. The ranks that a launcher ended are last."""
+    alike: dict[str, list[int]] = {}
+    for rank, _, words in sorted(ends, key=lambda one: (one[1] == TERMINATED, one[0])):
+        if words:
+            alike.setdefault(words, []).append(rank)
+    return [f"rank{'s' if len(ranks) > 1 else ''} {packed(ranks)} {words}" for words, ranks in alike.items()]
 
 
 def spread(values: Sequence[float]) -> Spread:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 from gradlife.errors import UsageError
-from gradlife.hunting.process.rank import Rank
+from gradlife.hunting.process.rank import Rank, write_result
 from gradlife.hunting.process.settings import Settings
 from gradlife.peaks.run.parent import Result, run_program
 from gradlife.ranks.hunt import target_words
 from gradlife.ranks.launch import launch, refuse_unreadable
-from gradlife.ranks.meeting import hurrying, leave_result, meet
+from gradlife.ranks.meeting import hurrying, meet
 from gradlife.ranks.peak_merge import merge_peaks, peaks_in
 from gradlife.ranks.run_folder import folder_for
 
@@ -29,15 +30,15 @@ def peak_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finis
     folder = folder_for(rank, args.run_folder, os.environ)
     with hurrying() as hurry:
         own = folder.join(rank)
-        result = run_program(settings, lambda report: None, folder=own)
-        leave_result(own, result.status, result.was_killed, 0)
+        result = run_program(replace(settings, in_step=True), lambda report: None, folder=own)
+        write_result(own, result.status, result.status - 128 if result.was_killed else 0)
         return meet(
             folder,
             rank,
             result.status,
             args.rank_timeout,
             hurry,
-            lambda: finish(merged(args.target, folder.path, rank.world_size, 0)),
+            lambda: finish(with_peaks(Result(0, None), args.target, folder.path, rank.world_size)),
         )
 
 
@@ -48,7 +49,7 @@ def peak_in_new_ranks(args: argparse.Namespace, finish: Finish) -> int:
     words = [f"--{name.replace('_', '-')}={getattr(args, name)}" for name in HANDED_ON if getattr(args, name)]
 
     def collect(status: int, folder: str) -> Result:
-        return merged(args.target, folder, args.nproc_per_node, status)
+        return with_peaks(Result(status, None), args.target, folder, args.nproc_per_node)
 
     command = ["peak", *words, *target_words(args)]
     return finish(launch(args.nproc_per_node, command, args.run_folder, args.rank_timeout, collect))
@@ -60,10 +61,10 @@ def refuse_proof(args: argparse.Namespace) -> None:
         raise UsageError("--prove is for one process, and this is a run of several", "gradlife peak SCRIPT")
 
 
-def merged(target: str, folder: str, world_size: int, status: int) -> Result:
-    """Merge what the ranks left. ``status``: that of the launcher, for a run in which no rank joined."""
+def with_peaks(result: Result, target: str, folder: str, world_size: int = 0) -> Result:
+    """Put the merged report of the ranks in the place of the launcher's, if any rank has joined the run."""
     peaks = list(peaks_in(folder))
     if not peaks:
-        return Result(status, None)
+        return result
     report = merge_peaks(target, peaks, world_size)
-    return Result(report.script_status or status, report)
+    return Result(report.script_status or result.status, report)

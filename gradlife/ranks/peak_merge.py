@@ -12,7 +12,7 @@ from gradlife.hunting.process.rank import RESULT
 from gradlife.model.peak.report import PeakRank, PeakReport
 from gradlife.model.ranks import RankEnd, Skew, Spread, packed
 from gradlife.peaks.run.parent import read_report
-from gradlife.ranks.merge import ROW_EACH, capped, end_text, status_of_run
+from gradlife.ranks.merge import ROW_EACH, capped, end_text, end_texts, status_of_run
 from gradlife.ranks.rank_report import end_of, folders_of_ranks, json_at, member_at
 from gradlife.ranks.skew import most_above
 
@@ -74,7 +74,7 @@ def merge_peaks(target: str, peaks: Iterable[RankPeak], world_size: int = 0) -> 
         skew=tuple(skew_of(worst, ranks)),
         limits=capped([*limits]),
         trouble=trouble_of(ranks),
-        script_status=status_of_run([one.status for one in ranks]),
+        script_status=status_of_run([(one.end, one.status) for one in ranks]),
     )
 
 
@@ -147,11 +147,12 @@ def held_at_peak(report: PeakReport) -> Mapping[str, float]:
 
 def trouble_of(ranks: Sequence[RankPeak]) -> str:
     """Describe ranks that did not finish or have no peak, those that agree together."""
-    alike: dict[str, list[int]] = {}
-    for one in ranks:
-        words = end_text(one.end, one.status, one.trouble, "")
-        if not words and not one.bytes:
-            words = f"without a peak: {one.report.trouble}" if one.report is not None else "left no report"
-        if words:
-            alike.setdefault(words, []).append(one.rank)
-    return "; ".join(f"rank{'s' if len(found) > 1 else ''} {packed(found)} {words}" for words, found in alike.items())
+    return "; ".join(end_texts((one.rank, one.status, end_words(one)) for one in ranks))
+
+
+def end_words(one: RankPeak) -> str:
+    """Describe how a rank failed, or why it has no peak; empty if all is well."""
+    words = end_text(one.end, one.status, one.trouble, "")
+    if words or one.bytes:
+        return words
+    return f"without a peak: {one.report.trouble}" if one.report is not None else "left no report"

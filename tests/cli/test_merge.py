@@ -37,7 +37,7 @@ def test_the_first_screen_has_15_lines_however_much_was_found(folder: Path, caps
     main(["merge", leave(folder, CLEAN, EVERYTHING, LEAKING), "--world-size", "9"])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 15
-    assert "Note: ranks 3-8 never joined" in lines
+    assert "Note: ranks 3-8 left no files" in lines
     assert max(map(len, lines)) <= 80
 
 

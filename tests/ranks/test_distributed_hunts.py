@@ -62,7 +62,7 @@ def test_a_hunt_in_torchrun_reports_the_rank_that_was_killed(tmp_path: Path) -> 
     status, _, report = run(tmp_path, *hunt, *TORCHRUN, PROGRAM, "200", "1", "1", "160")
     assert (status, report["target"]) == (1, PROGRAM)
     assert [row["end"] for row in report["ranks"]][1] == "lost"
-    assert "rank 1 died without a word, its last report: leak" in report["trouble"]
+    assert "rank 1 ended without an exit status, its last report: leak" in report["trouble"]
 
 
 def test_ranks_that_gradlife_started_are_ended_when_one_hangs(tmp_path: Path) -> None:

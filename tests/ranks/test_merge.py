@@ -77,7 +77,7 @@ def test_a_clean_run_needs_a_report_of_every_rank() -> None:
     assert merge([left(0, CLEAN), left(1, CLEAN)]).exit_status == 0
     missing = merge([left(0, CLEAN)], world_size=3)
     assert (missing.verdict, missing.exit_status) == (HuntVerdict.INCONCLUSIVE, 3)
-    assert missing.trouble == "ranks 1-2 never joined"
+    assert missing.trouble == "ranks 1-2 left no files"
 
 
 def test_a_leak_stays_one_whatever_became_of_the_other_ranks() -> None:
@@ -87,7 +87,7 @@ def test_a_leak_stays_one_whatever_became_of_the_other_ranks() -> None:
     assert report.script_status == 137
     assert report.trouble == (
         "rank 1 was killed by signal 9 at 7.9 of 8.0 GiB, its last report: clean; "
-        "rank 2 died without a word, before its first report"
+        "rank 2 ended without an exit status, before its first report"
     )
     assert report.limits[-1] == "rank 2 left no report: what was held there is unknown"
 
@@ -117,6 +117,16 @@ def test_the_status_of_a_run_is_that_of_the_rank_that_failed_not_of_one_that_its
 ) -> None:
     ranks = [left(rank, CLEAN, status=one) for rank, one in enumerate(statuses)]
     assert merge(ranks).script_status == status
+
+
+def test_a_rank_that_a_launcher_ended_does_not_give_the_status_of_one_that_ended_without_a_status() -> None:
+    ended = left(0, CLEAN, end=RankEnd.KILLED, status=143, trouble="killed by signal 15")
+    report = merge([ended, RankReport(1, end=RankEnd.LOST)])
+    assert report.script_status is None
+    assert report.trouble == (
+        "rank 1 ended without an exit status, before its first report; "
+        "rank 0 was killed by signal 15, its last report: clean"
+    )
 
 
 def test_four_thousand_ranks_that_agree_make_a_report_no_longer_than_eight() -> None:

@@ -75,7 +75,7 @@ def test_the_exit_status_is_that_of_the_worst_share_on_any_rank() -> None:
 def test_a_rank_that_died_is_named_and_the_run_cannot_tell() -> None:
     killed = left(1, None, end=RankEnd.KILLED, status=137, trouble="killed by signal 9")
     report = merge_peaks("train.py", [left(0, REPORT), killed], world_size=3)
-    assert report.trouble == "rank 1 was killed by signal 9, before its first report; rank 2 never joined"
+    assert report.trouble == "rank 1 was killed by signal 9, before its first report; rank 2 left no files"
     assert (report.exit_status, report.script_status) == (3, 137)
 
 

@@ -60,11 +60,30 @@ def test_gradlife_starts_ranks_and_shows_what_the_worst_holds(tmp_path: Path) ->
     assert errors.count("peaks: rank 0 ") == 1
 
 
-def test_ranks_of_torchrun_agree_on_one_report(tmp_path: Path) -> None:
-    peak = ("-m", "gradlife", "peak", "--json", "report.json")
-    status, errors, report = run(tmp_path, *TORCHRUN, *peak, "train.py", "-1")
-    assert (status, report["world_size"], report["worst_rank"]) == (0, 2, 1)
+PEAK = ("-m", "gradlife", "peak", "--json", "report.json")
+
+
+@pytest.mark.parametrize("words", [(*TORCHRUN, *PEAK), (*PEAK, *TORCHRUN)], ids=["behind torchrun", "before torchrun"])
+def test_ranks_of_torchrun_agree_on_one_report(tmp_path: Path, words: tuple[str, ...]) -> None:
+    status, errors, report = run(tmp_path, *words, "train.py", "-1")
+    assert (status, report["target"], report["world_size"], report["worst_rank"]) == (0, "train.py", 2, 1)
+    assert [(row["ranks"], row["end"]) for row in report["ranks"]] == [("0", "finished"), ("1", "finished")]
     assert errors.count("peaks: rank 0 ") == 1
+
+
+def test_a_launched_rank_that_is_killed_before_its_peak_is_named_first(tmp_path: Path) -> None:
+    status, _, report = run(tmp_path, *PEAK, *TORCHRUN, "train.py", "2")
+    assert status == 1  # torchrun's, not that of rank 0, which torchrun may have ended
+    assert report["trouble"].startswith("rank 1 ended without an exit status, before its first report")
+
+
+def test_a_launched_process_that_is_no_rank_gives_the_report(tmp_path: Path) -> None:
+    launcher = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, *sys.argv[1:]]))"
+    (tmp_path / "launcher.py").write_text(launcher)
+    (tmp_path / "alone.py").write_text(f"import os\nos.environ['RANK'] = '0'\n{TRAIN}")
+    status, _, report = run(tmp_path, *PEAK, "-m", "launcher", "alone.py", "-1")
+    assert (status, report["target"], "ranks" in report) == (0, "-m launcher", False)
+    assert report["peak_bytes"] > 0
 
 
 def test_a_rank_that_is_killed_before_its_peak_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Python processes that a launcher such as `accelerate launch` starts.
 
-Each joins the hunt as it starts, and the first that takes steps claims it. The report is left in the hunt's folder.
+Each joins the hunt, or the recording of a peak, as it starts. The first that takes steps claims it. Its report is left
+in the folder of the settings.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from pathlib import Path
 
 from gradlife.hunting.process.settings import Settings
 
-#: The environment variable with the settings of the hunt that a new Python process joins.
+#: The environment variable with the settings that a new Python process joins with.
 VARIABLE = "GRADLIFE_LAUNCHED_HUNT"
 
-#: The file with the ID of the hunted process, which is the one that created it.
+#: The module whose `join` a new Python process calls.
+JOINED_BY = "gradlife.hunting.run.launched"
+
+#: The file with the ID of the process that takes the steps, which is the one that created it.
 CLAIM = "claim"
 
 #: The module that each Python imports as it starts. It also imports the environment's own module of that name.
@@ -29,35 +33,35 @@ except ImportError:
     sys.modules["sitecustomize"] = own
 if "-c" not in sys.orig_argv[:4] or {variable!r} in __import__("os").environ:  # not a process of multiprocessing
     try:
-        from gradlife.hunting.run.launched import join_hunt
+        from {module} import join
     except ImportError:  # a Python without gradlife
         pass
     else:
-        join_hunt()
+        join()
 """
 
 
-def follow_children(settings: Settings) -> None:
-    """Make each Python that this process starts or becomes join the hunt."""
-    follow_programs(settings.folder)
+def follow_children(settings: Settings, joined_by: str = JOINED_BY) -> None:
+    """Make each Python that this process starts or becomes join with these settings."""
+    follow_programs(settings.folder, joined_by)
     os.environ[VARIABLE] = replace(settings, channel=-1, requests=-1, is_interactive=False).dump()
 
 
-def follow_programs(root: str) -> None:
-    """Make each Python that this process starts look for a hunt to join. ``root``: the folder of the hunt."""
+def follow_programs(root: str, joined_by: str = JOINED_BY) -> None:
+    """Make each Python that this process starts call `join`. ``root``: the folder of the settings."""
     folder = os.path.join(root, "site")
     if os.path.exists(folder):
         return
     os.makedirs(folder)
     Path(folder, "sitecustomize.py").write_text(
-        SITECUSTOMIZE.format(folder=folder, variable=VARIABLE), encoding="utf-8"
+        SITECUSTOMIZE.format(folder=folder, variable=VARIABLE, module=joined_by), encoding="utf-8"
     )
     paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
 
 
 def claim(folder: str) -> bool:
-    """Claim the hunt for this process if no other has; return whether this process is the hunted one."""
+    """Claim the steps for this process if no other has; return whether they are this process's."""
     path = os.path.join(folder, CLAIM)
     with suppress(OSError):
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -68,7 +72,13 @@ def claim(folder: str) -> bool:
 
 
 def is_claimed_by(folder: str) -> int | None:
-    """Return the ID of the hunted process; None while there is none."""
+    """Return the ID of the process that takes the steps; None while there is none."""
     with suppress(OSError, ValueError):
         return int(Path(folder, CLAIM).read_text(encoding="ascii"))
     return None
+
+
+def is_reporter(folder: str, is_launched: bool) -> bool:
+    """Whether this process writes the report: the one that took steps, else the launcher."""
+    owner = is_claimed_by(folder)
+    return not is_launched if owner is None else owner == os.getpid()

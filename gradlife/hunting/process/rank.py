@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from gradlife.model.ranks import RankEnd
+
 #: Variables with the rank, the world size, the local rank and the local world size.
 VARIABLES = (
     ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),  # torchrun, accelerate, DeepSpeed
@@ -121,6 +123,15 @@ def write_whole(path: str, text: str) -> None:
     with open(partial, "w", encoding="utf-8") as file:
         file.write(text)
     os.replace(partial, path)
+
+
+def write_result(folder: str, status: int | None, killed_by: int = 0, peak: int = 0) -> None:
+    """Record how a rank ended; on a full disk that is lost. ``killed_by``: a signal; ``peak``: resident bytes."""
+    end = RankEnd.KILLED if killed_by else RankEnd.FAILED if status else RankEnd.FINISHED
+    trouble = f"killed by signal {killed_by}" if killed_by else ""
+    found = {"end": end.value, "status": status, "trouble": trouble, "peak_bytes": peak}
+    with suppress(OSError):
+        write_whole(os.path.join(folder, RESULT), json.dumps(found))
 
 
 def add_line(folder: str, line: str) -> None:

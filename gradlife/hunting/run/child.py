@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import os
 import sys
 import threading
@@ -17,11 +16,10 @@ from typing import NoReturn
 from gradlife.errors import GradlifeError, OutputError
 from gradlife.hunting.findings.main_source import program_of
 from gradlife.hunting.process.forked import in_fork
-from gradlife.hunting.process.import_watch import when_imported
-from gradlife.hunting.process.launcher import claim, follow_children, is_claimed_by
+from gradlife.hunting.process.launcher import claim, follow_children, is_reporter
 from gradlife.hunting.process.memory_limits import Memory, peak_of, system_limit
 from gradlife.hunting.process.oom_reserve import Reserve
-from gradlife.hunting.process.rank import RESULT, add_line, write_whole
+from gradlife.hunting.process.rank import add_line, write_result
 from gradlife.hunting.process.settings import Settings, load_settings
 from gradlife.hunting.run.script import (
     INTERRUPTED,
@@ -44,11 +42,11 @@ from gradlife.hunting.session.report import (
     with_uncollected,
 )
 from gradlife.hunting.session.step_counter import Counter, EnoughSteps
-from gradlife.hunting.steps.function_calls import MAIN, CallSteps
+from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.intervals import INTERVAL
 from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.loop import loop_for
-from gradlife.hunting.steps.main_definitions import when_defined
+from gradlife.hunting.steps.main_definitions import count_when_loaded
 from gradlife.hunting.steps.sampling import Sampling
 from gradlife.hunting.steps.schedule import MIN_ROUNDS, schedule_for
 from gradlife.hunting.steps.targets import (
@@ -123,11 +121,7 @@ class Child:
         if not self._settings.step_on:
             hear_torch(self._begin_again, self._go_on)
         else:
-            counted = CallSteps(self._settings.step_on, self._begin_again)
-            if counted.module == MAIN:
-                when_defined(counted.name, counted.attach)
-            else:
-                when_imported(counted.module, counted.attach)
+            count_when_loaded(CallSteps(self._settings.step_on, self._begin_again))
 
     def _run_function(self, target: FunctionTarget) -> Ended:
         self._is_script = False
@@ -363,13 +357,11 @@ class Child:
     def end_by_signal(self, number: int) -> None:
         """Record the signal that is about to end the program, if no other process watches this one."""
         if self._settings.in_step and self._settings.channel < 0 and not self._is_copy:
-            found = {"end": "killed", "status": 128 + number, "trouble": f"killed by signal {number}"}
-            write_whole(os.path.join(self._settings.folder, RESULT), json.dumps(found))
+            write_result(self._settings.folder, 128 + number, killed_by=number)
 
     def _is_mine(self) -> bool:
         """Whether this process writes the report. Of a launcher's processes, the one that took steps does."""
-        owner = is_claimed_by(self._settings.folder) if self._is_launcher else None
-        return not self._is_launched if owner is None else owner == os.getpid()
+        return not self._is_launcher or is_reporter(self._settings.folder, self._is_launched)
 
     def _report(self, status: int | None, error: BaseException | None) -> HuntReport:
         report = self._report_while_running(status, error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
@@ -19,23 +20,36 @@ from gradlife.hunting.run.processes import join_as_program
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.targets import MODULE_MARK
 
+#: Leaves a report. Its arguments: the exit status of the process, None if unknown; the error that ended it.
+Leave = Callable[[int | None, BaseException | None], None]
 
-def join_hunt() -> None:
+
+def join() -> None:
     """Join a hunt before the program of a launched Python process runs. No error here stops the program."""
-    text = os.environ.get(VARIABLE)
     with suppress(Exception):
-        if text is None:
+        if VARIABLE not in os.environ:
             join_as_program(target_of(sys.orig_argv))
-        if text is not None and os.path.isdir(load_settings(text).folder):
-            settings = load_settings(text)
-            rank = rank_of(os.environ)
-            if rank is None:
-                listen(settings)
-                return
-            folder = join_launched(settings.folder, rank)
-            if folder is not None:
-                settings = replace(settings, target=target_of(sys.orig_argv) or settings.target)
-                listen(settings.for_rank(folder, system_limit() // rank.local_world_size))
+            return
+        settings = launched_settings()
+        if settings is not None:
+            child = Child(settings)
+            child.join()
+            at_end(lambda status, error: child.leave(END, status, error))
+
+
+def launched_settings() -> Settings | None:
+    """Return this process's settings, as a rank or alone; None if the run is over, or a rank has started this process."""
+    settings = load_settings(os.environ[VARIABLE])
+    if not os.path.isdir(settings.folder):
+        return None
+    rank = rank_of(os.environ)
+    if rank is None:
+        return settings
+    folder = join_launched(settings.folder, rank)
+    if folder is None:
+        return None
+    settings = replace(settings, target=target_of(sys.orig_argv) or settings.target)
+    return settings.for_rank(folder, system_limit() // rank.local_world_size)
 
 
 def target_of(words: list[str]) -> str:
@@ -53,19 +67,18 @@ def target_of(words: list[str]) -> str:
     return ""
 
 
-def listen(settings: Settings) -> None:
-    """Wait for steps in this process, and leave a report at its end."""
-    child = Child(settings)
-    child.join()
+def at_end(leave: Leave) -> None:
+    """Leave a report when this process ends, also after the last step that was asked for."""
     failed: list[BaseException] = []
     plain = sys.excepthook
 
     def heard(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
         if isinstance(error, EnoughSteps):
             sys.stdout.flush()
-            os._exit(0)  # this also leaves the report
+            leave(0, None)
+            os._exit(0)
         failed.append(error)
         return plain(kind, error, trace)
 
     sys.excepthook = heard
-    atexit.register(lambda: child.leave(END, 1 if failed else None, failed[0] if failed else None))
+    atexit.register(lambda: leave(1 if failed else None, failed[0] if failed else None))

@@ -9,6 +9,8 @@ from types import FrameType
 from typing import Any
 
 from gradlife.errors import GradlifeError
+from gradlife.hunting.process.import_watch import when_imported
+from gradlife.hunting.steps.function_calls import MAIN, CallSteps
 
 #: The name of a module's code.
 MODULE = "<module>"
@@ -37,6 +39,14 @@ class WhenDefined:
         with suppress(GradlifeError):  # there is no such function: the program goes on
             self._then(sys.modules["__main__"])
         return None
+
+
+def count_when_loaded(counted: CallSteps) -> None:
+    """Count the calls of a function as soon as its module defines it."""
+    if counted.module == MAIN:
+        when_defined(counted.name, counted.attach)
+    else:
+        when_imported(counted.module, counted.attach)
 
 
 def when_defined(name: str, then: Callable[[Any], None]) -> None:

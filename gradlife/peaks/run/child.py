@@ -9,14 +9,18 @@ from dataclasses import replace
 
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.import_watch import when_imported
+from gradlife.hunting.process.launcher import claim, follow_children, is_reporter
+from gradlife.hunting.process.rank import write_result
 from gradlife.hunting.process.settings import Settings, load_settings
-from gradlife.hunting.run.child import guarded
+from gradlife.hunting.run.child import END, guarded
 from gradlife.hunting.run.script import Ended, counted_code, prepared, run_script
 from gradlife.hunting.run.trial import begin_trial, losses_of
-from gradlife.hunting.session.step_counter import EnoughSteps
+from gradlife.hunting.session.interim_report import InterimReport
+from gradlife.hunting.session.step_counter import Counter, EnoughSteps
 from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.listening import hear_torch
-from gradlife.hunting.steps.targets import FunctionTarget, ProgramTarget, load, parse
+from gradlife.hunting.steps.main_definitions import count_when_loaded
+from gradlife.hunting.steps.targets import FunctionTarget, ProgramTarget, ScriptTarget, load, parse
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
@@ -25,6 +29,9 @@ from gradlife.peaks.run.session import PeakSession
 
 #: The name of the report's file.
 REPORT = "peak"
+
+#: The module whose `join` a process that a launcher starts calls.
+JOINED_BY = "gradlife.peaks.run.launched"
 
 
 class PeakChild:
@@ -36,18 +43,35 @@ class PeakChild:
         self._session: PeakSession | None = None
         self._steps = 0
         self._pid = os.getpid()
+        self._is_launcher = False  # another process may take the steps
+        self._is_launched = False  # this process was started by a launcher
+        self.counter: Counter | None = None  # the steps of a hunt, which a recording does not have
 
     def run(self) -> int:
         """Run the target to its end. Return the status of the process."""
-        when_imported("torch.optim.optimizer", self._contexts.attach)
-        if self._settings.trial:
-            begin_trial(self._settings.trial)
+        self._prepare()
         target = parse(self._settings.target, self._settings.arguments)
         if isinstance(target, FunctionTarget):
             return self._run_function(target)
         ended = self._run_script(target)
-        self._leave(ended)
+        self.leave(END, ended.status, ended.error)
         return ended.status
+
+    def join(self) -> None:
+        """Wait for steps in a process that a launcher started. A signal that ends a rank is recorded."""
+        self._is_launcher = self._is_launched = not self._settings.in_step
+        self._prepare()
+        if self._settings.in_step:
+            InterimReport(self, -1).start()
+        if self._settings.step_on:
+            count_when_loaded(CallSteps(self._settings.step_on, self._begin))
+        else:
+            hear_torch(self._begin, self._begin)
+
+    def _prepare(self) -> None:
+        when_imported("torch.optim.optimizer", self._contexts.attach)
+        if self._settings.trial:
+            begin_trial(self._settings.trial)
 
     def _run_function(self, target: FunctionTarget) -> int:
         sys.argv[:] = [target.place, *self._settings.arguments]
@@ -56,16 +80,21 @@ class PeakChild:
 
     def _run_script(self, target: ProgramTarget) -> Ended:
         counted = None
+        if not self._settings.in_step and (not isinstance(target, ScriptTarget) or target.is_command):
+            self._is_launcher = True
+            follow_children(self._settings, JOINED_BY)
         if self._settings.step_on:
             counted = CallSteps(self._settings.step_on, self._begin)
         else:
             hear_torch(self._begin, self._begin)
         program = prepared(target)
-        code = counted_code(counted, program) if counted is not None else program.code
+        code = counted_code(counted, program, self._is_launcher) if counted is not None else program.code
         return run_script(code, program.main)
 
     def _begin(self, stepped_by: str) -> Callable[[], object]:
-        """Record steps of this kind, unless the report is known."""
+        """Record steps of this kind, unless the report is known or another process takes the steps."""
+        if self._is_launcher and not claim(self._settings.folder):
+            return lambda: None
         if self._session is not None:
             if self._session.report is not None:
                 return self._step
@@ -82,17 +111,32 @@ class PeakChild:
         if self._settings.steps is not None and self._steps >= self._settings.steps:
             raise EnoughSteps
 
-    def _leave(self, ended: Ended) -> None:
-        """Leave the report with the program's status, or with why there is none."""
+    def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
+        """Leave the report at the end, with the program's status, or with why there is none."""
+        if moment != END or os.getpid() != self._pid:
+            return
+        if self._is_launcher and not is_reporter(self._settings.folder, self._is_launched):
+            return
         session = self._session
-        error = f" with {type(ended.error).__name__}" if ended.error is not None else ""
-        ended_early = f"the program ended{error} after {self._steps} counted steps; {NEEDED}"
+        raised = f" with {type(error).__name__}" if error is not None else ""
+        ended_early = f"the program ended{raised} after {self._steps} counted steps; {NEEDED}"
         if session is None:
-            report = PeakReport(self._settings.target, "", trouble=ended_early if error else NO_STEPS)
+            report = PeakReport(self._settings.target, "", trouble=ended_early if raised else NO_STEPS)
         else:
             session.conclude()
             report = session.report or replace(session.about, trouble=ended_early)
-        self._write(replace(report, script_status=ended.status))
+        self._write(replace(report, script_status=status))
+        if self._is_launched_rank:
+            write_result(self._settings.folder, status)
+
+    def end_by_signal(self, number: int) -> None:
+        """Record the signal that is about to end a rank that no other process watches."""
+        if self._is_launched_rank and os.getpid() == self._pid:
+            write_result(self._settings.folder, 128 + number, killed_by=number)
+
+    @property
+    def _is_launched_rank(self) -> bool:
+        return self._settings.in_step and self._settings.channel < 0
 
     def _write(self, report: PeakReport) -> None:
         if self._settings.trial:
