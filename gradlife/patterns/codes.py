@@ -127,6 +127,7 @@ SENTENCES = {
     "GL907": "cuBLAS keeps a workspace for each handle and stream.",
     "GL908": "The cache of pinned host memory keeps freed blocks.",
     "GL909": "cudaMallocAsync keeps freed memory in the driver's pool.",
+    "GL910": "A process group stays registered until it is destroyed.",
 }
 
 

@@ -308,6 +308,13 @@ def handles_in_list(hold: SimpleNamespace) -> Any:
     return hold.kept[4]
 
 
+@case("GL910", GROWTH, plain_list)
+def process_groups_in_table(hold: SimpleNamespace) -> Any:
+    groups = [same_as("torch.distributed.distributed_c10d.ProcessGroup") for _ in range(9)]
+    hold.kept = dict.fromkeys(groups, ("gloo", None))
+    return groups[4]
+
+
 @case("GL805", GROWTH, plain_list)
 def capsules_in_list(hold: SimpleNamespace) -> Any:
     hold.kept = [torch.utils.dlpack.to_dlpack(torch.ones(3)) for _ in range(9)]

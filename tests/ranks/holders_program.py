@@ -1,7 +1,7 @@
-"""What distributed training keeps: `holders_program.py WHAT STEPS`, on rank 1 of a gloo group.
+"""What distributed training keeps: `holders_program.py WHAT STEPS LEAKING`, on one rank of a gloo group, or on none (-1).
 
 WHAT: `hook` has a DDP communication hook that keeps its buckets, `full` keeps whole parameters of FSDP2 after each step,
-`microbatches` keeps the outputs of a pipeline's stages.
+`microbatches` keeps the outputs of a pipeline's last stage.
 """
 
 import sys
@@ -10,21 +10,26 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
-what, steps = sys.argv[1], int(sys.argv[2])
+what, steps, leaking = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 
 
 class Trainer:
     def __init__(self) -> None:
-        self.is_leaking = dist.get_rank() == 1
+        self.is_leaking = dist.get_rank() == leaking
         self.buckets: list[torch.Tensor] = []
         self.full: list[torch.Tensor] = []
         self.outputs: list[torch.Tensor] = []
         plain = nn.Linear(64, 64)
         if what == "full":
             self.model: nn.Module = fully_shard(plain)
+        elif what == "microbatches":
+            self.model = plain
+            self.stage = PipelineStage(plain, dist.get_rank(), 2, torch.device("cpu"))
+            self.pipeline = ScheduleGPipe(self.stage, n_microbatches=2, loss_fn=nn.functional.mse_loss)
         else:
             self.model = DistributedDataParallel(plain)
         if what == "hook":
@@ -32,15 +37,23 @@ class Trainer:
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
 
     def step(self) -> None:
-        losses = [self.model(torch.randn(8, 64)).pow(2).mean() for _ in range(2)]
         self.optimizer.zero_grad()
-        torch.stack(losses).sum().backward()
+        if what == "microbatches":
+            self.run_pipeline()
+        else:
+            self.model(torch.randn(8, 64)).pow(2).mean().backward()
         self.optimizer.step()
         if what == "full":
             whole = [one.full_tensor() for one in self.model.parameters() if isinstance(one, DTensor)]
             self.full += [one.detach() for one in whole] if self.is_leaking else []
-        if what == "microbatches" and self.is_leaking:
-            self.outputs += losses
+
+    def run_pipeline(self) -> None:
+        if self.stage.is_first:
+            self.pipeline.step(torch.randn(8, 64))
+        else:
+            self.pipeline.step(target=torch.zeros(8, 64))
+        if self.is_leaking:
+            self.outputs += self.stage.output_chunks
 
 
 # DDP compares the annotations with its own classes, so they must not be text.

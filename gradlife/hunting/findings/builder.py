@@ -24,11 +24,11 @@ from gradlife.hunting.growth.islands import heart
 from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS, Unreached, grows
-from gradlife.hunting.snapshots.node_weights import plus, weight
+from gradlife.hunting.snapshots.node_weights import PROCESS_GROUP, plus, weight
 from gradlife.hunting.snapshots.retained import Kept, dominators
 from gradlife.hunting.snapshots.retained_types import added_up, types_of, types_retained
 from gradlife.hunting.snapshots.siblings import with_siblings
-from gradlife.hunting.snapshots.step_snapshots import storage_content, tensor_type_names
+from gradlife.hunting.snapshots.step_snapshots import names_below, storage_content, tensor_type_names
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import (
     EVEN_SHARE,
@@ -166,10 +166,11 @@ def is_profiling() -> bool:
 def with_native_blocks(findings: Iterable[Finding], rounds: Sequence[Round]) -> list[Finding]:
     """Count malloc memory that no finding explains as part of the largest native finding.
 
-    The nodes and names of a TorchScript graph, for example, take more memory than its tensors and cannot be counted.
+    The nodes and names of a TorchScript graph, for example, take more memory than its tensors and cannot be counted. Nor
+    can what a process group has in C++.
     """
     found = list(findings)
-    native = max((one for one in found if one.kind is FindingKind.NATIVE), key=largest_rate, default=None)
+    native = max(filter(has_native_blocks, found), key=largest_rate, default=None)
     rates = malloc_rates([one for one in rounds if one.steps])
     if native is None or not grows_evenly(rates, MIN_MALLOC_BYTES, EVEN_SHARE):
         return found
@@ -177,6 +178,12 @@ def with_native_blocks(findings: Iterable[Finding], rounds: Sequence[Round]) -> 
     rate = max(native.per_step.retained_bytes, min(rates) - others)
     whole = replace(native, per_step=replace(native.per_step, retained_bytes=rate))
     return [whole if one is native else one for one in found]
+
+
+def has_native_blocks(one: Finding) -> bool:
+    """Whether the finding may be about more memory of malloc than its objects show."""
+    last = one.trace.steps[-1].type if one.trace.steps else ""
+    return one.kind is FindingKind.NATIVE or last in names_below(*PROCESS_GROUP)
 
 
 def largest_rate(one: Finding) -> float:

@@ -22,6 +22,7 @@ from gradlife.hunting.findings.leak_trace import (
     explain,
     raw_path,
     representative,
+    resources,
     shown_members,
 )
 from gradlife.hunting.findings.metric_states import is_metric_state
@@ -74,6 +75,8 @@ def shown_path(graph: _heap.Graph, group: Group, containers: Sequence[int], carr
     if found is None:
         paths = (path_through_any(graph, group, node) for node in best)
         found = next((path for path in paths if path is not None), None)
+    if found is None:
+        found = path_to_resource(graph, group)
     if found is None:
         paths = (path_to_item(graph, group, node) for node in best)
         found = next((path for path in paths if path is not None), None)
@@ -152,6 +155,15 @@ def path_to_one(graph: _heap.Graph, group: Group, container: int, nodes: Sequenc
     items = items_of(graph, group, container)
     paths = ((one, inner_path(graph, group, items, one)) for one in nodes)
     return next((named for one, inner in paths if (named := named_path(graph, container, inner, one))), None)
+
+
+def path_to_resource(graph: _heap.Graph, group: Group) -> HolderPath | None:
+    """Find the shortest path to a process group or the like, which several tables of a library hold."""
+    found = resources(graph, group)
+    if not found:
+        return None
+    path = graph.path(found[len(found) // 2])
+    return HolderPath(path[-1], tuple(path), path[-2])
 
 
 def path_to_item(graph: _heap.Graph, group: Group, container: int) -> HolderPath | None:

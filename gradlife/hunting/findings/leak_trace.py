@@ -13,6 +13,7 @@ from gradlife.heap.path_steps import short_type
 from gradlife.heap.why import trace_of
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.islands import heart
+from gradlife.hunting.snapshots.node_weights import base_types
 from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
 from gradlife.model.trace import Lifetime, Trace
 
@@ -193,14 +194,22 @@ def first_link(graph: _heap.Graph, group: Group, nodes: Iterable[int]) -> int | 
 def best_members(graph: _heap.Graph, group: Group, holder: int | None = None) -> list[int]:
     """Return the members with the most memory and the shortest path through the holder, or a sample of them.
 
+    Without large ones these are threads, process groups and the like: they are the leak, and not the lists around them.
     A variable often holds the newest item of a list, too; the path through it does not lead to the other items.
     """
     result = shown_members(graph, group)
-    nodes = heaviest(graph, result) or largest(graph, result) or group.tops or list(group.members)
+    nodes = heaviest(graph, result) or largest(graph, result) or resources(graph, group)
+    nodes = nodes or group.tops or list(group.members)
     sample = nodes[:: max(1, len(nodes) // MAX_COMPARED)]
     paths = [graph.path(node) for node in sample]
     costs = [(holder not in path, group.anchor is not None and group.anchor not in path, len(path)) for path in paths]
     return [node for node, cost in zip(sample, costs, strict=True) if cost == min(costs)]
+
+
+def resources(graph: _heap.Graph, group: Group) -> list[int]:
+    """Return the threads, process groups and the like: members that hold more than the heap shows."""
+    leaking = base_types()
+    return sorted(node for node in shown_members(graph, group) if graph.type(node) in leaking)
 
 
 def largest(graph: _heap.Graph, members: Iterable[int]) -> list[int]:

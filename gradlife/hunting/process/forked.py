@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import select
 import signal
 import sys
 import time
@@ -12,6 +11,8 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
+
+from gradlife.hunting.process.readable import readable
 
 #: On other systems a process with threads cannot safely go on after a fork.
 CAN_FORK = sys.platform.startswith("linux")
@@ -63,7 +64,7 @@ class Answer(Generic[T]):
     @property
     def is_there(self) -> bool:
         """Whether the copy has ended or taken too long. Does not wait."""
-        while self._is_open and select.select([self._pipe], [], [], 0)[0]:
+        while self._is_open and readable([self._pipe], 0):
             part = os.read(self._pipe, 1 << 16)
             self._parts.append(part)
             if not part:
@@ -144,7 +145,7 @@ def read_answer(pipe: int) -> bytes:
     """Read the whole answer; empty if it takes too long."""
     parts: list[bytes] = []
     deadline = time.monotonic() + PATIENCE
-    while select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
+    while readable([pipe], max(0.0, deadline - time.monotonic())):
         part = os.read(pipe, 1 << 16)
         if not part:
             return b"".join(parts)

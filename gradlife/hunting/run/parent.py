@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from dataclasses import dataclass, replace
 from types import FrameType
 
 from gradlife.hunting.process.memory_limits import Memory
+from gradlife.hunting.process.readable import readable
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.process.shared_memory import SharedMemoryWatch
 from gradlife.hunting.run.shared_ledger import leave_ledger, with_shared_memory
@@ -95,7 +95,7 @@ class Guard:
         is_open = True
         while child.poll() is None:
             shared.look_if_due()
-            if is_open and select.select([channel], [], [], INTERVAL)[0]:
+            if is_open and readable([channel], INTERVAL):
                 is_open = self._hear(channel, folder)
             elif not is_open:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -103,7 +103,7 @@ class Guard:
             if self._memory.is_time(child.pid):
                 with contextlib.suppress(OSError):
                     os.write(requests, b"?")
-        while is_open and select.select([channel], [], [], 0)[0]:  # left processes may keep it open
+        while is_open and readable([channel], 0):  # left processes may keep it open
             is_open = self._hear(channel, folder)
 
     def _hear(self, channel: int, folder: str) -> bool:

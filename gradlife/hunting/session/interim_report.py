@@ -5,7 +5,6 @@ in the middle of a long one.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import Protocol
 
 from gradlife import _heap
 from gradlife.hunting.process.memory_limits import Memory
+from gradlife.hunting.process.readable import readable
 from gradlife.hunting.session.step_counter import Counter
 
 #: Seconds to wait for the next step before a report is made in the middle of one.
@@ -55,7 +55,7 @@ class InterimReport(threading.Thread):
         """Wait until the watching process is gone, or this one is about to end."""
         heard = [one for one in (self._requests, self._signals) if one >= 0]
         while True:
-            ready = select.select(heard, [], [], INTERVAL if self._memory is not None else None)[0]
+            ready = readable(heard, INTERVAL if self._memory is not None else None)
             if not ready:
                 if self._memory is not None and self._memory.is_time(os.getpid()):
                     self._take()

@@ -37,8 +37,16 @@ LEAK_TYPES = frozenset(
     }
 )
 
+#: The class of process groups. Their C++ side has threads, open files and buffers.
+PROCESS_GROUP = ("torch.distributed.distributed_c10d", "ProcessGroup")
+
 #: Classes that count as a leak too, with all classes derived from them.
-LEAK_BASES = (("threading", "Thread"), ("logging", "Handler"), ("concurrent.futures", "Executor"))
+LEAK_BASES = (
+    ("threading", "Thread"),
+    ("logging", "Handler"),
+    ("concurrent.futures", "Executor"),
+    PROCESS_GROUP,
+)
 
 #: A piece of plain Python data of this many bytes counts as a leak, too.
 LARGE_BYTES = 64 * 1024

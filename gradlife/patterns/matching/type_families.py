@@ -119,6 +119,8 @@ FAMILIES: dict[str, str] = {
     "torch.multiprocessing.": "sharing",
     "torch.cuda.": "device",
     "torch._C._CudaStreamBase": "device",
+    "torch.distributed.distributed_c10d.ProcessGroup": "processgroup",
+    "torch._C._distributed_c10d.ProcessGroup": "processgroup",
     "torch.distributed.": "distributed",
     "torch._C._distributed_c10d.": "distributed",
     "torch._C.Future": "distributed",

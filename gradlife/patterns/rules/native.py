@@ -178,6 +178,18 @@ NATIVE_PATHS = (
         example="state .works → list [41] → Work → …",
     ),
     Pattern(
+        "GL910",
+        "process groups are made and never destroyed",
+        "{holder} has {count} process groups. torch.distributed registers each one, with its threads and open files, until "
+        "it is destroyed; dropping the last name does not free it.",
+        "Make the group once, before the loop, and use it again. Destroy a group that is no longer needed.",
+        "group = dist.new_group(ranks)  # once, before the loop\n...\ndist.destroy_process_group(group)",
+        paths=("... =processgroup$",),
+        kinds=frozenset({FindingKind.GROWTH}),
+        links=("https://docs.pytorch.org/docs/stable/distributed.html#shutdown",),
+        example="module torch.distributed.distributed_c10d global variable '_pg_map' → dict [41] → ProcessGroup",
+    ),
+    Pattern(
         "GL903",
         "a device object keeps device memory",
         "{holder} belongs to a device's runtime: a captured graph, a memory pool, a stream.",
