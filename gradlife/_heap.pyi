@@ -158,14 +158,26 @@ def freeze(
 ) -> Graph: ...
 
 # Freezes in a forked copy of the process, which writes to the file: nothing of it stays in this process's memory. OSError:
-# no copy was to be had; MemoryError: it died.
+# no copy was to be had; MemoryError: it died. With the file of an earlier snapshot, only what is new since then has labels.
 def record(
-    descriptor: int, labels: bool, hidden_sources: str | None, min_atom_bytes: int = 0, niceness: int = 0, /
+    descriptor: int,
+    labels: bool,
+    hidden_sources: str | None,
+    min_atom_bytes: int = 0,
+    niceness: int = 0,
+    earlier: int = -1,
+    /,
 ) -> None: ...
 
 # The same without waiting: the number of the process that writes, for which the caller waits.
 def start_record(
-    descriptor: int, labels: bool, hidden_sources: str | None, min_atom_bytes: int = 0, niceness: int = 0, /
+    descriptor: int,
+    labels: bool,
+    hidden_sources: str | None,
+    min_atom_bytes: int = 0,
+    niceness: int = 0,
+    earlier: int = -1,
+    /,
 ) -> int: ...
 
 # The collector's objects alone; with an earlier census, what changed, and what the examples of new objects are.

@@ -23,6 +23,7 @@
 #include "heap_py/walk/walker.hpp"
 #include "heapgraph/file/reader.hpp"
 #include "heapgraph/file/writer.hpp"
+#include "heapgraph/frozen/recent_nodes.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -126,15 +127,22 @@ PyObject* scan_natives_function(PyObject*, PyObject* const* arguments, Py_ssize_
   });
 }
 
+// Names all nodes; if there is an earlier graph of this process, only those that a report on what is new can name.
+Words name_nodes(FrozenGraph& frozen, const Providers& providers, bool with_user_text, const FrozenGraph* earlier) {
+  if (earlier == nullptr) return name_everything(frozen, providers.all(), with_user_text);
+  const NodeSet wanted = recent_nodes(frozen, earlier->graph);
+  return name_everything(frozen, providers.all(), with_user_text, &wanted);
+}
+
 // Freezes the heap with sizes, and with labels and reference counts if requested.
 std::unique_ptr<FrozenGraph> freeze_heap(const WalkOptions& options, bool with_labels, bool with_user_text,
-                                         bool with_counts) {
+                                         bool with_counts, const FrozenGraph* earlier = nullptr) {
   auto frozen = std::make_unique<FrozenGraph>();
   const CollectorPaused paused;
   const Providers providers;
   const bool is_whole = walk_heap(frozen->graph, options, providers.all());
   measure_sizes(frozen->graph, providers.all());
-  if (with_labels) frozen->words = std::make_unique<Words>(name_everything(*frozen, providers.all(), with_user_text));
+  if (with_labels) frozen->words = std::make_unique<Words>(name_nodes(*frozen, providers, with_user_text, earlier));
   if (is_whole && with_counts) frozen->counts = uneven_counts(*frozen, providers.all());
   frozen->limits = providers.limits();
   if (!is_whole) frozen->limits.push_back(budget_limit(options.budget));
@@ -164,17 +172,18 @@ PyObject* freeze_function(PyObject* module, PyObject* arguments) {
 
 // Starts the copy of the process that writes the heap to a file, with the limits as its notes.
 pid_t start_recording_copy(PyObject* arguments) {
-  int descriptor = -1, with_labels = 0, niceness = 0;
+  int descriptor = -1, with_labels = 0, niceness = 0, earlier = -1;
   PyObject* hidden_sources = nullptr;
   Py_ssize_t min_atom_bytes = 0;
-  if (PyArg_ParseTuple(arguments, "ipO|ni", &descriptor, &with_labels, &hidden_sources, &min_atom_bytes, &niceness) ==
-      0)
+  if (PyArg_ParseTuple(arguments, "ipO|nii", &descriptor, &with_labels, &hidden_sources, &min_atom_bytes, &niceness,
+                       &earlier) == 0)
     throw PythonErrorSet();
   WalkOptions options = read_options(hidden_sources, nullptr, true);
   options.min_atom_bytes = positive(min_atom_bytes);
   options.hidden_objects.push_back(arguments);
   const auto write = [&] {
-    const auto frozen = freeze_heap(options, with_labels != 0, with_labels != 0, with_labels != 0);
+    const auto known = earlier >= 0 ? read_graph(earlier) : nullptr;
+    const auto frozen = freeze_heap(options, with_labels != 0, with_labels != 0, with_labels != 0, known.get());
     std::string notes;
     for (const std::string& limit : frozen->limits) notes += limit + "\n";
     write_graph(descriptor, *frozen, notes, with_labels != 0);
@@ -182,7 +191,8 @@ pid_t start_recording_copy(PyObject* arguments) {
   return start_copy(write, niceness);
 }
 
-// record(descriptor, labels, hidden_sources, min_atom_bytes=0, niceness=0): returns when the file is written
+// record(descriptor, labels, hidden_sources, min_atom_bytes=0, niceness=0, earlier=-1): returns when the file is
+// written
 PyObject* record_function(PyObject*, PyObject* arguments) {
   return guarded([&] {
     wait_for_copy(start_recording_copy(arguments));
@@ -190,8 +200,8 @@ PyObject* record_function(PyObject*, PyObject* arguments) {
   });
 }
 
-// start_record(descriptor, labels, hidden_sources, min_atom_bytes=0, niceness=0) -> id of the process that writes the
-// file
+// start_record(descriptor, labels, hidden_sources, min_atom_bytes=0, niceness=0, earlier=-1) -> id of the process that
+// writes the file
 PyObject* start_record_function(PyObject*, PyObject* arguments) {
   return guarded([&] { return PyLong_FromLong(start_recording_copy(arguments)); });
 }

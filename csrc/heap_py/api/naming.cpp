@@ -21,20 +21,22 @@ constexpr size_t searched_one_by_one = 8;       // references of one container
 
 class Namer {
  public:
-  Namer(FrozenGraph& frozen, const std::vector<Provider*>& providers, bool with_user_text)
+  Namer(FrozenGraph& frozen, const std::vector<Provider*>& providers, bool with_user_text, const NodeSet* wanted)
       : graph_(frozen.graph),
+        wanted_(wanted),
         paths_(frozen.need_paths()),
         describer_(graph_, providers),
         packer_(graph_, describer_, words_.texts, with_user_text),
         shared_(graph_) {}
 
   Words run() {
-    add_descriptions(graph_, describer_, words_);
+    add_descriptions(graph_, describer_, words_, wanted_);
     words_.arrivals.assign_zero(graph_.size());
     mark_types();
     mark_cycles();
     mark_held_beside();
     for (size_t node = 0; node < graph_.size(); ++node) {
+      if (!is_wanted(static_cast<NodeId>(node))) continue;
       prefetch(node);
       label_row(static_cast<NodeId>(node));
     }
@@ -50,6 +52,7 @@ class Namer {
     bool has_places;  // its references can be looked up by index
   };
   const TypeMarks& marks(NodeId node) const { return marks_[graph_.types[node]]; }
+  bool is_wanted(NodeId node) const { return wanted_ == nullptr || wanted_->has(node); }
 
   static TypeMarks marks_of(const TypeRow& row) {
     constexpr unsigned long containers =
@@ -93,7 +96,8 @@ class Namer {
   void mark_held_beside() {
     for (size_t i = 0; i < graph_.size(); ++i) {
       const NodeId node = static_cast<NodeId>(i);
-      if (!graph_.is_tracked(node) || marks(node).is_class || !paths_.is_reached(node)) shared_.remove(node);
+      if (!graph_.is_tracked(node) || marks(node).is_class || !paths_.is_reached(node) || !is_wanted(node))
+        shared_.remove(node);
     }
   }
   bool is_held_beside(NodeId source, NodeId target) const {
@@ -127,7 +131,7 @@ class Namer {
     if (is_whole) return row.size();
     size_t count = 0;
     for (size_t i = 0; i < row.size() && count <= searched_one_by_one; ++i)
-      count += paths_.arrives_by(first + i) ? 1 : 0;
+      count += paths_.arrives_by(first + i) && is_wanted(row.first[i]) ? 1 : 0;
     return count;
   }
 
@@ -163,7 +167,8 @@ class Namer {
         count_wanted(first, row, is_whole) > searched_one_by_one)
       labels = std::make_unique<ManyLabels>(object(source));
     for (size_t i = 0; is_on_paths && i < row.size(); ++i)
-      if (paths_.arrives_by(first + i)) words_.arrivals[row.first[i]] = label(source, row.first[i], labels.get());
+      if (paths_.arrives_by(first + i) && is_wanted(row.first[i]))
+        words_.arrivals[row.first[i]] = label(source, row.first[i], labels.get());
     if (!is_whole) return;
     uint32_t edge = static_cast<uint32_t>(first);
     for (const NodeId* target = row.begin(); target != row.end(); ++target) {
@@ -205,6 +210,7 @@ class Namer {
   }
 
   const Graph& graph_;
+  const NodeSet* wanted_;
   const PathTree& paths_;
   const Describer describer_;
   Words words_;
@@ -220,8 +226,9 @@ class Namer {
 static_assert(static_cast<uint8_t>(Relation::item) == Words::item_relation, "as it stands in files");
 static_assert(static_cast<uint8_t>(Relation::root) + 1 == Words::relation_count, "as it stands in files");
 
-Words name_everything(FrozenGraph& frozen, const std::vector<Provider*>& providers, bool with_user_text) {
-  return Namer(frozen, providers, with_user_text).run();
+Words name_everything(FrozenGraph& frozen, const std::vector<Provider*>& providers, bool with_user_text,
+                      const NodeSet* wanted) {
+  return Namer(frozen, providers, with_user_text, wanted).run();
 }
 
 NodeNumbers uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& providers) {

@@ -5,8 +5,8 @@ namespace {
 
 class Descriptions {
  public:
-  Descriptions(const Graph& graph, const Describer& describer, Words& words)
-      : graph_(graph), describer_(describer), words_(words) {
+  Descriptions(const Graph& graph, const Describer& describer, Words& words, const NodeSet* wanted)
+      : graph_(graph), describer_(describer), words_(words), wanted_(wanted) {
     for (const TypeRow& row : graph.type_rows) manners_.push_back(describer.manner_of(row));
     lengths_.assign_zero(kept_lengths);
     functions_.assign_zero(kept_functions);
@@ -15,7 +15,7 @@ class Descriptions {
     constexpr size_t ahead = 8;
     words_.descriptions.reserve(graph_.size());
     for (size_t i = 0; i < graph_.size(); ++i) {
-      if (i + ahead < graph_.size() && manners_[graph_.types[i + ahead]] != Manner::nothing)
+      if (i + ahead < graph_.size() && manner(i + ahead) != Manner::nothing)
         __builtin_prefetch(object(static_cast<NodeId>(i + ahead)));
       words_.descriptions.push_back(description(static_cast<NodeId>(i)));
     }
@@ -28,8 +28,12 @@ class Descriptions {
     uint32_t text;
   };
 
+  Manner manner(size_t node) const {
+    const bool is_wanted = wanted_ == nullptr || wanted_->has(static_cast<NodeId>(node));
+    return is_wanted ? manners_[graph_.types[node]] : Manner::nothing;
+  }
   uint32_t description(NodeId node) {
-    switch (manners_[graph_.types[node]]) {
+    switch (manner(node)) {
       case Manner::nothing:
         return Texts::none;
       case Manner::length:
@@ -60,6 +64,7 @@ class Descriptions {
   const Graph& graph_;
   const Describer& describer_;
   Words& words_;
+  const NodeSet* wanted_;
   Buffer<Manner> manners_;    // by row of the types
   Buffer<uint32_t> lengths_;  // by length
   Buffer<Known> functions_;
@@ -67,8 +72,8 @@ class Descriptions {
 
 }  // namespace
 
-void add_descriptions(const Graph& graph, const Describer& describer, Words& words) {
-  Descriptions(graph, describer, words).add_all();
+void add_descriptions(const Graph& graph, const Describer& describer, Words& words, const NodeSet* wanted) {
+  Descriptions(graph, describer, words, wanted).add_all();
 }
 
 }  // namespace gradlife::heap

@@ -14,11 +14,11 @@ struct Placed {
 };
 
 // A radix sort: addresses come unordered, and files may be crafted to attack a hash table.
-Buffer<Placed> by_address(const Graph& graph, size_t begin, size_t end) {
+Buffer<Placed> by_address(const Graph& graph, const Buffer<NodeId>& nodes) {
   constexpr unsigned digit_bits = 13;
   constexpr size_t digits = size_t{1} << digit_bits;
-  Buffer<Placed> sorted(end - begin), other(end - begin);
-  for (size_t i = begin; i < end; ++i) sorted[i - begin] = {graph.addresses[i], static_cast<NodeId>(i)};
+  Buffer<Placed> sorted(nodes.size()), other(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) sorted[i] = {graph.addresses[nodes[i]], nodes[i]};
   for (unsigned shift = 0; shift < 64; shift += digit_bits) {
     Buffer<size_t> first;
     first.assign_zero(digits + 1);
@@ -67,12 +67,17 @@ class ObjectComparison {
       : before_(before), after_(after), examples_(examples), types_(before, after), rows_(types_.rows()) {}
 
   std::vector<TypeChange> run() {
-    const size_t shorter = std::min(before_.size(), after_.size());
-    size_t head = 0, tail = 0;
-    for (; head < shorter && is_same(head, head); ++head) meet(static_cast<NodeId>(head), static_cast<NodeId>(head));
-    for (; tail < shorter - head && is_same(before_.size() - 1 - tail, after_.size() - 1 - tail); ++tail)
-      meet(static_cast<NodeId>(before_.size() - 1 - tail), static_cast<NodeId>(after_.size() - 1 - tail));
-    compare_sorted(by_address(before_, head, before_.size() - tail), by_address(after_, head, after_.size() - tail));
+    Buffer<NodeId> olds, news;
+    for (size_t old = 0, fresh = 0; old < before_.size() || fresh < after_.size();) {
+      if (old < before_.size() && fresh < after_.size() && is_same(old, fresh)) {
+        meet(static_cast<NodeId>(old++), static_cast<NodeId>(fresh++));
+        continue;
+      }
+      const auto [past_old, past_fresh] = next_same(old, fresh);
+      for (; old < past_old; ++old) olds.push_back(static_cast<NodeId>(old));
+      for (; fresh < past_fresh; ++fresh) news.push_back(static_cast<NodeId>(fresh));
+    }
+    compare_sorted(by_address(before_, olds), by_address(after_, news));
     const auto is_unchanged = [](const TypeChange& row) {
       return row.appeared.count + row.vanished.count + row.grown.count == 0;
     };
@@ -81,8 +86,31 @@ class ObjectComparison {
   }
 
  private:
-  // The collector keeps its objects in order, so most match from both ends of both graphs.
-  bool is_same(size_t old, size_t fresh) const { return before_.addresses[old] == after_.addresses[fresh]; }
+  // The walk finds old objects in the same order again, so most match without a search.
+  bool is_same(size_t old, size_t fresh) const {
+    return before_.addresses[old] == after_.addresses[fresh] &&
+           types_.before(before_.types[old]) == types_.after(after_.types[fresh]);
+  }
+
+  // The next place where both graphs have the same object, a few objects further in both or many in one of them. The
+  // number of probes is limited, so that two graphs with little in common cost no more than a sort.
+  std::pair<size_t, size_t> next_same(size_t old, size_t fresh) {
+    constexpr size_t near = 32, farthest = 65536;
+    for (size_t most = 1; most <= near && probes_left_ > 0; ++most)
+      for (size_t other = 0; other <= most; ++other) {
+        if (is_same_after(old + most, fresh + other)) return {old + most, fresh + other};
+        if (is_same_after(old + other, fresh + most)) return {old + other, fresh + most};
+      }
+    for (size_t most = near + 1; most <= farthest && probes_left_ > 0; ++most) {
+      if (is_same_after(old + most, fresh)) return {old + most, fresh};
+      if (is_same_after(old, fresh + most)) return {old, fresh + most};
+    }
+    return {std::min(old + 1, before_.size()), std::min(fresh + 1, after_.size())};
+  }
+  bool is_same_after(size_t old, size_t fresh) {
+    if (probes_left_ > 0) --probes_left_;
+    return old < before_.size() && fresh < after_.size() && is_same(old, fresh);
+  }
 
   void compare_sorted(const Buffer<Placed>& olds, const Buffer<Placed>& news) {
     size_t at = 0;
@@ -117,6 +145,7 @@ class ObjectComparison {
   const size_t examples_;
   CommonTypes types_;
   std::vector<TypeChange> rows_;
+  size_t probes_left_ = 8 * (before_.size() + after_.size());
 };
 
 // --- by path ---

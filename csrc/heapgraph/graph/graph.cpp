@@ -1,5 +1,7 @@
 #include "heapgraph/graph/graph.hpp"
 
+#include <vector>
+
 namespace gradlife::heap {
 
 const char* kind_name(NodeKind kind) {
@@ -14,7 +16,12 @@ NodeId Graph::find(Address address) const {
 }
 
 void Graph::find_all(std::unordered_map<Address, NodeId>& wanted) const {
+  // Few addresses pass the filter, so that the table is seldom asked. Objects lie at multiples of 16 bytes.
+  constexpr size_t slots = size_t{1} << 16;
+  std::vector<bool> filter(slots);
+  for (const auto& [address, node] : wanted) filter[(address >> 4) % slots] = true;
   for (size_t node = 0; node < size(); ++node) {
+    if (!filter[(addresses[node] >> 4) % slots]) continue;
     const auto found = wanted.find(addresses[node]);
     if (found != wanted.end() && found->second == no_node) found->second = static_cast<NodeId>(node);
   }

@@ -209,3 +209,8 @@ def containers(graph: _heap.Graph, group: Group, born: Births) -> list[int]:
             if node not in born and graph.kind(node) in HOLDERS:
                 found[node] = None
     return list(found)
+
+
+def is_hunts_own(graph: _heap.Graph, node: int) -> bool:
+    """Whether the hunt itself holds the object."""
+    return any(step.type.startswith("gradlife.hunting.") for step in graph.path_references(node))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradlife import _heap
-from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.groups import Group, is_hunts_own
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_steady
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.stale_activations import bytes_of
@@ -70,8 +70,10 @@ def has_new_sizes(evidence: Evidence) -> bool:
 
     The size of a small storage is its malloc block, which may grow now and then, even for planted storages.
     """
-    sizes = {nbytes for node, nbytes in sized(evidence.graph) if node not in evidence.planted}
-    return bool(sizes.difference(*(snapshot.sizes for snapshot in evidence.snapshots[:-1])))
+    graph = evidence.graph
+    earlier = frozenset().union(*(snapshot.sizes for snapshot in evidence.snapshots[:-1]))
+    new = (node for node, nbytes in sized(graph) if nbytes not in earlier and node not in evidence.planted)
+    return any(not is_hunts_own(graph, node) for node in new)
 
 
 def bodies_of(graph: _heap.Graph) -> list[Body]:

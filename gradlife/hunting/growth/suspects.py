@@ -12,7 +12,7 @@ from gradlife import _heap
 from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Garbage
-from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.groups import Group, is_hunts_own
 from gradlife.hunting.growth.inplace_growth import Place, place_of, swollen
 from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.reachable_growth import (
@@ -108,8 +108,7 @@ def is_any_slowing(evidence: Evidence, sure: Sequence[GrownGroup], unsure: Seque
 
 def is_of_hunt(graph: _heap.Graph, group: Group) -> bool:
     """Whether the hunt itself holds the group."""
-    steps = graph.path_references(group.tops[0]) if group.anchor is not None else []
-    return any(step.type.startswith("gradlife.hunting.") for step in steps)
+    return group.anchor is not None and is_hunts_own(graph, group.tops[0])
 
 
 def types_of(garbage: Garbage) -> frozenset[str]:

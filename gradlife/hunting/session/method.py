@@ -282,7 +282,11 @@ class Hunt:
         self.controls.plant(steps, self.steps)
         with_labels |= self.schedule.may_end and len(self.snapshots) >= MIN_ROUNDS  # may be the last snapshot
         latest = take_snapshot(
-            self.steps, with_labels=with_labels, collect=Collect.NOTHING, waits=not self.keeps_serving
+            self.steps,
+            with_labels=with_labels,
+            collect=Collect.NOTHING,
+            waits=not self.keeps_serving,
+            earlier=next(iter(self.snapshots), None),
         )
         latest.is_collected = collect is Collect.ALL
         latest.malloc_per_step = self.malloc.per_step

@@ -138,28 +138,34 @@ class Collect(enum.Enum):
 
 
 def take_snapshot(
-    steps: int, *, with_labels: bool = False, collect: Collect = Collect.ALL, waits: bool = True
+    steps: int,
+    *,
+    with_labels: bool = False,
+    collect: Collect = Collect.ALL,
+    waits: bool = True,
+    earlier: StepSnapshot | None = None,
 ) -> StepSnapshot:
     """Take a snapshot, after a collection unless the garbage itself is wanted. Unless it ``waits``, writing may
-    finish later.
+    finish later. With an ``earlier`` snapshot, only what is new since then gets labels, which is faster.
     """
     ensure_calibrated()
     collect.run()
-    file = recorded(with_labels, waits) if CAN_FORK else None
+    file = recorded(with_labels, waits, earlier) if CAN_FORK else None
     if file is not None:
         return StepSnapshot(steps, with_labels, collect is Collect.ALL, file, compiled=compiled_now())
     graph = _heap.freeze(True, True, OWN_FOLDER, 0, MIN_ATOM_BYTES) if with_labels else walked()
     return StepSnapshot(steps, with_labels, collect is Collect.ALL, opened=graph, compiled=compiled_now())
 
 
-def recorded(with_labels: bool, waits: bool) -> SnapshotFile | None:
+def recorded(with_labels: bool, waits: bool, earlier: StepSnapshot | None = None) -> SnapshotFile | None:
     """Fork a process that writes the heap to a file; None if that is not possible."""
+    known = earlier.file.descriptor if with_labels and earlier is not None and earlier.file is not None else -1
     try:
         file = SnapshotFile()
         if waits:
-            _heap.record(file.descriptor, with_labels, OWN_FOLDER, MIN_ATOM_BYTES)
+            _heap.record(file.descriptor, with_labels, OWN_FOLDER, MIN_ATOM_BYTES, 0, known)
         else:
-            file.writer = _heap.start_record(file.descriptor, with_labels, OWN_FOLDER, MIN_ATOM_BYTES, NICENESS)
+            file.writer = _heap.start_record(file.descriptor, with_labels, OWN_FOLDER, MIN_ATOM_BYTES, NICENESS, known)
     except (OSError, MemoryError):
         return None
     return file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -174,3 +175,47 @@ print(id(Odder) in found, len(found) == len(set(found)))
 def test_classes_whose_metaclass_has_no_hash_are_seen_without_running_it() -> None:
     done = subprocess.run([sys.executable, "-c", META], capture_output=True, text=True, timeout=900, check=True)
     assert done.stdout.split() == ["True", "True"]
+
+
+def addresses_of_marked(graph: _heap.Graph) -> set[int]:
+    """Addresses of all `Marked` in a graph."""
+    return {graph.describe(node).address for node in graph.nodes("python", f"{__name__}.Marked")}
+
+
+def test_a_comparison_finds_every_new_object_among_many_that_come_and_go() -> None:
+    chance = random.Random(0)
+    kept = [Marked() for _ in range(2_000)]
+    before = step_snapshots.walked()
+    for _ in range(20):
+        for _ in range(chance.randrange(200)):
+            del kept[chance.randrange(len(kept))]
+        kept[chance.randrange(len(kept)) : 0] = [Marked() for _ in range(chance.randrange(200))]
+        after = step_snapshots.walked()
+        rows = [row for row in _heap.compare_objects(before, after, 100_000) if row[0] == f"{__name__}.Marked"]
+        new = {after.describe(node).address for row in rows for node in row[5]}
+        old, now = addresses_of_marked(before), addresses_of_marked(after)
+        assert now == set(map(id, kept))
+        assert new == now - old
+        assert sum(row[3][0] for row in rows) == len(old - now)
+        before = after
+
+
+def texts_of_paths(graph: _heap.Graph, addresses: list[int]) -> list[list[tuple[str, str]]]:
+    """What a report says of the paths to these objects: descriptions and labels."""
+    paths = (graph.path_references(graph.find(address) or 0) for address in addresses)
+    return [[(step.detail, step.label) for step in steps] for steps in paths]
+
+
+@needs_fork
+def test_labels_since_an_earlier_look_are_those_of_what_is_new_and_what_is_large() -> None:
+    register: dict[str, object] = {"old": Marked(), "list": [], "text": bytearray(4096)}
+    first = take_snapshot(0)
+    register["list"] = [Marked()]
+    register["new"] = Marked()
+    graphs = [take_snapshot(1, with_labels=True, earlier=one).graph for one in (None, first)]
+    paths = [texts_of_paths(graph, [id(register["new"]), id(register["text"])]) for graph in graphs]
+    assert paths[0] == paths[1]
+    assert [steps[-2][1] for steps in paths[1]] == ["'new'", "'text'"]
+    old = graphs[1].find(id(register["old"]))
+    assert old is not None
+    assert graphs[1].path_references(old)[-2].label != "'old'"
