@@ -25,14 +25,21 @@ class Why:
     what: int | str
 
     @functools.cached_property
+    def subject(self) -> int | str:
+        """The address, type or name of the object, which may be named as `gradlife open` names variables."""
+        from gradlife.heap.views.program_objects import variable_or
+
+        return variable_or(self.snapshot, self.what)
+
+    @functools.cached_property
     def trace(self) -> Trace:
         """The path from a root, or the cycle."""
-        return self.snapshot.why(self.what)
+        return self.snapshot.why(self.subject)
 
     @functools.cached_property
     def around(self) -> Neighbourhood:
         """The neighbourhood of the object."""
-        return self.snapshot.neighbourhood(self.what)
+        return self.snapshot.neighbourhood(self.subject)
 
 
 def print_why(console: Console, why: Why) -> None:
@@ -50,7 +57,7 @@ def why_page(why: Why) -> str:
     from gradlife.heap.views.heap_map import object_map
     from gradlife.reports.html.why import why_page as page
 
-    return page(why.trace, why.file, object_map(why.snapshot, why.what))
+    return page(why.trace, why.file, object_map(why.snapshot, why.subject))
 
 
 def why_dot(why: Why) -> str:

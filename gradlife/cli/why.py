@@ -19,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         metavar="WHAT",
-        help="an address, a type or a name; of several objects the one that retains most is shown",
+        help="an address, a type, a name, or a variable as gradlife open shows it: trainer.losses; of several objects the "
+        "one that retains most is shown",
     )
     parser.add_argument("--json", metavar="FILE", help="write the trace as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write it as one HTML file, with the object's neighbourhood")

@@ -9,6 +9,7 @@ from typing import ClassVar, NoReturn, TextIO
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
 from gradlife.heap.path_steps import short_type
 from gradlife.heap.views.overview import program_view
+from gradlife.heap.views.program_objects import variable_or
 from gradlife.interactive.heap_source import NeedsProcessError, Patient, RunningPatient, findings_of
 from gradlife.model.heap import HeapView
 from gradlife.model.hunt import Finding, HuntReport
@@ -199,7 +200,7 @@ class Session(cmd.Cmd):
             return self._patient.snapshot.why(int(text, 0))
         snapshot = self._patient.snapshot
         found = None if snapshot.has_type(text) else self._patient.why(text)
-        return found if found is not None else snapshot.why(text)
+        return found if found is not None else snapshot.why(variable_or(snapshot, text))
 
     def _report(self) -> HuntReport:
         report = self._patient.report

@@ -85,6 +85,8 @@ def test_an_object_is_asked_for_by_its_name(gradlife: Gradlife, folder: Path) ->
         "list len 100 is held: a root reaches it\nmodule __main__ keeps it: → global variable 'shop'.orders\n"
     )
     assert gradlife("open", str(folder / "b.glheap"), "--why", "orders")[1] == output
+    for command in ("why", "FILE", "shop.orders"), ("open", "FILE", "--why", "shop.orders"):  # as open names it
+        assert gradlife(*(part.replace("FILE", str(folder / "b.glheap")) for part in command)) == (0, output, "")
 
 
 def test_holders_are_reported(gradlife: Gradlife, folder: Path) -> None:

@@ -20,6 +20,9 @@ from gradlife.model.trace import Lifetime
 #: Most listed parts of a variable, levels of parts, and objects that several parts hold together.
 PARTS, DEPTH, SHARED = 24, 8, 2_000
 
+#: Most variables among which one is searched by name.
+MAX_NAMES = 1_000
+
 #: A variable is shown by its largest part if that retains at least this share.
 MOST = 0.5
 
@@ -62,6 +65,12 @@ class ProgramObjects:
     def rows(self, count: int) -> tuple[HeldVariable, ...]:
         """Return the variables of the program that retain most, each by its largest part."""
         return tuple(self._row(value) for value in self.chosen(count))
+
+    def address_of(self, name: str) -> int | None:
+        """Return the address of the object that these rows call by this name; None if there is none."""
+        found = (value.node for value in self.chosen(MAX_NAMES) if value.name == name)
+        node = next(found, None)
+        return self._graph.describe(node).address if node is not None else None
 
     def _row(self, value: Value) -> HeldVariable:
         shares = self._graph.shares(value.nodes, True)
@@ -188,3 +197,10 @@ class ProgramObjects:
 def is_code(link: Reference) -> bool:
     """Whether it is a function, or a class of any metaclass."""
     return is_native(link) or link.type in CODE or "type" in link.bases.splitlines()
+
+
+def variable_or(snapshot: Snapshot, what: int | str) -> int | str:
+    """Return the address of a variable's value, if it is named as the rows name it (``trainer.losses``); else ``what``."""
+    if isinstance(what, int) or what.isidentifier() or snapshot.has_type(what):
+        return what
+    return ProgramObjects(snapshot).address_of(what) or what
