@@ -13,6 +13,8 @@ from gradlife.hunting.steps.sampling import Program
 #: Words in the source of a program that trains a model itself.
 TRAINS = re.compile(rb"optim|backward|DataLoader|Trainer|\.fit\(")
 
+#: Decorators that leave a function's code as it is.
+CALLS_AS_IT_IS = re.compile(r"(torch\.)?(no_grad|inference_mode|enable_grad)(\(.*\))?|staticmethod|classmethod")
 
 #: Decorators by which web frameworks register the handler of a request: ``@app.get("/")``.
 REGISTERS = frozenset({"route", "get", "post", "put", "patch", "delete", "websocket", "api_route"})
@@ -39,8 +41,13 @@ def program_of(code: CodeType, path: str) -> Program:
 def decorated_functions(tree: ast.Module) -> Iterator[str]:
     """Yield functions that a decorator, such as a compiler, may replace."""
     for node in ast.walk(tree):
-        if isinstance(node, Function) and node.decorator_list:
+        if isinstance(node, Function) and not all(map(calls_as_it_is, node.decorator_list)):
             yield node.name
+
+
+def calls_as_it_is(decorator: ast.expr) -> bool:
+    """Whether the decorated function runs as it is written, at each call."""
+    return CALLS_AS_IT_IS.fullmatch(ast.unparse(decorator)) is not None
 
 
 def request_handlers(tree: ast.Module) -> Iterator[str]:

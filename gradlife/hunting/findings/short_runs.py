@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 
 from gradlife.errors import UsageError
@@ -10,6 +11,9 @@ from gradlife.hunting.steps.targets import ScriptTarget, parse
 
 Loop = (ast.For, ast.AsyncFor, ast.While)
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+#: Where the modules are whose calls are steps of a program without functions.
+MODULES = "torch.nn"
 
 #: Most functions to name.
 MAX_NAMED = 3
@@ -25,12 +29,14 @@ def advice(target: str, steps: int, stepped_by: str) -> str:
     else:
         what = "what grows: no step was seen, for no optimizer fired, no DataLoader gave batches and nothing ran backward often"
     names = [*step_functions(target)][:MAX_NAMED]
-    if not names:
-        instead, name = "put what it repeats in a function and name that", "FUNCTION"
-    else:
+    if names:
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-        instead, name = f"count calls of {names[0]}{others}", names[0]
-    return f"{what}: let it run longer, or {instead} → gradlife hunt --step-on __main__:{name} …"
+        instead, name = f"count calls of {names[0]}{others}", f"__main__:{names[0]}"
+    elif MODULES in sys.modules:
+        instead, name = "count the calls of modules", f"{MODULES}:Module.__call__"
+    else:
+        instead, name = "put what it repeats in a function and name that", "__main__:FUNCTION"
+    return f"{what}: let it run longer, or {instead} → gradlife hunt --step-on {name} {target}"
 
 
 def step_functions(target: str) -> Iterator[str]:

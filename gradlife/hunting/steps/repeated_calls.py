@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 
 from gradlife.heap.program_modules import is_program
 from gradlife.hunting.process.program_files import is_library
@@ -123,6 +123,10 @@ class RepeatedCalls(threading.Thread):
         self._searches += 1
         self._add(self._entries.watch(new))
         self._ignored.update(set(new) - self._seen.keys())
+
+    def watch(self, function: FunctionType) -> None:
+        """Count calls of a library's function before a sample shows any."""
+        self._watch([plain_code(function.__code__)])
 
     def counting_from_start(self, program: CodeType, names: Collection[str]) -> CodeType:
         """Return the main module's code, changed so that functions called in its loops are counted from the first call."""

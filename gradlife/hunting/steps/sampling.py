@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 
+from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.steps.intervals import Intervals
 from gradlife.hunting.steps.repeated_calls import RepeatedCalls
 
@@ -43,6 +44,8 @@ class Sampling:
         code = program.code if program.trains else calls.counting_from_start(program.code, program.step_functions)
         if program.trains:
             calls.pause()
+        elif not program.step_functions:  # all that its loops call is in libraries: a pass through a module is a step
+            when_imported("torch.nn.modules.module", lambda module: calls.watch(module.Module._wrapped_call_impl))
         calls.start()
         if begin_by_time is not None:
             self._intervals = Intervals(begin_by_time, lambda: calls.quiet_since)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradlife.hunting.snapshots.creation_sites import short_path
+from gradlife.hunting.stores.constant_values import numbers_of
 from gradlife.hunting.stores.place import Place, place_at
 from gradlife.hunting.stores.place_statements import ADDERS, assigns, is_adder, is_place, may_mention
 from gradlife.hunting.stores.program_sources import Source
@@ -54,7 +55,7 @@ def is_guard(one: Statement, place: Place, length: int, signs: tuple[type[ast.cm
     return any(
         isinstance(part.ops[0], signs)
         and is_length(part.left, one.scope, place)
-        and may_be_limit(part.comparators[0], length)
+        and may_be_limit(part.comparators[0], length, one.source.tree)
         for part in pairs
     )
 
@@ -67,10 +68,10 @@ def is_length(node: ast.expr, scope: Scope, place: Place) -> bool:
     return False
 
 
-def may_be_limit(node: ast.expr, length: int) -> bool:
-    """Whether a container of this length can still fill up to the limit. Only a number that is written out is known."""
-    value = node.value if isinstance(node, ast.Constant) else None
-    return not isinstance(node, ast.Constant) or (isinstance(value, int) and length <= value <= LARGEST_LIMIT)
+def may_be_limit(node: ast.expr, length: int, tree: ast.Module) -> bool:
+    """Whether a container of this length can still fill up to the limit. A number that the source does not tell may be."""
+    numbers = numbers_of(node, tree)
+    return numbers is None or any(length <= number <= LARGEST_LIMIT for number in numbers)
 
 
 def adds(one: Statement, place: Place) -> bool:

@@ -10,6 +10,8 @@ from gradlife.reports.drawing.squarify import Rect, squarified
 from gradlife.reports.drawing.svg import Svg, element, joined, picture
 
 TEXT_SIZE, LINE = 12.0, 16.0
+#: Names are bold, which takes as much room as larger letters.
+NAME_SIZE = 1.12 * TEXT_SIZE
 MARGIN = 5.0
 #: Least size of a rectangle with words in it, and of one with parts drawn in it.
 MIN_WORDS = (34.0, 19.0)
@@ -63,7 +65,7 @@ def words(cell: Cell, rect: Rect) -> Iterator[Svg]:
     room = rect.width - 2 * MARGIN
     is_one_line = bool(cell.parts) and has_room(rect)
     whole = f"{cell.label}  {cell.amount}".rstrip()
-    name = whole if is_one_line and width_of(whole, TEXT_SIZE) <= room else fitted(cell.label, room, TEXT_SIZE)
+    name = whole if is_one_line and width_of(whole, NAME_SIZE) <= room else fitted(cell.label, room, NAME_SIZE)
     yield from line(name, rect, 0, "name")
     has_line = name and rect.height >= 2 * LINE + MARGIN and not is_one_line
     if has_line and width_of(cell.amount, TEXT_SIZE) <= room:

@@ -21,6 +21,8 @@ def read(source: str, folder: Path) -> tuple[tuple[str, ...], bool]:
     [
         ("def answer(): pass\nfor _ in range(3): answer()", ("answer",)),
         ("@torch.compile\ndef answer(): pass\nfor _ in range(3): answer()", ()),
+        ("@torch.no_grad()\ndef answer(): pass\nfor _ in range(3): answer()", ("answer",)),
+        ("@torch.inference_mode\n@torch.compile\ndef answer(): pass\nfor _ in range(3): answer()", ()),
         ('@app.get("/")\nasync def answer(): pass', ("answer",)),
         ('@cache.memoize("/")\ndef answer(): pass', ()),
         ("class H(http.server.BaseHTTPRequestHandler):\n def do_GET(self): pass\n def log(self): pass", ("H.do_GET",)),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 from gradlife.hunting.findings.short_runs import advice, step_functions
 
@@ -36,17 +40,29 @@ def test_functions_of_the_script_that_its_loops_call_are_named(tmp_path: Path) -
     assert [*step_functions(str(script))] == ["answer", "Server.handle"]
     assert advice(str(script), 0, "") == (
         "what grows: no step was seen, for no optimizer fired, no DataLoader gave batches and nothing ran backward often: let "
-        "it run longer, or count calls of answer (or Server.handle) → gradlife hunt --step-on __main__:answer …"
+        f"it run longer, or count calls of answer (or Server.handle) → gradlife hunt --step-on __main__:answer {script}"
     )
 
 
-def test_a_script_without_functions_is_reported_to_have_one(tmp_path: Path) -> None:
+def test_a_script_without_functions_is_reported_to_have_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch.nn", raising=False)
     script = tmp_path / "flat.py"
     script.write_text("for number in range(3):\n    print(number)\n")
     assert [*step_functions(str(script))] == []
     assert advice(str(script), 14, "SGD.step") == (
         "what grows: SGD.step was seen 14 times, and 80 times tell: let it run longer, or put what it repeats in a function "
-        "and name that → gradlife hunt --step-on __main__:FUNCTION …"
+        f"and name that → gradlife hunt --step-on __main__:FUNCTION {script}"
+    )
+
+
+def test_in_a_script_without_functions_calls_of_modules_are_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.nn", ModuleType("torch.nn"))
+    script = tmp_path / "flat.py"
+    script.write_text("for number in range(3):\n    print(number)\n")
+    assert advice(str(script), 0, "").endswith(
+        f"or count the calls of modules → gradlife hunt --step-on torch.nn:Module.__call__ {script}"
     )
 
 

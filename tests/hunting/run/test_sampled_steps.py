@@ -211,6 +211,37 @@ def test_handlers_of_web_frameworks_are_steps(framework: str, tmp_path: Path) ->
     assert hunted(SERVERS[framework].replace("KEEP", CLEAN), tmp_path)["findings"] == []
 
 
+FLAT = (
+    NET
+    + """
+with torch.no_grad():
+    for number in range(30):
+        result = net(torch.randn(64, 16))
+        KEEP
+"""
+)
+DECORATED = (
+    NET
+    + """
+@torch.no_grad()
+def answer():
+    result = net(torch.randn(64, 16))
+    KEEP
+
+for number in range(30):
+    answer()
+"""
+)
+
+
+@pytest.mark.parametrize("short", [FLAT, DECORATED], ids=["flat", "decorated"])
+def test_thirty_passes_under_no_grad_have_a_verdict(short: str, tmp_path: Path) -> None:
+    """Such a script ended before a sample showed its steps: could not tell."""
+    kept = hunted(short.replace("KEEP", "kept.append(result)"), tmp_path)
+    assert (kept["verdict"], kept["findings"][0]["code"]) == ("leak", "GL512")
+    assert hunted(short.replace("KEEP", "last = result.sum().item()"), tmp_path)["verdict"] == "clean"
+
+
 def test_an_optimizer_takes_the_place_of_calls_that_prepared_the_data(tmp_path: Path) -> None:
     report = hunted(TRAINING, tmp_path)
     assert (report["verdict"], report["stepped_by"]) == ("clean", "SGD.step")

@@ -71,3 +71,24 @@ def test_a_global_container_is_limited_by_its_name() -> None:
     text = "recent = []\nfor x in y:\n    recent.append(x)\n    if len(recent) > most:\n        recent.pop(0)\n"
     assert limit_of(trace(variable("recent"), LIST), 1, [source(text)]) == "train.py:4"
     assert limit_of(trace(LIST), 0, [source(text)]) == ""
+
+
+def named(limit: str) -> str:
+    return (
+        f"{limit}\nrecent = []\nfor x in y:\n    recent.append(x)\n    if len(recent) > most:\n        recent.pop(0)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "is_limited"),
+    [
+        ("most = 500", True),
+        ("most = args.most", True),
+        ("from settings import most", True),
+        pytest.param("most = 10_000_000", False, id="a leak that a limit without effect explained"),
+        pytest.param("most = 100", False, id="a limit that is passed"),
+    ],
+)
+def test_a_named_limit_counts_by_its_number_if_the_source_tells_it(text: str, is_limited: bool) -> None:
+    steps = (variable("recent"), replace(LIST, length=113))
+    assert bool(limit_of(trace(*steps), 1, [source(named(text))])) is is_limited
