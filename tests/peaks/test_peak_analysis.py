@@ -14,6 +14,7 @@ from gradlife.peaks.analysis.groups import grouped
 from gradlife.peaks.analysis.judge import Judge, Recorded
 from gradlife.peaks.analysis.looks import Look, Looks
 from gradlife.peaks.analysis.releases import release
+from gradlife.peaks.analysis.retained import needless_retain
 from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.analysis.scouting import scout_peaks
 from gradlife.peaks.analysis.timeline import live_bytes, peak_operation
@@ -156,6 +157,26 @@ def test_an_edit_lets_go_after_the_statement_that_uses_it_last(tmp_path: Path) -
     found = Recording(operations, [], [0, 5])
     assert release(found, [Holder(Owner.NAMED, "", Kind.LOCAL, "x", str(file), "step")], 1) == 4
     assert release(found, [Holder(Owner.NAMED, "", Kind.LOCAL, "x", str(file), "other")], 1) == 2
+
+
+def test_an_edit_lets_go_at_the_end_of_the_call_that_used_it_last(tmp_path: Path) -> None:
+    """A wrapper that runs twice in a row has two frames, although both are at the same line."""
+    file = tmp_path / "train.py"
+    file.write_text("def timed(f, *a):\n    return f(*a)\ndef step(x):\n    out = timed(x)\n    timed(out)\n")
+    stacks = [[(str(file), 2, "timed"), (str(file), line, "step")] for line in (4, 4, 5, 5)]
+    found = Recording([Operation("op", stack, "", False) for stack in stacks], [], [0, 4])
+    assert release(found, [Holder(Owner.NAMED, "", Kind.LOCAL, "a", str(file), "timed")], 0) == 2
+
+
+def test_a_graph_that_a_pass_of_the_same_line_reads_is_retained_rightly(tmp_path: Path) -> None:
+    """A loop over heads of one trunk: the advice was to retain nothing once, which ends the program."""
+    file = tmp_path / "train.py"
+    file.write_text("def step(h):\n    for head in heads:\n        head(h).backward(retain_graph=True)\n")
+    frames = [(str(file), 3, "step")]
+    passes = [Operation("op", frames, "", in_backward) for in_backward in (False, True, True, False, True)]
+    twice, once = storage(1, 8, 0, 5, (1, 4)), storage(1, 8, 0, 5, (1, 2))
+    assert needless_retain(Recording(passes, [twice], [0, 5]), 4) is None
+    assert needless_retain(Recording(passes, [once], [0, 5]), 2) == frames[0]
 
 
 def test_what_is_no_longer_stored_is_free_within_the_statement_that_uses_it_last(tmp_path: Path) -> None:

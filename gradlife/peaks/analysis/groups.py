@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gradlife.model.peak.report import Owner, Use
@@ -40,6 +40,10 @@ class Group:
     last: int = 0  # the last operation that uses the largest of them
     zeroing: int | None = None  # the operation that writes zeros to which gradients are only added
     texts: dict[int, str] = field(default_factory=dict)  # what holds each storage, by its number
+    nodes: dict[int, frozenset[str]] = field(default_factory=dict)  # the operations whose nodes save each storage
+    graphs: frozenset[object] = (
+        frozenset()
+    )  # the places of names with a part of its graph, if no backward pass reads it
 
     @property
     def places(self) -> frozenset[tuple[str, str, str, str]]:
@@ -182,7 +186,14 @@ def add_to(groups: dict[Key, Group], key: Key, one: Unused, recording: Recording
     group.zeroing = one.zeroing if one.zeroing is not None else group.zeroing
     if gone < one.gap[1]:
         group.storages.append(one.storage)
+        group.nodes[one.storage.number] = node_names(holders)
         group.texts.setdefault(one.storage.number, Held(list(one.names)).first.text if one.held else "")
         group.freed.append((one.storage.number, (gone, one.gap[1])))
         if group.largest() is one.storage:
             group.last = one.last
+
+
+def node_names(holders: Iterable[Holder]) -> frozenset[str]:
+    """Return the operations whose nodes save a storage, as `operation_name` writes them."""
+    texts = (one.text.partition(",")[0].rpartition(" ")[2] for one in holders if one.kind is Kind.SAVED)
+    return frozenset(text.partition("Backward")[0].lower() for text in texts)

@@ -6,8 +6,9 @@ import ast
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from gradlife.model.peak.report import (
     Edit,
@@ -22,6 +23,7 @@ from gradlife.model.peak.report import (
     Use,
 )
 from gradlife.peaks.analysis.checkpoints import checkpoint_table
+from gradlife.peaks.analysis.graphs import join_graphs, related, stacks_of
 from gradlife.peaks.analysis.groups import LASTING, Group, grouped
 from gradlife.peaks.analysis.lags import Lags
 from gradlife.peaks.analysis.looks import Look, Looks, Origin, held_in, is_only_in_dead_frames, origin_of
@@ -32,7 +34,7 @@ from gradlife.peaks.analysis.savings import Replay, Step
 from gradlife.peaks.analysis.timeline import live_bytes, main_device, on_device, peak_operation
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import use_at
-from gradlife.peaks.edits.advice import Life, dropped_statements, edits_for
+from gradlife.peaks.edits.advice import GraphMakers, Life, dropped_statements, edits_for
 from gradlife.peaks.recording.holders import Held
 from gradlife.peaks.recording.lifetimes import Frame, Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
@@ -45,6 +47,9 @@ DEVICES = {0: "cpu", 1: "cuda", 6: "hip", 9: "xla", 12: "xpu", 13: "mps"}
 
 #: The device type of backends outside of torch, which name it themselves.
 PRIVATE = 20
+
+#: Whether a backward pass runs an operation.
+BACKWARD = attrgetter("in_backward")
 
 #: Savings below this share of the peak are ignored.
 MIN_SAVING = 0.02
@@ -106,6 +111,7 @@ class Judge:
         self._device = main_device(recording)
         self._device_name = device_name(self._device)
         self._storages = on_device(recording, self._device)
+        self._groups: list[Group] = []
 
     def report(self, report: PeakReport) -> PeakReport:
         """Complete the report; return it unchanged if there is nothing to judge."""
@@ -145,9 +151,11 @@ class Judge:
     def groups(self) -> list[Group]:
         """Return the unused storages, grouped by the names that must release them."""
         groups = grouped(self._recording, self._storages, self._looks, self._first, self._end)
+        join_graphs(self._recording, groups)
         replay = Replay(self._recording, self._storages, self._first, self._end)
         early = Lags(self._recording, self._storages, self._looks, replay).groups()
-        return [*with_group(groups, self._unread.group()), *early]
+        self._groups = [*with_group(groups, self._unread.group()), *early]
+        return self._groups
 
     def other_peaks(self) -> list[int]:
         """Return the operations of the peaks that remain after each saving, without those whose holders are known."""
@@ -284,15 +292,30 @@ class Judge:
             self.is_graph_read(group),
             operations[group.zeroing].frames if group.zeroing is not None else (),
             tuple(filter(None, [needless_retain(self._recording, group.last)])) if last is not None else (),
-            tuple(self.forward_uses(group.largest())),
+            self.graph_makers(group),
         )
 
-    def forward_uses(self, storage: Storage) -> Iterator[tuple[str, Sequence[Frame]]]:
-        """Yield the operations of forward passes that use a storage, with their stacks, the last ones first."""
-        numbers = {*storage.reads, *([storage.birth] if storage.birth is not None else [])}
-        for operation in (self._recording.operations[at] for at in sorted(numbers, reverse=True)):
-            if not operation.in_backward:
-                yield operation.function, operation.frames
+    def graph_makers(self, group: Group) -> GraphMakers | None:
+        """Return the operations that make the graph of a group; None if a backward pass reads it."""
+        parts = related(self._groups, group)
+        stacks = [stack for part in parts for stack in stacks_of(self._recording, part)]
+        names = [one for part in parts for one in part.holders if one.kind is Kind.SAVED and one.name]
+        training = self.training_frames(group.graphs) if stacks else frozenset()
+        return GraphMakers(tuple(dict.fromkeys(stacks)), tuple(dict.fromkeys(names)), training) if stacks else None
+
+    def training_frames(self, graphs: frozenset[object]) -> frozenset[Frame]:
+        """The frames of backward passes, and of operations that make what these read and these graphs do not save."""
+        operations = self._recording.operations
+        read = [one for one in self._storages if any(operations[at].in_backward for at in one.reads)]
+        ours = {origin_of(self._recording, one) for one in read if not graphs.isdisjoint(self.saving_graphs(one))}
+        others = (one for one in read if one.birth is not None and origin_of(self._recording, one) not in ours)
+        made = (operations[one.birth or 0] for one in others)
+        return frozenset(frame for one in (*filter(BACKWARD, operations), *made) for frame in one.frames)
+
+    def saving_graphs(self, storage: Storage) -> frozenset[object]:
+        """Return the graphs that save a storage at any look."""
+        found = (held_in(look, storage) for look in self._looks)
+        return frozenset[object]().union(*(saved_places(held) for held in found if held is not None))
 
     def is_graph_read(self, group: Group) -> bool:
         """Whether a backward pass goes through the graphs of this group: it frees them, or reads what only they save."""

@@ -47,6 +47,9 @@ class Looks:
         self._looks = sorted([*ours, *later], key=lambda look: look.operation)
         self._soonest = dict(self._soonest_by_origin())
 
+    def __iter__(self) -> Iterator[Look]:
+        return iter(self._looks)
+
     def at(self, operation: int) -> Mapping[int, Held]:
         """Return the holders within an operation; empty if none were read."""
         return next((look.held for look in self._looks if look.operation == operation), {})

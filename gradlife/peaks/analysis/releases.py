@@ -40,14 +40,16 @@ def release_by(recording: Recording, holder: Holder, last: int) -> int:
         return last + 1
     if holder.kind is Kind.SAVED and is_freed_by_torch(recording, last):
         return last + 1
-    frame = frame_of(holder, recording.operations[last].frames)
+    frames = recording.operations[last].frames
+    frame = frame_of(holder, frames)
     if frame is None:
         return resumption(recording, holder, last)
     span, operation = span_of(frame, holder), last + 1
+    callers = frames[frames.index(frame) + 1 :]
     while (
         span is not None
         and operation < len(recording.operations)
-        and runs(recording.operations[operation].frames, span)
+        and runs(recording.operations[operation].frames, span, callers)
     ):
         operation += 1
     return operation
@@ -116,12 +118,18 @@ def is_deleted(holder: Holder) -> bool:
     return holder.kind in (Kind.LOCAL, Kind.GLOBAL) and bool(holder.name)
 
 
-def runs(frames: Iterable[Frame], span: Span) -> bool:
-    """Whether a stack runs this part."""
+def runs(frames: Sequence[Frame], span: Span, callers: Sequence[Frame] = ()) -> bool:
+    """Whether a stack runs this part. ``callers``: the frames above, which differ in another call of the function."""
     file, function, first, end = span
-    for frame in frames:
+    for number, frame in enumerate(frames, 1):
         if frame[0] == file and frame[2] == function:
             here, there = positions_at(frame[1])
-            if first <= there and here < end:
+            is_same_call = all(map(is_same_place, frames[number:], callers))
+            if first <= there and here < end and is_same_call:
                 return True
     return False
+
+
+def is_same_place(one: Frame, other: Frame) -> bool:
+    """Whether two frames are at the same place, with the column if it is known."""
+    return one == other and getattr(one[1], "column", None) == getattr(other[1], "column", None)

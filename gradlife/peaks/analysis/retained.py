@@ -39,13 +39,20 @@ def is_retaining(node: ast.AST) -> bool:
 
 @cache
 def is_needed(recording: Recording, frame: Frame, step: int) -> bool:
-    """Whether a backward pass of another line reads activations after this one, in the step from an operation on."""
+    """Whether another backward pass reads activations after one of this line, in the step from an operation on."""
     end = min((first for first in recording.steps if first > step), default=len(recording.operations))
     for storage in recording.storages:
         if storage.birth is None or recording.operations[storage.birth].in_backward:
             continue
         passes = [at for at in storage.reads if step <= at < end and recording.operations[at].in_backward]
         ours = [at for at in passes if frame in recording.operations[at].frames]
-        if ours and any(at > ours[0] and frame not in recording.operations[at].frames for at in passes):
+        if ours and any(at > ours[0] and not is_one_pass(recording, ours[0], at) for at in passes):
             return True
     return False
+
+
+def is_one_pass(recording: Recording, first: int, last: int) -> bool:
+    """Whether one backward pass runs both operations: the same line does, and nothing but backward runs between."""
+    operations = recording.operations
+    is_same_line = next(filter(retains, operations[last].frames), None) in operations[first].frames
+    return is_same_line and all(one.in_backward for one in operations[first : last + 1])

@@ -116,7 +116,7 @@ class Replay:
     def _live_without(self, groups: Iterable[Group]) -> list[int]:
         """Return the live bytes after the edits of these groups, which also free storages that no other name holds."""
         chosen = list(groups)
-        edited = frozenset[object]().union(*(group.places for group in chosen))
+        edited = frozenset[object]().union(*(group.places | group.graphs for group in chosen))
         freed = {id(group): group for group in (*chosen, *(one for one in self._all if one.places <= edited))}
         live = self._live
         for group in freed.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -14,9 +14,10 @@ from gradlife.peaks.edits.fields import field_taken_out
 from gradlife.peaks.edits.loops import counted_by_hand, loops_over
 from gradlife.peaks.edits.names import (
     all_spots,
-    assigns,
     frame_of_name,
     imports_torch,
+    inner_functions,
+    is_argument,
     is_bound_by,
     is_filling,
     is_read_besides,
@@ -29,7 +30,14 @@ from gradlife.peaks.edits.names import (
     yield_of,
     zeroing_after_step,
 )
-from gradlife.peaks.edits.statements import is_alone, place_of, put_below, without
+from gradlife.peaks.edits.statements import (
+    can_be_moved,
+    is_alone_in,
+    place_of,
+    put_below,
+    statements_around,
+    without,
+)
 from gradlife.peaks.recording.holders import NEVER_UNPACKED, UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
@@ -47,6 +55,15 @@ ZEROS = "set_to_none=False"
 
 
 @dataclass(frozen=True)
+class GraphMakers:
+    """The operations that make a graph which no backward pass reads."""
+
+    stacks: Sequence[Sequence[Frame]]
+    names: Sequence[Holder]  # the variables with a part of the graph
+    training: frozenset[Frame]  # the frames of backward passes, and of operations that make what these read
+
+
+@dataclass(frozen=True)
 class Life:
     """The known facts about the storages of one saving."""
 
@@ -56,7 +73,7 @@ class Life:
     is_graph_read: bool = False  # whether a backward pass reads other tensors saved by the graph
     zeroing: Sequence[Frame] = ()  # the stack of the operation that overwrote it with zeros
     retained: Sequence[Frame] = ()  # the `backward(retain_graph=True)` that kept it, if nothing else needs the graph
-    uses: Sequence[tuple[str, Sequence[Frame]]] = ()  # forward operations and their stacks, the last ones first
+    makers: GraphMakers | None = None
 
 
 def edits_for(holders: Sequence[Holder], life: Life, dropped: Sequence[ast.stmt] = ()) -> tuple[Edit, ...]:
@@ -67,12 +84,13 @@ def edits_for(holders: Sequence[Holder], life: Life, dropped: Sequence[ast.stmt]
     names = names_of(holders)
     gone = [*dropped, *dropped_statements(names, life)]
     found = {holder: edit_for(holder, life, gone) for holder in names}
-    without = {
-        node_of(holder): edit
-        for holder, edit in found.items()
-        if edit.text.startswith(NO_GRAD) and edit.changes and len(set(saving_stacks(holder, life))) <= 1
-    }
-    return tuple(dict.fromkeys(without.get(node_of(holder), edit) for holder, edit in found.items()))
+    unrecorded = next((one for one in found.values() if is_no_grad(one) and one.changes), None)
+    return tuple(dict.fromkeys(unrecorded if unrecorded and is_no_grad(one) else one for one in found.values()))
+
+
+def is_no_grad(edit: Edit) -> bool:
+    """Whether an edit records no graph. One is enough for all names that have a part of the graph."""
+    return edit.text.startswith(NO_GRAD)
 
 
 def names_of(holders: Sequence[Holder]) -> list[Holder]:
@@ -91,11 +109,6 @@ def dropped_statements(holders: Sequence[Holder], life: Life) -> list[ast.stmt]:
     """Return the statements that the edits remove."""
     found = (stored_at(holder, life) for holder in names_of(holders))
     return [spot.statement for source, spot in found if source and spot and without(source, spot) is not None]
-
-
-def node_of(holder: Holder) -> str:
-    """Return what saves a storage, such as ``saved result of ExpBackward0``; empty if no graph does."""
-    return holder.text.partition(",")[0] if holder.kind is Kind.SAVED else ""
 
 
 def edit_for(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
@@ -253,18 +266,26 @@ def container_edit(holder: Holder, life: Life) -> Edit:
     if whole is not None and whole.changes:
         return whole
     what = f"`{holder.name}{holder.path}`"
-    line = filled_at(holder)
-    where = f" at line {line}" if line else ""
-    text = f"keep nothing in `{holder.name}`{where} that is not read: {what} is the last to hold it"
-    return Edit(text, holder.file, line)
-
-
-def filled_at(holder: Holder) -> int:
-    """The line of the only statement of the holder's function that adds to a container; 0 if there is none."""
     source = source_of(holder.file)
     function = function_of(source, holder.function, holder.line) if source is not None else None
-    spots = all_spots(function.body, ()) if function is not None else ()
-    found = [spot.statement.lineno for spot in spots if is_filling(spot.statement, holder.name)]
+    line = filling_line(function, holder.name) if function is not None else 0
+    if not line and isinstance(function, ast.FunctionDef) and is_argument(function, holder.name):
+        text = f"pass nothing in `{holder.name}` to `{function.name}` that it does not read, such as {what}"
+        return Edit(text, holder.file, function.lineno)
+    return Edit(keep_nothing(holder.name, holder.path, line), holder.file, line)
+
+
+def keep_nothing(name: str, path: str, line: int) -> str:
+    """Advise to fill a container only with what is read. ``line``: that of the statement that fills it; 0: unknown."""
+    where = f" at line {line}" if line else ""
+    return f"keep nothing in `{name}`{where} that is not read: `{name}{path}` is the last to hold it"
+
+
+def filling_line(tree: Function, name: str) -> int:
+    """The line of the only statement that adds to a container; 0 if there is none. An attribute's name has a dot."""
+    parts = (tree, *inner_functions(tree)) if name.startswith(".") else (tree,)
+    spots = (spot for part in parts for spot in all_spots(part.body, ()))
+    found = [spot.statement.lineno for spot in spots if is_filling(spot.statement, name)]
     return found[0] if len(found) == 1 else 0
 
 
@@ -297,15 +318,20 @@ def stored_at(holder: Holder, life: Life) -> tuple[Source | None, Spot | None]:
                 return source, spot
         return None, None
     source = source_of(holder.file)
-    if (
-        source is None
-        or holder.kind not in (Kind.LOCAL, Kind.GLOBAL)
-        or (holder.kind is Kind.LOCAL and not holder.path)
-    ):
+    if source is None or holder.kind not in (Kind.LOCAL, Kind.GLOBAL):
         return None, None
     is_global = holder.kind is Kind.GLOBAL
     function = source.tree if is_global else function_of(source, holder.function, holder.line)
+    if function is not None and holder.kind is Kind.LOCAL and not holder.path:
+        function = function_around(source, function, holder)
     return source, store_of(function, holder.name, holder.path) if function is not None else None
+
+
+def function_around(source: Source, function: Function, holder: Holder) -> Function | None:
+    """Return the function whose variable an inner function declares ``nonlocal``; None if it does not."""
+    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Nonlocal))
+    outer = holder.function.rpartition(".<locals>.")[0]
+    return function_of(source, outer, holder.line) if any(holder.name in node.names for node in nodes) else None
 
 
 def attribute_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
@@ -329,6 +355,8 @@ def unset_after(source: Source, function: Function, spot: Spot, holder: Holder) 
     """Put ``self.name = None`` below a statement; with changed lines if nothing else in the file reads it."""
     last = spot.statement.end_lineno or spot.statement.lineno
     owner = owner_in(spot.statement, holder.name)
+    if holder.path and (line := filling_line(source.tree, f".{holder.name}")):
+        return Edit(keep_nothing(f"{owner}.{holder.name}", holder.path, line), source.file, line)
     text = f"`{owner}.{holder.name} = None` after {place_of(source, spot)}"
     is_end = isinstance(spot.statement, ast.Return | ast.Raise)
     if holder.path or is_end or is_read_besides(source, spot, holder.name):
@@ -378,9 +406,8 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
         return retain_edit(life.retained[0])
     if life.in_backward and holder.name and not holder.path:
         return name_edit(holder, life, dropped)
-    stack = saving_stack(holder, life)
-    named, innermost = frame_of_name(holder, stack), next(iter(stack), None)
-    frame = named if named is not None and assigned_at(named, holder.name) is not None else innermost
+    stack = life.makers.stacks[-1] if life.makers is not None else life.birth
+    frame = next(iter(stack), None)
     where = f" around line {frame[1]}" if frame is not None else ""
     place = (frame[0], frame[1]) if frame is not None else ("", 0)
     if life.is_graph_read:
@@ -389,24 +416,7 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
         return Edit(f"save no tensor for a backward pass that does not read it{made}", *place)
     if holder.path:
         return Edit(f"keep `{holder.name}{holder.path}` as `.item()` or `.detach()`: its graph is held", *place)
-    return no_grad_edit(holder, frame) or Edit(f"{NO_GRAD}{where} if no backward pass reads it", *place)
-
-
-def saving_stack(holder: Holder, life: Life) -> Sequence[Frame]:
-    """Return the stack of the operation whose node saves a storage: of those of its name, the one that the holder's
-    name is assigned from, else the last one; else the first use.
-    """
-    stacks = list(saving_stacks(holder, life))
-    own = (one for one in stacks if (frame := frame_of_name(holder, one)) and assigned_at(frame, holder.name))
-    return next(own, next(iter(stacks), life.birth))
-
-
-def saving_stacks(holder: Holder, life: Life) -> Iterator[tuple[Frame, ...]]:
-    """Yield the stacks of all operations whose node may be the one that saves a storage, the last one first."""
-    node = node_of(holder).partition("Backward")[0].rpartition(" ")[2].lower()
-    for function, frames in life.uses:
-        if function.removeprefix("aten.").replace("_", "") == node:
-            yield tuple(frames)
+    return no_grad_edit(life.makers) or Edit(f"{NO_GRAD}{where} if no backward pass reads it", *place)
 
 
 def retain_edit(frame: Frame) -> Edit:
@@ -419,28 +429,31 @@ def retain_edit(frame: Frame) -> Edit:
     return edit_of(source, text, line, LineChange(line, line, (RETAIN.sub("", row),)))
 
 
-def no_grad_edit(holder: Holder, frame: Frame | None) -> Edit | None:
-    """Compute a value without a graph if one statement assigns the result of one call."""
-    source = source_of(frame[0]) if frame is not None else None
-    spot = assigned_at(frame, holder.name) if frame is not None else None
-    if source is None or spot is None:
+def no_grad_edit(makers: GraphMakers | None) -> Edit | None:
+    """Compute values without a graph where the statements of one block make all of it, and nothing else."""
+    found = (no_grad_around(holder, makers) for holder in makers.names) if makers is not None else iter(())
+    return next((one for one in found if one is not None), None)
+
+
+def no_grad_around(holder: Holder, makers: GraphMakers) -> Edit | None:
+    """Compute values without a graph in the function that has this variable; None if its statements do not make all."""
+    frames = [frame_of_name(holder, stack) for stack in makers.stacks]
+    known = [one for one in frames if one is not None]
+    source = source_of(known[0][0]) if known else None
+    function = function_of(source, known[0][2], known[0][1]) if source is not None else None
+    if source is None or function is None or len(known) < len(frames) or not imports_torch(source):
         return None
-    if not is_alone(source, spot) or not imports_torch(source):
+    statements = statements_around([spot_at(function, one[1]) for one in known])
+    if not statements or not all(map(can_be_moved, statements)) or not is_alone_in(source, statements):
         return None
-    first, last = spot.lines
-    indent, rows = source.indent_of(spot.statement), source.rows[first - 1 : last]
+    first, last = statements[0].lineno, statements[-1].end_lineno or 0
+    if any(one[0] == known[0][0] and first <= one[1] <= last for one in makers.training):
+        return None
+    indent, rows = source.indent_of(statements[0]), source.rows[first - 1 : last]
     more = "\t" if indent.startswith("\t") else "    "
     lines = (f"{indent}with torch.no_grad():", *(f"{more}{row}" if row.strip() else row for row in rows))
-    return edit_of(source, f"{NO_GRAD} around line {first}", first, LineChange(first, last, lines))
-
-
-def assigned_at(frame: Frame, name: str) -> Spot | None:
-    """The statement that a frame runs, if it assigns to this name alone."""
-    file, line, qualified = frame
-    source = source_of(file)
-    function = function_of(source, qualified, line) if source is not None else None
-    spot = spot_at(function, line) if function is not None else None
-    return spot if spot is not None and assigns(spot.statement, name) else None
+    where = f"line {first}" if len(statements) == 1 else f"lines {first} to {last}"
+    return edit_of(source, f"{NO_GRAD} around {where}", first, LineChange(first, last, lines))
 
 
 def edit_of(source: Source, text: str, line: int, *changes: LineChange) -> Edit:

@@ -14,12 +14,45 @@ def changed(text: str, changes: Iterable[LineChange]) -> str:
     """Return the text with all changes applied: replacements of a line before insertions above it, equal ones once."""
     lines = rows_of(text)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    found = merged(plain_rows(text), dict.fromkeys(changes))
-    for change in sorted(found, key=lambda one: (one.first, one.last), reverse=True):
+    rows = plain_rows(text)
+    for change in from_the_end(nested(rows, list(dict.fromkeys(changes)))):
         if lines and change.first > len(lines) and not lines[-1].endswith(end):
             lines[-1] += end
         lines[change.first - 1 : change.last] = [line + end for line in change.lines]
     return "".join(lines)
+
+
+def from_the_end(changes: Iterable[LineChange]) -> list[LineChange]:
+    """Return changes in the order in which they leave the numbers of the others as they are."""
+    return sorted(changes, key=lambda one: (one.first, one.last), reverse=True)
+
+
+def nested(rows: list[str], changes: list[LineChange]) -> Iterator[LineChange]:
+    """Yield the changes, with those of lines that another one puts below a new head as a part of it."""
+    outer = [one for one in changes if is_below_head(rows, one)]
+    for one in outer:
+        inside = [other for other in changes if other is not one and one.first <= other.last <= one.last]
+        inside = [other for other in inside if other.first > one.first or other.last >= other.first]
+        changes = [other for other in changes if other not in (one, *inside)]
+        yield with_inner(rows, one, inside)
+    yield from merged(rows, changes)
+
+
+def is_below_head(rows: list[str], change: LineChange) -> bool:
+    """Whether a change puts a new line above some lines, and these deeper."""
+    before, after = rows[change.first - 1 : change.last], change.lines[1:]
+    pairs = zip(before, after, strict=False)
+    return bool(before) and len(before) == len(after) and all(b != a and a.endswith(b) for b, a in pairs if b)
+
+
+def with_inner(rows: list[str], outer: LineChange, inside: Iterable[LineChange]) -> LineChange:
+    """Return a change with a new head, and with other changes of the lines below it."""
+    more = outer.lines[1].removesuffix(rows[outer.first - 1])
+    lines = rows[outer.first - 1 : outer.last]
+    for one in from_the_end(merged(rows, inside)):
+        lines[one.first - outer.first : one.last - outer.first + 1] = one.lines
+    deeper = (f"{more}{line}" if line.strip() else line for line in lines)
+    return LineChange(outer.first, outer.last, (outer.lines[0], *deeper))
 
 
 def merged(rows: list[str], changes: Iterable[LineChange]) -> Iterator[LineChange]:

@@ -22,33 +22,42 @@ def field_taken_out(
 
     None if more than one field or another statement reads the object later.
     """
-    later = next_mention(spot, name, dropped)
-    if later is None or reader_after(function, later, name, dropped, source.tree) is not None:
+    later = list(later_mentions(spot, name, dropped))
+    if not later or reader_after(function, later[-1], name, dropped, source.tree) is not None:
         return None
-    fields = list(fields_of(later.statement, name))
-    texts = {ast.unparse(one) for one in fields}
-    fresh = variable_for(fields[0], name, function) if len(texts) == 1 else ""
-    line, last = later.lines
-    if not fresh or line != last or not is_alone(source, later) or not is_alone(source, spot):
+    fields = [list(fields_of(one.statement, name)) for one in later]
+    texts = {ast.unparse(one) for found in fields for one in found}
+    fresh = variable_for(fields[0][0], name, function) if len(texts) == 1 and all(fields) else ""
+    if not fresh or not is_alone(source, spot) or not all(is_plain_row(source, one) for one in later):
         return None
-    row = source.rows[line - 1]
-    if not row.isascii():
-        return None
-    for one in sorted(fields, key=lambda field: -field.col_offset):
-        row = row[: one.col_offset] + fresh + row[one.end_col_offset :]
     taken, indent = f"{fresh} = {texts.pop()}", source.indent_of(spot.statement)
     below = spot.statement.end_lineno or spot.statement.lineno
     added = LineChange(below + 1, below, (f"{indent}{taken}", f"{indent}del {name}"))
-    return taken, (added, LineChange(line, line, (row,)))
+    return taken, (added, *(replaced(source, found, fresh) for found in fields))
 
 
-def next_mention(spot: Spot, name: str, dropped: Sequence[ast.stmt]) -> Spot | None:
-    """Return the next statement of a block that mentions a name, if it has no blocks of its own."""
+def is_plain_row(source: Source, spot: Spot) -> bool:
+    """Whether a statement without blocks has one row for itself, whose columns are its characters."""
+    first, last = spot.lines
+    is_simple = first == last and not any(blocks(spot.statement))
+    return is_simple and is_alone(source, spot) and source.rows[first - 1].isascii()
+
+
+def replaced(source: Source, fields: Sequence[Field], fresh: str) -> LineChange:
+    """Return the row of some fields with a variable in their place."""
+    line = fields[0].lineno
+    row = source.rows[line - 1]
+    for one in sorted(fields, key=lambda field: -field.col_offset):
+        row = row[: one.col_offset] + fresh + row[one.end_col_offset :]
+    return LineChange(line, line, (row,))
+
+
+def later_mentions(spot: Spot, name: str, dropped: Sequence[ast.stmt]) -> Iterator[Spot]:
+    """Yield the later statements of a block that mention a name."""
     for index in range(spot.index + 1, len(spot.block)):
         statement = spot.block[index]
         if statement not in dropped and mentions(statement, name):
-            return Spot(spot.block, index, spot.outer) if not any(blocks(statement)) else None
-    return None
+            yield Spot(spot.block, index, spot.outer)
 
 
 def fields_of(statement: ast.stmt, name: str) -> Iterator[Field]:

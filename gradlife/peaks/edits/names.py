@@ -263,11 +263,12 @@ def items_of(value: ast.expr) -> Iterator[ast.expr]:
 
 
 def zeroing_after_step(function: Function, line: int) -> tuple[Spot, Spot] | None:
-    """Return the optimizer's step at a line, and the function's only ``zero_grad()`` if it is in the same block."""
+    """Return the optimizer's step at a line, and its only ``zero_grad()``, or the function's, if it is in the same block."""
     step = spot_at(function, line)
     if step is None or not calls(step.statement, "step"):
         return None
-    found = [one for one in all_spots(function.body, ()) if calls(one.statement, "zero_grad")]
+    every = [one for one in all_spots(function.body, ()) if calls(one.statement, "zero_grad")]
+    found = [one for one in every if owner_in(one.statement, "zero_grad") == owner_in(step.statement, "step")] or every
     if len(found) != 1 or found[0].block is not step.block or found[0].index == step.index + 1:
         return None
     return step, found[0]
@@ -279,16 +280,6 @@ def calls(statement: ast.stmt, method: str) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == method
 
 
-def assigns(statement: ast.stmt, name: str) -> bool:
-    """Whether the statement is `name = value` or `name += value`."""
-    if isinstance(statement, ast.AugAssign):
-        return isinstance(statement.target, ast.Name) and statement.target.id == name
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return False
-    target = statement.targets[0]
-    return isinstance(target, ast.Name) and target.id == name
-
-
 def is_bound_by(function: Function, line: int, name: str) -> bool:
     """Whether a name is an argument of the function, or bound in it up to a line."""
     return any(
@@ -296,6 +287,12 @@ def is_bound_by(function: Function, line: int, name: str) -> bool:
         or (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store) and node.lineno <= line)
         for node in ast.walk(function)
     )
+
+
+def is_argument(function: Function, name: str) -> bool:
+    """Whether a name is an argument of the function."""
+    arguments = [] if isinstance(function, ast.Module) else ast.walk(function.args)
+    return any(isinstance(node, ast.arg) and node.arg == name for node in arguments)
 
 
 def imports_torch(source: Source) -> bool:

@@ -15,6 +15,31 @@ def is_alone(source: Source, spot: Spot) -> bool:
     return not head.strip() and (not tail.strip() or tail.strip().startswith(b"#"))
 
 
+def is_alone_in(source: Source, statements: Sequence[ast.stmt]) -> bool:
+    """Whether statements that follow each other share no line with another."""
+    return all(is_alone(source, Spot(statements, index)) for index in (0, len(statements) - 1))
+
+
+def statements_around(spots: Sequence[Spot | None]) -> list[ast.stmt]:
+    """Return the statements of the innermost common block, from the first to the last of these places."""
+    chains = [(*one.outer, one) for one in spots if one is not None]
+    if not chains or len(chains) < len(spots):
+        return []
+    for level in reversed(range(min(map(len, chains)))):
+        here = [chain[level] for chain in chains]
+        if all(one.block is here[0].block for one in here):
+            indexes = [one.index for one in here]
+            return list(here[0].block[min(indexes) : max(indexes) + 1])
+    return []
+
+
+def can_be_moved(statement: ast.stmt) -> bool:
+    """Whether a statement means the same with a larger indent and without a graph: no generator, no text of many lines."""
+    texts = (node for node in ast.walk(statement) if isinstance(node, ast.Constant | ast.JoinedStr))
+    is_plain = all(one.lineno == one.end_lineno for one in texts)
+    return is_plain and not any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in ast.walk(statement))
+
+
 def around(source: Source, statement: ast.stmt) -> tuple[bytes, bytes]:
     """Return what stands before a statement on its first line, and behind it on its last."""
     head = source.indent_of(statement).encode()

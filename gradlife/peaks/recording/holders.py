@@ -53,7 +53,13 @@ NEVER_UNPACKED = "saved and not read"
 CONTAINERS = frozenset({"list", "tuple", "dict", "set", "collections.deque", "collections.OrderedDict"})
 
 #: Types whose references are known as the variables of a frame.
-FRAMES = frozenset({"frame", "generator", "coroutine", "async_generator", "cell"})
+FRAMES = frozenset({"frame", "generator", "coroutine", "async_generator"})
+
+#: The variable of a function that has others inside: known as that of a frame while such a function runs.
+CELL = "cell"
+
+#: Callables that only hold what a later call gets: what holds them is the holder.
+CALLABLES = frozenset({"function", "method", "functools.partial"})
 
 
 @dataclass(frozen=True)
@@ -225,12 +231,18 @@ class Search:
             yield global_holder(module, reference.label.strip("'"), path, record)
         elif reference.type in ITERATORS:
             yield from self._iterator_holders(above, ITERATORS[reference.type])
+        elif reference.type == CELL and self._is_of_frame(above):
+            return
         elif reference.kind == "python" and reference.type not in FRAMES:
             yield from self._container_holders(above, reference, path, depth, record)
 
     def _container_holders(
         self, above: int, reference: Reference, path: str, depth: int, record: int
     ) -> Iterator[Holder]:
+        if reference.type in CALLABLES:
+            found = self._names(above, "(...)", depth - 1)
+            yield from (one for one in found if one.kind is Kind.LOCAL or reference.type != "function")
+            return
         attributes = self._owner_of_attributes(above)
         if attributes is not None:
             above, name = attributes, reference.label.strip("'")
@@ -248,6 +260,14 @@ class Search:
             yield from self._names(above, f".{name}{path}", depth - 1, self._graph.describe(above).address)
         else:
             yield attribute_holder(owner, name, path, self._paths.path(above) if has_base(owner, MODULE) else "")
+
+    def _is_of_frame(self, cell: int) -> bool:
+        """Whether a frame has the cell, or a function that runs."""
+        for node in self._graph.referrers(cell):
+            above = self._reference(node, cell)
+            if above.kind == "root" or above.type in FRAMES:
+                return True
+        return False
 
     def _owner_of_attributes(self, node: int) -> int | None:
         """Return the object whose attributes are in a dict; None if it is another dict."""
@@ -273,7 +293,7 @@ class Search:
 
     def _is_record(self, node: int, owner: Reference, name: str) -> bool:
         """Whether variables other than ``self`` hold the object, such as a model's output, and it lasts no longer."""
-        if has_base(owner, MODULE) or is_filled_by_its_class(owner.type, name):
+        if has_base(owner, MODULE) or has_base(owner, CONTEXT) or is_filled_by_its_class(owner.type, name):
             return False
         variables = self._variables.get(self._graph.describe(node).address, ())
         if not variables:

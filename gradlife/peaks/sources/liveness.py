@@ -17,6 +17,9 @@ REFLECTION = frozenset({"vars", "globals", "locals", "eval", "exec"})
 
 Inner = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
+#: Nodes whose parts may not run, or run in another frame.
+PARTLY_RUN = Inner | ast.IfExp | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Match | ast.Try
+
 
 class Effect(Enum):
     """The first effect of a statement on a name."""
@@ -144,7 +147,8 @@ class Search:
         if not isinstance(loop, ast.For | ast.AsyncFor | ast.While) or spot.block is not loop.body:
             return None
         if isinstance(loop, ast.While):
-            if (reader := self._read_in(loop.test)) is not None:
+            reader = self._read_in(loop.test)
+            if reader is not None or binds_within(loop.test, self._name):
                 return reader
         elif binds(loop.target, self._name):
             return None
@@ -185,7 +189,7 @@ class Search:
             return Effect.READS, reader
         if isinstance(statement, ast.Return | ast.Raise):
             return Effect.BINDS, None
-        is_bound = any(binds(one, self._name) for one in targets_of(statement))
+        is_bound = any(binds(one, self._name) for one in targets_of(statement)) or binds_within(statement, self._name)
         return (Effect.BINDS if is_bound else Effect.NOTHING), None
 
     def _of_loop(self, loop: ast.For | ast.AsyncFor | ast.While) -> tuple[Effect, ast.AST | None]:
@@ -208,8 +212,9 @@ class Search:
         return (Effect.NOTHING if is_left else effect), reader
 
     def _of_branches(self, statement: ast.If) -> tuple[Effect, ast.AST | None]:
-        if (reader := self._read_in(statement.test)) is not None:
-            return Effect.READS, reader
+        reader = self._read_in(statement.test)
+        if reader is not None or binds_within(statement.test, self._name):
+            return (Effect.READS if reader is not None else Effect.BINDS), reader
         found = [self._through(block) for block in (statement.body, statement.orelse)]
         for effect, reader in found:
             if effect is Effect.READS:
@@ -244,6 +249,16 @@ def targets_of(statement: ast.stmt) -> list[ast.expr]:
 def is_mention(node: ast.AST, name: str) -> bool:
     """Whether a node reads or deletes a name."""
     return isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Store)
+
+
+def binds_within(node: ast.AST, name: str) -> bool:
+    """Whether a ``(name := value)`` in a node binds a name whatever the node's conditions are."""
+    if isinstance(node, ast.NamedExpr) and binds(node.target, name):
+        return True
+    if isinstance(node, PARTLY_RUN):
+        return False
+    always = [node.values[0]] if isinstance(node, ast.BoolOp) else ast.iter_child_nodes(node)
+    return any(binds_within(child, name) for child in always)
 
 
 def binds(target: ast.expr, name: str) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gradlife.model.peak.report import LineChange, Owner
-from gradlife.peaks.edits.advice import RETAIN, Life, dropped_statements, edits_for
+from gradlife.peaks.edits.advice import RETAIN, GraphMakers, Life, dropped_statements, edits_for
 from gradlife.peaks.edits.changes import changed
 from gradlife.peaks.recording.holders import NEVER_UNPACKED, UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.variables import Kind
@@ -206,8 +207,11 @@ def test_gradients_are_dropped_instead_of_zeroed(file: str) -> None:
 
 def test_a_graph_that_no_backward_pass_reads_is_not_recorded(file: str) -> None:
     holder = Holder(Owner.SAVED, "", Kind.SAVED, "target", file, "distil", 24)
-    found = after(file, [holder], Life(stack(file, 23, "distil"), stack(file, 23, "distil")))
-    assert found == (
+    made = GraphMakers([stack(file, 23, "distil")], [holder], frozenset())
+    life = Life(stack(file, 23, "distil"), stack(file, 23, "distil"), makers=made)
+    training = replace(life, makers=replace(made, training=frozenset({(file, 23, "distil")})))
+    assert after(file, [holder], training)[1] == ""
+    assert after(file, [holder], life) == (
         ["`with torch.no_grad():` around line 23"],
         "-target = teacher(x)\n    with torch.no_grad():\n        target = teacher(x)",
     )
@@ -419,6 +423,45 @@ def test_no_field_is_taken_out_whose_name_can_be_no_new_variable(file: str, old:
     Path(file).write_text(FIELDS.replace(old, new))
     [edit] = edits_for([local(file, "outputs", "train", ".logits")], Life((), [(file, 2, "train")]))
     assert not edit.text.endswith("; del outputs` after line 2")
+
+
+def test_a_field_that_several_statements_read_is_taken_out_once(file: str) -> None:
+    Path(file).write_text(FIELDS + "    print(outputs.loss.item())\n")
+    [edit] = edits_for([local(file, "outputs", "train", ".logits")], Life((), [(file, 2, "train")]))
+    rows = changed(FIELDS + "    print(outputs.loss.item())\n", edit.changes).splitlines()
+    assert rows[2:4] == ["    loss = outputs.loss", "    del outputs"]
+    assert (rows[5], rows[7]) == ("    loss.backward()", "    print(loss.item())")
+
+
+NONLOCAL = """\
+def make(model):
+    last = None
+
+    def step(x):
+        nonlocal last
+        out = model(x)
+        out.sum().backward()
+        last = out
+
+    return step
+"""
+
+
+def test_a_variable_of_an_outer_function_that_nobody_reads_is_not_stored(file: str) -> None:
+    Path(file).write_text(NONLOCAL)
+    holder = Holder(Owner.NAMED, "", Kind.LOCAL, "last", file, "make.<locals>.step", 6)
+    [edit] = edits_for([holder], Life((), [(file, 6, "make.<locals>.step")]))
+    assert edit.text == "drop line 8: nobody reads `last`"
+
+
+def test_what_a_list_of_an_object_keeps_is_not_added_to_it(file: str) -> None:
+    """It was `self.outputs = None` once, which breaks the next append."""
+    text = "class Run:\n    def step(self, x):\n        self.outputs.append(self.net(x))\n        return self.outputs[0].loss\n"
+    Path(file).write_text(text)
+    holder = Holder(Owner.NAMED, "", Kind.ATTRIBUTE, "outputs", file, "Run", path="[0]['logits']")
+    [edit] = edits_for([holder], Life((), [(file, 3, "Run.step")]))
+    assert (edit.line, edit.changes) == (3, ())
+    assert edit.text.startswith("keep nothing in `self.outputs` at line 3 that is not read")
 
 
 def test_a_variable_takes_its_graph_with_it(file: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.model.peak.report import Owner
-from gradlife.peaks.edits.advice import Life, edits_for
+from gradlife.model.peak.report import LineChange, Owner
+from gradlife.peaks.edits.advice import GraphMakers, Life, edits_for
 from gradlife.peaks.edits.changes import changed
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.variables import Kind
@@ -23,13 +23,12 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Edi
     monkeypatch.chdir(tmp_path)
     file = str(tmp_path / "train.py")
 
-    def edit(text: str, line: int, *names: Holder, uses: tuple[int, ...] = ()) -> Edited:
+    def edit(text: str, line: int, *names: Holder, makers: tuple[int, ...] = ()) -> Edited:
         Path(file).write_text(text)
         stack = [(file, line, "step")] if line else []
-        life = Life(stack, stack, uses=[("aten.exp", [(file, one, "step")]) for one in uses])
-        edits = edits_for(
-            [Holder(one.owner, one.text, one.kind, one.name, file, "step", 1, one.path) for one in names], life
-        )
+        holders = [Holder(one.owner, one.text, one.kind, one.name, file, "step", 1, one.path) for one in names]
+        made = GraphMakers([[(file, one, "step")] for one in makers or (line,)], holders, frozenset())
+        edits = edits_for(holders, Life(stack, stack, makers=made))
         return [one.text for one in edits], changed(text, [change for one in edits for change in one.changes])
 
     return edit
@@ -65,15 +64,25 @@ def test_a_name_is_not_deleted_above_a_statement_that_no_edit_removes(edited: Ca
     assert after == text.replace("out)\n", "out); del out\n")
 
 
-def test_two_nodes_of_one_name_have_an_edit_each(edited: Callable[..., Edited]) -> None:
-    text = "import torch\ndef step(x):\n    y = x.exp()\n    z = x.exp()\n    return 1\n"
-    texts, _ = edited(text, 4, saved("y"), saved("z"), uses=(4, 3))
-    assert texts == ["`with torch.no_grad():` around line 3", "`with torch.no_grad():` around line 4"]
+def test_statements_that_make_parts_of_one_graph_are_in_one_block(edited: Callable[..., Edited]) -> None:
+    """A block around the first alone left what the second saves: more was told than the edit saved."""
+    text = "import torch\ndef step(x):\n    y = x.exp()\n    z = y.exp()\n    return 1\n"
+    texts, after = edited(text, 4, saved("y"), saved("z"), makers=(4, 3))
+    assert texts == ["`with torch.no_grad():` around lines 3 to 4"]
+    block = "    with torch.no_grad():\n        y = x.exp()\n        z = y.exp()\n"
+    assert after == f"import torch\ndef step(x):\n{block}    return 1\n"
+
+
+def test_an_edit_of_a_line_in_a_new_block_is_made_in_the_block() -> None:
+    text = "import torch\ndef step(x):\n    y = x.exp()\n    z = y.exp()\n    return 1\n"
+    block = LineChange(3, 4, ("    with torch.no_grad():", "        y = x.exp()", "        z = y.exp()"))
+    found = changed(text, [block, LineChange(4, 3, ("    del x",))])
+    assert found.splitlines()[2:6] == [*block.lines[:2], "        del x", block.lines[2]]
 
 
 def test_one_node_in_two_graphs_has_one_edit(edited: Callable[..., Edited]) -> None:
     text = "import torch\ndef step(x):\n    y = x.exp()\n    z = y + 1\n    return 1\n"
-    texts, _ = edited(text, 3, saved("y"), saved("z"), uses=(3,))
+    texts, _ = edited(text, 3, saved("y"), saved("z"), makers=(3,))
     assert texts == ["`with torch.no_grad():` around line 3"]
 
 

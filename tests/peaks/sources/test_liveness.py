@@ -40,6 +40,11 @@ BODIES = {
     "for i in y:\n    with i:\n        x = y\n    use(x)": None,
     "for i in y:\n    with suppress(i):\n        x = y\n    use(x)": 5,
     "use(x)\nx: int = 2\nreturn x": None,
+    "for i in y:\n    if (x := i).bad:\n        continue\n    use(x)": None,
+    "for i in y:\n    if i or (x := i):\n        continue\n    use(x)": 5,
+    "while (x := next(y)):\n    use(x)": None,
+    "use(x)\nif y and (x := y):\n    pass\nreturn x": 5,
+    "use(x)\nreturn [x := i for i in y], x": 3,
 }
 
 

@@ -1,0 +1,1 @@
+"""Programs with waste that graphs hold."""
