@@ -6,6 +6,8 @@ import ast
 import difflib
 import textwrap
 
+from gradlife.model.source_text import plain_rows
+
 
 def body_lines(file: str, name: str) -> list[str]:
     """Return the source of a function without head and docstring; empty if it cannot be read."""
@@ -17,7 +19,7 @@ def body_lines(file: str, name: str) -> list[str]:
         return []
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == name:
-            return body_of(node, text.splitlines())
+            return body_of(node, plain_rows(text))
     return []
 
 
@@ -25,7 +27,7 @@ def body_of(function: ast.FunctionDef, lines: list[str]) -> list[str]:
     """Return the lines of a function below its docstring, or below its head if it has none."""
     first = function.body[0]
     start = first.end_lineno if ast.get_docstring(function) is not None else first.lineno - 1
-    return textwrap.dedent("\n".join(lines[start : function.end_lineno])).strip("\n").splitlines()
+    return plain_rows(textwrap.dedent("\n".join(lines[start : function.end_lineno])).strip("\n"))
 
 
 def source_diff(leaking: list[str], fixed: list[str], context: int = 3) -> list[str]:

@@ -85,3 +85,9 @@ def test_it_is_saved_in_one_branch_where_another_saves_already() -> None:
 )
 def test_no_change_where_more_is_saved_or_read_elsewhere(old: str, new: str) -> None:
     assert saved(CTX.replace(old, new)) is None
+
+
+def test_a_line_below_a_form_feed_is_changed_and_no_other() -> None:
+    text = "\x0c\n" + TRIAL.format("t.last = e")
+    tree = ast.parse(text)
+    assert without_traceback(text, tree, 6, [tree]) == text.replace("t.last = e", "t.last = e.with_traceback(None)")

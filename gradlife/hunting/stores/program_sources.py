@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gradlife.heap.program_modules import is_module, is_program, newest_modules
+from gradlife.model.source_text import plain_rows
 
 #: Most files to read, and most characters of a file.
 MAX_FILES, MAX_CHARACTERS = 1_000, 1_000_000
@@ -32,7 +33,7 @@ class Source:
 
     def line(self, number: int) -> str:
         """Return a line without its indentation."""
-        return self.text.splitlines()[number - 1].strip()
+        return plain_rows(self.text)[number - 1].strip()
 
 
 def program_sources() -> list[Source]:

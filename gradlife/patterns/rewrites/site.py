@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from gradlife.model.source_text import plain_rows
 from gradlife.patterns.rewrites.reads import Reader, last_name
 from gradlife.patterns.rewrites.source_edits import Edit
 
@@ -87,4 +88,4 @@ class Site:
     @cached_property
     def rows(self) -> list[str]:
         """The lines without line ends."""
-        return self.text.splitlines()
+        return plain_rows(self.text)

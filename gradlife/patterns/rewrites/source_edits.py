@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from gradlife.model.source_text import rows_of
+
 #: Expressions to which a method call can be added without parentheses.
 ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
@@ -53,7 +55,7 @@ def is_plain(node: ast.expr) -> bool:
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """Return the source with all edits applied; none may lie inside another."""
-    lines = [line.encode() for line in text.splitlines(keepends=True)]
+    lines = [line.encode() for line in rows_of(text)]
     for edit in sorted(edits, key=lambda one: (one.line, one.column), reverse=True):
         head, tail = lines[edit.line - 1][: edit.column], lines[edit.last_line - 1][edit.last_column :]
         lines[edit.line - 1 : edit.last_line] = [head + edit.text.encode() + tail]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from gradlife.model.peak.report import LineChange
-from gradlife.peaks.sources.program import plain_rows, rows_of
+from gradlife.model.source_text import plain_rows, rows_of
 
 
 def changed(text: str, changes: Iterable[LineChange]) -> str:

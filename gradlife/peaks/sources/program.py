@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import io
 import linecache
 import os
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from gradlife.hunting.process import changed_sources
+from gradlife.model.source_text import plain_rows
 from gradlife.peaks.sources.line import Line
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
@@ -66,16 +66,6 @@ class Spot:
     def end(self) -> Position:
         """The end of the statement, without its blocks."""
         return head_end(self.statement)
-
-
-def rows_of(text: str) -> list[str]:
-    """Split a text into lines, with their ends, as Python's parser does: a form feed ends none."""
-    return list(io.StringIO(text, newline=""))
-
-
-def plain_rows(text: str) -> list[str]:
-    """Split a text into lines without their ends."""
-    return [row.rstrip("\r\n") for row in rows_of(text)]
 
 
 @cache

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from gradlife.model.peak.report import Band, Owner, PeakReport, Saving
+from gradlife.model.source_text import plain_rows
 from gradlife.reports.drawing.areas import Area, AreaChart, Stretch, span_bar
 from gradlife.reports.drawing.svg import Svg
 from gradlife.reports.html.code import code_markup
@@ -132,7 +133,7 @@ def saving_view(saving: Saving, report: PeakReport) -> SavingView:
 
 def diff_markup(patch: str) -> Markup:
     """Return the changed lines and those around them, without the diff's headers."""
-    rows = [row for row in patch.splitlines() if not row.startswith(("---", "+++", "@@"))]
+    rows = [row for row in plain_rows(patch) if not row.startswith(("---", "+++", "@@"))]
     return code_markup("\n".join(rows))
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gradlife.model.hunt import Finding
+from gradlife.model.source_text import plain_rows
 from gradlife.reports.theme import BAD, GOOD, QUIET
 
 #: The sign of a row that names the line of the change below it.
@@ -48,7 +49,7 @@ def changed_rows(finding: Finding) -> Iterator[tuple[str, str]]:
 def numbered_rows(diff: str) -> Iterator[tuple[int, str]]:
     """Yield the rows of a unified diff with their line in the file before the change; of an added row, the next line."""
     line = 0
-    for row in diff.splitlines():
+    for row in plain_rows(diff):
         if head := HUNK.match(row):
             line = int(head[1])
         elif row[:1] in ("+", "-", " ") and not row.startswith(HEADS):

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gradlife.model.peak.report import PeakReport, Proof, Saving, Use
+from gradlife.model.source_text import plain_rows
 from gradlife.reports.peak.ranks import HEADS, NUMBERS, cells, rank_lines
 from gradlife.reports.peak.words import (
     bound,
@@ -93,7 +94,7 @@ def edit_lines(saving: Saving) -> Iterator[Text]:
     """Yield all edits of one saving, with their diffs."""
     for edit in saving.edits:
         yield Text(f"   edit: {edit.text}" + (f" of {edit.file}" if edit.file else ""))
-        yield from (Text(f"      {row}", QUIET) for row in edit.patch.splitlines())
+        yield from (Text(f"      {row}", QUIET) for row in plain_rows(edit.patch))
 
 
 def proof_line(proof: Proof) -> Text:

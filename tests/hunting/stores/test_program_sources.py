@@ -52,3 +52,9 @@ def test_files_that_are_gone_or_too_long_are_left_out(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("text", ["def step(:\n", "\0", "(" * 100_000])
 def test_what_is_no_python_has_no_statements(text: str) -> None:
     assert Source("broken", "broken.py", text).tree.body == []
+
+
+def test_a_form_feed_ends_no_line_of_a_program() -> None:
+    """`str.splitlines` counts one as a line's end; Python's parser does not, and lines below it were named wrongly."""
+    source = Source("own_program", "own_program.py", "kept = []\n\x0c\ndef step(x):\n    kept.append(x)\n")
+    assert source.line(4) == "kept.append(x)"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradlife.model.hunt import HuntReport, Patch
+from gradlife.model.source_text import rows_of
 
 HUNK = re.compile(r"@@ -(?P<line>[0-9]+)")
 
@@ -28,7 +29,7 @@ def hunt_patch(report: HuntReport) -> str:
 def edits_of(patch: Patch) -> Iterator[Edit]:
     """Yield the edits of a patch, with line numbers of the unchanged file."""
     line, removed, added = 0, 0, ""
-    for row in patch.diff.splitlines(keepends=True)[2:]:
+    for row in rows_of(patch.diff)[2:]:
         if row[0] in "+-":
             removed += row[0] == "-"
             added += row[1:] if row[0] == "+" else ""
