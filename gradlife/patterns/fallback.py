@@ -23,7 +23,7 @@ WORDS = {
     "variable": "a variable",
     "function": "a function",
     "frame": "a function",
-    "ending": "Let its function return: set a stop event that its loop asks, or put a sentinel into its queue.",
+    "ending": "Let its function return: set a stop event that its loop checks, or put a sentinel into its queue.",
     "catching": "the function that caught it",
     "exception": "an exception",
     "class_": "a class",

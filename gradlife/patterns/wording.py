@@ -28,13 +28,14 @@ WAITING_CALL = re.compile(r"(?P<owner>[A-Za-z_][\w.]*)\.(?P<method>wait|get)\(")
 
 #: A holder for which the program has no expression.
 UNKNOWN_HOLDER = "kept"
+UNKNOWN_OBJECT = "something"
 
 #: Modules that lines of code may name without importing them.
 MODULES = frozenset({"torch", "functools", "collections", "weakref", "copy", "queue", "logging", "atexit"})
 #: An item of the arguments of a partial function, as a path shows it: ``[0] (argument 'prev' of apply())``.
 ARGUMENT = re.compile(r"(\[\d+\]) \(")
 
-#: Steps from one object of a chain to the next: the object itself, or the object and a container in it.
+#: The number of steps from one object of a chain to the next: 1, or 2 with a container between them.
 LINKS = (1, 2)
 
 #: How a program puts a value into a container, and how it writes a container inside another.
@@ -74,7 +75,7 @@ class Wording:
         return PLACEHOLDER.sub(lambda found: self.code_word(found[1]), template)
 
     def fill_change(self, template: str) -> str:
-        """Fill a change of the statement that stores; empty where the statement has another form."""
+        """Fill a change of the statement that stores; empty if the statement has no word for one of the placeholders."""
         found = {name: self.change_word(name) for name in PLACEHOLDER.findall(template)}
         return PLACEHOLDER.sub(lambda one: found[one[1]], template) if all(found.values()) else ""
 
@@ -85,7 +86,7 @@ class Wording:
     def is_example(self, code: str) -> bool:
         """Whether lines of code have names that are not the program's, so that nobody can paste them."""
         roots = {self.holder_code, self.kept.strip("`"), expression(self.fit.steps, self.fit.first)}
-        known = {re.split(r"\W", root)[0] for root in roots if root != UNKNOWN_HOLDER}
+        known = {re.split(r"\W", root)[0] for root in roots - {UNKNOWN_HOLDER, UNKNOWN_OBJECT}}
         return bool(code) and has_other_names(code, self.statement.names | known)
 
     def code_word(self, name: str) -> str:
@@ -139,12 +140,12 @@ class Wording:
 
     @property
     def collecting_number(self) -> str:
-        """The line that collects a result, with its number."""
+        """The line that collects a result as a number."""
         return self.collecting(f"{self.result}.item()")
 
     @property
     def collecting_detached(self) -> str:
-        """The line that collects a result, with the tensor without its graph."""
+        """The line that collects a result without its graph."""
         return self.collecting(f"{self.result}.detach()")
 
     @property
@@ -209,7 +210,7 @@ class Wording:
 
     @property
     def owner(self) -> str:
-        """The type of the first referrer; of the state of a metric that of the metric."""
+        """The type of the first referrer; if the state of a metric grows, the type of the metric."""
         return self.case.steps[self.holder_step - 1].object if self.case.growth.is_state else self.first.object
 
     @property
@@ -337,29 +338,30 @@ class Wording:
 
 
 def end_of_waiting(source: str) -> str:
-    """What lets a thread go on behind the line at which it waits."""
+    """What makes a thread go on after the line at which it waits."""
     found = WAITING_CALL.search(source)
     if found is None:
-        return "Let its function return: set a stop event that its loop asks, or put a sentinel into its queue."
+        return "Let its function return: set a stop event that its loop checks, or put a sentinel into its queue."
     if found["method"] == "wait":
         return f"Call `{found['owner']}.set()` when it may end."
     return f"Put a sentinel into `{found['owner']}`, such as None, and return when it comes."
 
 
 def has_other_names(code: str, known: Collection[str]) -> bool:
-    """Whether code reads variables beside these that it does not set itself; code that does not parse may."""
+    """Whether code reads variables that are neither known nor made by itself; True if it does not parse."""
     try:
         tree = ast.parse(f"{code}\ndef decorated(): ..." if code.startswith("@") else code)
     except SyntaxError:
         return True
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     made = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    made |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
     read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
     return not read <= {*known, *made, *MODULES, *dir(builtins)}
 
 
 def is_same_place(one: PathStep, other: PathStep) -> bool:
-    """Whether both steps refer to the next by the same place of an object of the same type."""
+    """Whether both steps are objects of the same type that refer to the next one by the same attribute or item."""
     return (one.type, one.via) == (other.type, other.via)
 
 
@@ -375,7 +377,7 @@ def describe(step: PathStep) -> str:
 
 def quoted(text: str) -> str:
     """Return an expression in backticks."""
-    return f"`{text}`" if text else "something"
+    return f"`{text}`" if text else UNKNOWN_OBJECT
 
 
 def attribute_names(step: PathStep) -> Iterator[str]:

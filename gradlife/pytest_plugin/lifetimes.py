@@ -24,15 +24,15 @@ DEL, GC = "del", "gc"
 #: Callable types. A callable given instead of an object is called, and its result is meant.
 MAKERS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, partial, type)
 
-#: What happens instead, by kind of finding.
-ENDS = {
+#: Why an object was not freed, by kind of finding.
+REASONS = {
     FindingKind.GROWTH: "it is held",
     FindingKind.NEVER: "nothing will ever free it",
     FindingKind.NATIVE: "native code holds it",
     FindingKind.NEEDS_GC: "only the collector frees it",
 }
 
-#: Containers whose items are meant, and the depth.
+#: If a function returns one of these, its items are watched in its place, down to this depth.
 CONTAINERS = (list, tuple, set, frozenset)
 DEPTH = 4
 
@@ -194,12 +194,12 @@ class Lifetimes:
         """Whether an object that must be freed by the end of the test is still alive."""
         return any(watched.alive for watched, _ in self._expected)
 
-    def conclude_after(self, settle: Callable[[], None]) -> None:
+    def conclude_after(self, tear_down: Callable[[], None]) -> None:
         """Run after the test: tear down its fixtures, including this one, then check all expectations."""
         __tracebackhide__ = True
         self._is_deferred = True
         try:
-            settle()
+            tear_down()
         finally:
             self._is_deferred = False
         try:
@@ -263,8 +263,8 @@ def still_alive(found: Finding | None, by: str, is_freed_by_collector: bool) -> 
     if found is None:
         return "it should be freed by now, but an invisible holder keeps it"
     shown = f"{found.trace.object} {found.trace.detail}".strip()
-    when = "when its last name goes" if by == DEL else "by the collector at last"
-    but = "only the collector frees it" if is_freed_by_collector else ENDS[found.kind]
+    when = "when its last name goes" if by == DEL else "by the collector at the latest"
+    but = "only the collector frees it" if is_freed_by_collector else REASONS[found.kind]
     lines = [f"{shown} should be freed {when}, but {but}"]
     lines += messages.sentences(found.trace, found.created_at)
     lines += [found.diagnosis.reason] if found.code != UNKNOWN_CODE else []

@@ -106,7 +106,7 @@ def test_what_the_collector_cannot_free_is_said_to_stay(own: Lifetimes) -> None:
 
     with pytest.raises(AssertionError) as error:
         own.expect_freed(make, by="gc")
-    text = "Tensor float32 [3] should be freed by the collector at last, but nothing will ever free it"
+    text = "Tensor float32 [3] should be freed by the collector at the latest, but nothing will ever free it"
     assert message(error)[0] == text
     handles[0].remove()
 

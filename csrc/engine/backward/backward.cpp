@@ -163,7 +163,7 @@ void validate_outputs(const Node& node, TensorList& outputs) {
 bool GraphTask::wants(const Edge& edge) const { return edge && (exec_info_.empty() || should_run(*edge.node)); }
 
 // CopySlices applies the in-place operation, whose edge to the view's old node may be the only one to that node.
-void GraphTask::want_with(const Edge& edge, const Edge& other) {
+void GraphTask::want_if_wanted(const Edge& edge, const Edge& other) {
   if (exec_info_.empty() || !edge || !wants(other)) return;
   exec_info_[edge.node.get()].is_needed |= !should_run(*edge.node);
 }

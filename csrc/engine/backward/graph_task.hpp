@@ -72,7 +72,7 @@ class GraphTask {
   // Whether this call needs the gradient of this edge.
   bool wants(const Edge& edge) const;
   // If this call needs the gradient of `other`, make it need that of `edge`, too.
-  void want_with(const Edge& edge, const Edge& other);
+  void want_if_wanted(const Edge& edge, const Edge& other);
   // Whether this call runs `node`. Raise for a leaf that is only captured, as in PyTorch.
   bool will_execute(const Node& node) const;
   // Return the nodes that this call runs, in order.

@@ -37,7 +37,7 @@ const ViewInfo* view_of(const AutogradMeta* meta) {
 // Return a view's window on its base, or its original window if it was stored.
 Window replayed_window(const TensorImpl& view) {
   const ViewInfo& info = *view.meta()->view;
-  return info.made_with ? *info.made_with : Window{view.sizes(), view.strides(), view.offset()};
+  return info.original_window ? *info.original_window : Window{view.sizes(), view.strides(), view.offset()};
 }
 
 // Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes
@@ -49,7 +49,7 @@ class CopySlices final : public Node {
         base_strides_(base->strides()),
         base_offset_(base->offset()),
         window_(replayed_window(view)),
-        sees_parts_(view.dtype() != base->dtype()),
+        views_as_real_(view.dtype() != base->dtype()),
         conjugates_(view.is_conjugate() != base->is_conjugate()),
         replay_(view.meta()->view->replay),
         operation_(std::move(operation)) {
@@ -83,9 +83,9 @@ class CopySlices final : public Node {
   Dims base_sizes_, base_strides_;
   int64_t base_offset_;
   Window window_;
-  bool sees_parts_, conjugates_;
+  bool views_as_real_, conjugates_;
   std::function<Tensor(const Tensor&)> replay_;
-  NodePtr operation_;  // released with its buffers, with the edge to the view's old node
+  NodePtr operation_;  // released with what it saved; its edge to the view's old node goes with it
 };
 
 TensorList CopySlices::apply(TensorList&& gradients) {
@@ -102,7 +102,7 @@ TensorList CopySlices::apply(TensorList&& gradients) {
   const Tensor window = window_of(result);
   TensorList inputs;
   inputs.push_back(ops::clone(window));
-  if (GraphTask* task = current_task()) task->want_with(operation_->next_edges()[0], next_edges()[0]);
+  if (GraphTask* task = current_task()) task->want_if_wanted(operation_->next_edges()[0], next_edges()[0]);
   TensorList outputs = operation_->apply(std::move(inputs));
   TensorList results(next_edges().size());
   for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
@@ -121,8 +121,8 @@ TensorList CopySlices::apply(TensorList&& gradients) {
 // Return the view's window on the base's gradient.
 Tensor CopySlices::window_of(const Tensor& gradient) const {
   if (replay_) return replay_(gradient);
-  const int64_t base_offset = sees_parts_ ? 2 * base_offset_ : base_offset_;
-  const Tensor seen = sees_parts_ ? ops::view_as_real(gradient) : conjugates_ ? ops::conj(gradient) : gradient;
+  const int64_t base_offset = views_as_real_ ? 2 * base_offset_ : base_offset_;
+  const Tensor seen = views_as_real_ ? ops::view_as_real(gradient) : conjugates_ ? ops::conj(gradient) : gradient;
   return ops::as_strided(seen, window_.sizes, window_.strides, window_.offset - base_offset);
 }
 
@@ -192,16 +192,18 @@ void rebuild_view_node(const Tensor& view) {
   }
   const Tensor seen = read_as(*view, meta.view->base);
   const Window window = replayed_window(*view);
-  const bool is_all = seen != meta.view->base && seen->sizes() == window.sizes && seen->strides() == window.strides &&
-                      seen->offset() == window.offset;
-  meta.grad_fn =
-      is_all ? grad_fn(seen) : ops::as_strided_node(seen, *alias(view, window.sizes, window.strides, window.offset));
+  const bool is_whole_conversion = seen != meta.view->base && seen->sizes() == window.sizes &&
+                                   seen->strides() == window.strides && seen->offset() == window.offset;
+  meta.grad_fn = is_whole_conversion
+                     ? grad_fn(seen)
+                     : ops::as_strided_node(seen, *alias(view, window.sizes, window.strides, window.offset));
   meta.output_nr = 0;
   meta.view->attr_version = view->version();
 }
 
 // Move a tensor's retain_grad hook to its new node. Since 2.0 PyTorch looks for the hook by output number: `number`, by
-// default the number at the new node. It asserts that there is one, and moves it even if it is another output's.
+// default the tensor's number at the new node. It asserts that such a hook exists, and moves it even if it belongs to
+// another output.
 void move_retained_grad(const Tensor& tensor, const NodePtr& old_node, std::optional<uint32_t> number) {
   AutogradMeta& meta = *tensor->meta();
   const bool is_by_number = has(*current_policy(), traits::one_retains_grad_hook_per_output);
@@ -220,7 +222,7 @@ void move_retained_grad(const Tensor& tensor, const NodePtr& old_node, std::opti
 
 // A tensor's hooks stay with its old node (since 2.0 its wrapper releases them, too); only retain_grad moves.
 void leave_hooks_behind(const Tensor& tensor, const NodePtr& old_node, std::optional<uint32_t> number = {}) {
-  const auto left = std::move(tensor->meta()->hooks);
+  const auto hooks_left_behind = std::move(tensor->meta()->hooks);  // freed last
   tensor->meta()->hooks.clear();
   const Policy& policy = *current_policy();
   if (has(policy, traits::inplace_change_drops_wrapper_hooks) && tensor->wrapper() != nullptr)
@@ -290,7 +292,8 @@ CreationMeta creation_now(CreationMeta creation) {
   return grad_enabled() ? creation : CreationMeta::no_grad;
 }
 
-// Return the creation mode of a view of a view: inference mode wins, otherwise the source's if this one is normal.
+// Return the creation mode of a view of a view: inference mode wins; else the view's own, or its source's if that is
+// normal.
 CreationMeta creation_after(const ViewInfo& source, CreationMeta creation) {
   const bool is_inherited = creation == CreationMeta::normal || source.creation == CreationMeta::inference_mode;
   return is_inherited ? source.creation : creation;
@@ -308,7 +311,7 @@ bool needs_recorded_step(const TensorImpl& view, const TensorImpl& source) {
 
 namespace {
 
-// Return a step that takes a window of `source`, wherever it lies at replay.
+// Return a step that takes a window at the same distance from the start of any tensor as it has from that of `source`.
 std::function<Tensor(const Tensor&)> window_step(const Window& window, const TensorImpl& source) {
   const int64_t distance = window.offset - source.offset();
   return [window, distance](const Tensor& tensor) {
@@ -324,7 +327,7 @@ void inherit_steps(ViewInfo& info, const TensorImpl& view, const TensorImpl& sou
 
 }  // namespace
 
-// Record a step that first replays the source's steps, or its window on the base.
+// Record how to make the view anew from its base: first the source's steps, or its window if it has none, then `step`.
 void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step) {
   if (view->meta() == nullptr || !view->meta()->view) return;
   const ViewInfo* before = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
@@ -346,7 +349,7 @@ Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, i
 
 Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
                     CreationMeta creation) {
-  Tensor view = AnsweredView::take_view();
+  Tensor view = ViewFromWatcher::take_view();
   if (!view) view = alias_as(dtype, source, sizes, strides, offset);
   if (is_in_watcher()) {
     if (!source->is_inference()) view->set_has_version();
@@ -372,9 +375,9 @@ Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const 
 void remember_window(const Tensor& view) {
   if (view->meta() == nullptr || !view->meta()->view) return;
   ViewInfo& info = *view->meta()->view;
-  info.made_with.reset();
+  info.original_window.reset();
   if (view->dtype() == info.base->dtype() && view->is_conjugate() == info.base->is_conjugate()) return;
-  info.made_with = std::make_unique<Window>(Window{view->sizes(), view->strides(), view->offset()});
+  info.original_window = std::make_unique<Window>(Window{view->sizes(), view->strides(), view->offset()});
 }
 
 }  // namespace gradlife

@@ -26,7 +26,7 @@ struct ViewInfo {
   Tensor base;
   // For a view of real or imaginary parts or of conjugates: its original window. As in PyTorch, replay uses this window
   // even after the view was transposed in place.
-  std::unique_ptr<Window> made_with;
+  std::unique_ptr<Window> original_window;
   // Rebuilds the view from a base step by step, if enabled when the view was made; otherwise one window is used.
   std::function<Tensor(const Tensor&)> replay;
   CreationMeta creation = CreationMeta::normal;

@@ -24,7 +24,7 @@ Tensor transpose(const Tensor& a, int64_t dim0, int64_t dim1) {
     std::swap(sizes[first], sizes[second]);
     std::swap(strides[first], strides[second]);
   }
-  const AnsweredView answer("transpose.int", a, dim0, dim1);
+  const ViewFromWatcher answer("transpose.int", a, dim0, dim1);
   return made_by(window(a, sizes, strides, Transposed{dim0, dim1}), a,
                  [dim0, dim1](const Tensor& t) { return transpose(t, dim0, dim1); });
 }
@@ -35,7 +35,7 @@ Tensor t(const Tensor& a) {
   const bool is_matrix = a->dim() == 2;
   const Dims sizes = is_matrix ? Dims{a->sizes()[1], a->sizes()[0]} : a->sizes();
   const Dims strides = is_matrix ? Dims{a->strides()[1], a->strides()[0]} : a->strides();
-  const AnsweredView answer("t.default", a);
+  const ViewFromWatcher answer("t.default", a);
   return made_by(window(a, sizes, strides, MatrixTransposed()), a, t);
 }
 
@@ -55,7 +55,7 @@ Tensor permute(const Tensor& a, const Dims& dims) {
     sizes[i] = a->sizes()[from];
     strides[i] = a->strides()[from];
   }
-  const AnsweredView answer("permute.default", a, dims);
+  const ViewFromWatcher answer("permute.default", a, dims);
   return made_by(window(a, sizes, strides, Permuted{dims}), a, [dims](const Tensor& t) { return permute(t, dims); });
 }
 
@@ -67,7 +67,7 @@ Tensor unsqueeze(const Tensor& a, int64_t dim) {
   const int64_t stride = at < a->dim() ? sizes[at] * strides[at] : 1;
   sizes.insert(at, 1);
   strides.insert(at, stride);
-  const AnsweredView answer("unsqueeze.default", a, dim);
+  const ViewFromWatcher answer("unsqueeze.default", a, dim);
   return made_by(window(a, sizes, strides, Unsqueezed{dim}), a, [dim](const Tensor& t) { return unsqueeze(t, dim); });
 }
 
@@ -89,7 +89,7 @@ Tensor without_ones(const Tensor& a, Rule rule, Drops drops) {
 
 Tensor squeeze(const Tensor& a) {
   refuse_forbidden_view_of(a);
-  const AnsweredView answer("squeeze.default", a);
+  const ViewFromWatcher answer("squeeze.default", a);
   return made_by(without_ones(a, SqueezedAll{a->sizes()}, [](size_t) { return true; }), a,
                  [](const Tensor& t) { return squeeze(t); });
 }
@@ -97,7 +97,7 @@ Tensor squeeze(const Tensor& a) {
 Tensor squeeze(const Tensor& a, int64_t dim) {
   refuse_forbidden_view_of(a);
   const size_t at = static_cast<size_t>(wrap_dim(dim, a->dim()));
-  const AnsweredView answer("squeeze.dim", a, dim);
+  const ViewFromWatcher answer("squeeze.dim", a, dim);
   return made_by(without_ones(a, SqueezedDim{dim, a->sizes()}, [at](size_t i) { return i == at; }), a,
                  [dim](const Tensor& t) { return squeeze(t, dim); });
 }
@@ -106,7 +106,7 @@ Tensor squeeze(const Tensor& a, const Dims& dims) {
   refuse_forbidden_view_of(a);
   std::array<bool, max_dims> is_named{};
   for (int64_t dim : dims) is_named[static_cast<size_t>(wrap_dim(dim, a->dim()))] = true;
-  const AnsweredView answer("squeeze.dims", a, dims);
+  const ViewFromWatcher answer("squeeze.dims", a, dims);
   return made_by(without_ones(a, SqueezedDims{dims, a->sizes()}, [&](size_t i) { return is_named[i]; }), a,
                  [dims](const Tensor& t) { return squeeze(t, dims); });
 }

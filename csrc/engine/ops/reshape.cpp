@@ -99,13 +99,13 @@ Tensor view(const Tensor& a, const Dims& wanted) {
   require(view_strides(*a, sizes, &strides),
           "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
           "contiguous subspaces). Use .reshape(...) instead.");
-  const AnsweredView answer("view.default", a, wanted);
+  const ViewFromWatcher answer("view.default", a, wanted);
   return made_by(window(a, sizes, strides, Reshaped{a->sizes()}), a,
                  [sizes](const Tensor& t) { return view(t, sizes); });
 }
 
 Tensor view_as_itself(const Tensor& a) {
-  const AnsweredView answer("alias.default", a);
+  const ViewFromWatcher answer("alias.default", a);
   return made_by(window(a, a->sizes(), a->strides(), Aliased()), a, view_as_itself);
 }
 
@@ -114,7 +114,7 @@ Tensor reshape(const Tensor& a, const Dims& wanted) {
   const Dims sizes = infer_sizes(wanted, a->numel());
   Dims strides;
   if (view_strides(*a, sizes, &strides)) {
-    const AnsweredView answer("view.default", a, sizes);
+    const ViewFromWatcher answer("view.default", a, sizes);
     return made_by(window(a, sizes, strides, ReshapedAlias{a->sizes()}), a,
                    [sizes](const Tensor& t) { return reshape(t, sizes); });
   }
@@ -141,7 +141,7 @@ Tensor expand(const Tensor& a, const Dims& wanted) {
             ".  Tensor sizes: ", a->sizes());
     if (size == sizes[i]) strides[i] = is_new ? new_stride : a->strides()[i - leading];
   }
-  const AnsweredView answer("expand.default", a, wanted);
+  const ViewFromWatcher answer("expand.default", a, wanted);
   return made_by(window(a, sizes, strides, Expanded{a->sizes()}), a,
                  [sizes](const Tensor& t) { return expand(t, sizes); });
 }

@@ -95,7 +95,7 @@ Tensor select(const Tensor& a, int64_t dim, int64_t index) {
   sizes.erase(at);
   strides.erase(at);
   const int64_t offset = a->offset() + (index < 0 ? index + size : index) * a->strides()[at];
-  const AnsweredView answer("select.int", a, dim, index);
+  const ViewFromWatcher answer("select.int", a, dim, index);
   return made_by(recorded(make_view(a, sizes, strides, offset), a, Selected{{dim, index}, a->sizes()}), a,
                  [dim, index](const Tensor& t) { return select(t, dim, index); });
 }
@@ -113,7 +113,7 @@ Tensor slice(const Tensor& a, int64_t dim, int64_t start, int64_t end, int64_t s
   sizes[at] = last > first ? (last - first - 1) / step + 1 : 0;
   strides[at] *= step;
   const int64_t offset = a->offset() + first * a->strides()[at];
-  const AnsweredView answer("slice.Tensor", a, dim, start, end, step);
+  const ViewFromWatcher answer("slice.Tensor", a, dim, start, end, step);
   return made_by(recorded(make_view(a, sizes, strides, offset), a, Sliced{{dim, start, end, step}, a->sizes()}), a,
                  [=](const Tensor& t) { return slice(t, dim, start, end, step); });
 }

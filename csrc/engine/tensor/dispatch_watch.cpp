@@ -27,12 +27,12 @@ Tensor only(TensorList&& answer) {
   return std::move(answer[0]);
 }
 
-Tensor AnsweredView::take_view() {
+Tensor ViewFromWatcher::take_view() {
   if (watcher_of_thread == nullptr) return {};
   return std::exchange(next_view(), Tensor());
 }
 
-void AnsweredView::keep(TensorList&& answer) {
+void ViewFromWatcher::keep(TensorList&& answer) {
   was_asked_ = true;
   next_view() = only(std::move(answer));
 }

@@ -73,17 +73,17 @@ void lowered_change(const char* name, Compute&& compute, const Arguments&... arg
 }
 
 // The watcher's answer to an operation that makes a view, for the next view made in this scope.
-class AnsweredView {
+class ViewFromWatcher {
  public:
   template <class... Arguments>
-  explicit AnsweredView(const char* name, const Arguments&... arguments) {
+  explicit ViewFromWatcher(const char* name, const Arguments&... arguments) {
     if (operation_watcher() != nullptr) keep(answered(name, arguments...));
   }
-  ~AnsweredView() {
+  ~ViewFromWatcher() {
     if (was_asked_) const Tensor unused = take_view();
   }
-  AnsweredView(const AnsweredView&) = delete;
-  AnsweredView& operator=(const AnsweredView&) = delete;
+  ViewFromWatcher(const ViewFromWatcher&) = delete;
+  ViewFromWatcher& operator=(const ViewFromWatcher&) = delete;
   static Tensor take_view();  // empty if there is none
 
  private:

@@ -25,7 +25,7 @@ void visit_labelled(const char*, PyObject* target, void* builder) {
 class WalkSink final : public ReferenceSink {
  public:
   explicit WalkSink(Builder& builder) : builder_(builder) {}
-  // Ends the references that `expand_silent` showed.
+  // The references so far are those that the traverse keeps silent about.
   void end_silent() { silent_ = count_; }
   void python(PyObject* target, Relation, const char*, int64_t) override {
     if (target == nullptr) return;
@@ -58,7 +58,7 @@ class WalkSink final : public ReferenceSink {
  private:
   Builder& builder_;
   uint32_t count_ = 0;
-  uint32_t silent_ = 0;  // how many references of a wrapper its traverse would show if nothing else kept it alive
+  uint32_t silent_ = 0;  // references that a wrapper's traverse does not show while native code shares its object
 };
 
 bool is_file_below(PyObject* file, const std::string& folder) {
@@ -116,7 +116,8 @@ bool is_small_atom(PyObject* object, size_t min_bytes) {
 
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument) {
   int64_t count = 0;
-  // The caller's frame has the object on its evaluation stack, whose height a running frame does not store.
+  // The caller has the object on its evaluation stack. A running frame does not store that stack's height, so the
+  // reference is added here.
   bool is_caller = is_argument;
   gl_frame frame;
   for (void* at = gl_newest_frame(PyThreadState_Get()); at != nullptr; at = gl_older_frame(at)) {
@@ -129,7 +130,7 @@ int64_t count_own_references(const PyObject* object, const WalkOptions& options,
   return count;
 }
 
-// Most room reserved for a budget, which may be far larger than the heap.
+// The most room that is reserved ahead for a budget; a budget may be far larger than the heap.
 constexpr size_t max_room_ahead = size_t{1} << 19;
 
 Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers)
@@ -272,7 +273,7 @@ void Walker::add_tracked() {
   graph_.tracked_end = graph_.size();
 }
 
-// A step through sys.modules is free: everything is reachable from there, and that a path begins there says nothing.
+// A step through sys.modules is free: everything is reachable from there, so a path that begins there says nothing.
 uint32_t Walker::modules_row(uint32_t row) {
   TypeRow free_of_charge = graph_.type_rows[row];
   free_of_charge.step_cost = 0;
@@ -361,6 +362,7 @@ void Walker::expand_wrapper(PyObject* object, const TypeTable::Entry& entry) {
 bool walk_heap(Graph& graph, WalkOptions options, const std::vector<Provider*>& providers) {
   const bool is_whole = Walker(graph, options, providers).run();
   if (!is_whole || options.budget == 0) return is_whole;
+  // The heap fits the budget: walk it again with what only a walk without a budget reads, such as unreachable objects.
   options.budget = 0;
   graph = Graph();
   return Walker(graph, options, providers).run();

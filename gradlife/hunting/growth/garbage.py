@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.islands import alike, islands
+from gradlife.hunting.growth.islands import grouped_by_cycle, islands
 from gradlife.hunting.snapshots.node_weights import MIN_OBJECT_BYTES, NATIVE, plain_bytes
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.snapshots.survivors import new_objects
@@ -48,7 +48,9 @@ def garbage_of(waiting: Waiting) -> Garbage:
     found = islands(
         graph, completed(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
     )
-    groups = [group for group in alike(graph, found) if holds_tensors(graph, group) or is_lost(group, waiting)]
+    groups = [
+        group for group in grouped_by_cycle(graph, found) if holds_tensors(graph, group) or is_lost(group, waiting)
+    ]
     return Garbage(graph, tuple(groups), waiting.steps)
 
 

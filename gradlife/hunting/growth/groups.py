@@ -19,14 +19,15 @@ HOLDERS = {"python", "root"}
 #: module.
 FRAME = ("root", RUNNING_FRAME)
 
-#: Objects between two survivors that may look old because they reuse an address: a tensor, its dict, an item.
+#: How far above a survivor the next one is looked for. Those between them look old because they reuse an address: a
+#: tensor, its dict, an item.
 MAX_MISSED = 4
 
-#: Members of a group whose referrers are looked up.
+#: About how many members of a group have their referrers looked up.
 MAX_SAMPLE = 40
 
-#: Two merged groups keep the holder of the larger one if it has this many times more tops: the other has only the
-#: newest objects.
+#: Two merged groups keep the holder of the larger one if it has this many times as many top objects (`Group.tops`): the
+#: other has only the newest objects.
 MANY_MORE = 2
 
 
@@ -38,7 +39,7 @@ class Group:
     tops: list[int] = field(default_factory=list)  # members that no other member dominates
     members: dict[int, int] = field(default_factory=dict)  # each member with its top
     places: dict[int, int] = field(default_factory=dict)  # if many objects hold one top each: each top's holder
-    #: If the anchor holds several containers that have the tops between them: these containers.
+    #: If the anchor holds several containers that together hold the tops: these containers.
     holders: frozenset[int] = frozenset()
 
     def absorb(self, other: Group) -> None:
@@ -47,7 +48,7 @@ class Group:
 
 
 def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
-    """Return the reachable groups. A group becomes a part of another if a member of that one also holds it.
+    """Return the reachable groups. A group becomes a part of another one if a member of the other also holds its tops.
 
     Groups in the same container, such as the keys and values of a registry, are merged too.
     """
@@ -60,11 +61,12 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
     for number, group in enumerate(groups):
         non_variables = [node for node in held_by[number] if not has_variables(graph, node)]
         homes = (home[node] for node in above(graph, group) if home.get(node, number) != number)
-        # A list of the running step may hold some of the members, too. That list is not the cause.
+        # A list in a local variable of the running step may hold some of the members, too, but is not the cause.
         found = next((one for one in homes if not (non_variables and has_variables(graph, groups[one].anchor))), None)
-        # A dict of the last results holds some of what a library's buffer keeps, but is not the cause either.
+        # A container of the program takes over a library's group only if it holds all of it: a dict with the last
+        # results holds some of what a library's buffer keeps, but is not the cause.
         has_all = found is not None and len(group.tops) >= len(groups[found].tops)
-        if found is not None and has_all and prefers_to_library(graph, non_variables, held_by[found]):
+        if found is not None and has_all and is_of_program_alone(graph, non_variables, held_by[found]):
             join(target, found, number)
         elif found is not None:
             join(target, number, found)
@@ -76,7 +78,7 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
 
 
 def has_variables(graph: _heap.Graph, node: int | None) -> bool:
-    """Whether the node holds the variables of a running function or of a module, as a script's step does."""
+    """Whether the node holds the variables of a running function, or of a module as those of a script's loop."""
     if node is None:
         return False
     kind, name = graph.kind_and_type(node)
@@ -84,8 +86,8 @@ def has_variables(graph: _heap.Graph, node: int | None) -> bool:
     return (kind, name) == FRAME or is_of_module
 
 
-def prefers_to_library(graph: _heap.Graph, nodes: Sequence[int], others: Sequence[int]) -> bool:
-    """Whether a container of the program holds the group, while only the standard library holds the other one."""
+def is_of_program_alone(graph: _heap.Graph, nodes: Sequence[int], others: Sequence[int]) -> bool:
+    """Whether a container of the program holds the group, while at most the standard library holds the other one."""
     return is_kept_for_library(graph, others) and not is_kept_for_library(graph, nodes)
 
 
@@ -110,10 +112,10 @@ def join(target: list[int], number: int, into: int) -> None:
 
 
 def join_by_container(target: list[int], number: int, other: int, ranks: Sequence[tuple[bool, int]]) -> None:
-    """Merge two groups that share a container, and keep the anchor of the one that the container holds.
+    """Merge two groups that share a container, and keep the anchor of the one that lies mostly in it.
 
-    The container's length shows whether they grow. The running step, or a cache of the last result, may be the anchor of
-    the newest members. Such a group is much smaller than the one in the container.
+    The container's length shows whether they grow. The other group may have only the newest members, anchored at the
+    running step or at a cache of the last result. It is much smaller.
     """
     mine, others = final(target, number), final(target, other)
     into, part = (others, mine) if mine == number else (mine, others)

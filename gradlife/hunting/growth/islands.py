@@ -38,7 +38,7 @@ def neighbours(graph: _heap.Graph, nodes: set[int]) -> dict[int, set[int]]:
     return around
 
 
-def alike(graph: _heap.Graph, found: Sequence[Group]) -> list[Group]:
+def grouped_by_cycle(graph: _heap.Graph, found: Sequence[Group]) -> list[Group]:
     """Merge islands with the same cycle into one group: each island is one occurrence of the same leak."""
     hearts: dict[frozenset[tuple[str, str]], frozenset[tuple[str, str]]] = {}
     groups: dict[frozenset[tuple[str, str]], Group] = {}

@@ -39,7 +39,7 @@ class Place(NamedTuple):
     held: str  # type of the objects gained
 
 
-def spread(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) -> list[Group]:
+def spread_groups(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) -> list[Group]:
     """Merge groups held at the same place of many objects if most of these objects held less in the earlier
     snapshot.
 

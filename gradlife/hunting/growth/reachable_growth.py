@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from gradlife import _heap
 from gradlife.hunting.growth.carried_state import Carrier, find_carrier
 from gradlife.hunting.growth.groups import Group, containers, held_groups
-from gradlife.hunting.growth.islands import alike, islands
+from gradlife.hunting.growth.islands import grouped_by_cycle, islands
 from gradlife.hunting.growth.nested_growth import nested
-from gradlife.hunting.growth.per_object_growth import spread
+from gradlife.hunting.growth.per_object_growth import spread_groups
 from gradlife.hunting.growth.unreachable_growth import unreachable_growth
 from gradlife.hunting.snapshots.node_weights import (
     MIN_OBJECT_BYTES,
@@ -58,12 +58,13 @@ MIN_LINKS = 0.1
 #: sites, does not count by itself: growth that occurs every few steps may add nothing in it.
 MIN_LENGTH = 0.5
 
-#: Snapshots that are kept even if their rounds are short.
+#: After a short round the last snapshot is kept, too, if at most this many others are.
 MIN_KEPT = 3
 
-#: Containers that a program may rebuild in each step, from the old one and new items; with fewer than this many new
-#: items one may be ordinary state.
+#: Containers that a program may rebuild in each step, from the old one and new items.
 REBUILT_TYPES = frozenset({"list", "tuple", "dict", "set", "frozenset", "collections.OrderedDict", "collections.deque"})
+
+#: A rebuilt container with fewer new items may be ordinary state.
 MIN_ITEMS = 10
 
 #: A container may have more new items than were recognized, because those at reused addresses look old. The estimate of
@@ -83,9 +84,8 @@ class GrownGroup:
     kind: GrowthKind
     containers: tuple[int, ...] = ()  # for growth of kind CONTAINER: containers with more items after every round
     arrivals: Arrivals | None = None  # set if growth does not happen in every step
-    carrier: Carrier | None = (
-        None  # several places may lead to a chain of graphs: the one that passes it to the next step
-    )
+    #: Of the places that lead to a chain of graphs: the one that passes it to the next step.
+    carrier: Carrier | None = None
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
             if sum(count > 0 for count in counts[:-1]) and has_growing_holder(group, evidence):
                 unsure.append(group)
     judged = [group for group in others if evidence.born[group.tops[0]] in evidence.judged_rounds]
-    for group in spread(judged, evidence.graph, evidence.snapshots[evidence.judged_rounds.start].graph):
+    for group in spread_groups(judged, evidence.graph, evidence.snapshots[evidence.judged_rounds.start].graph):
         counts = counts_by_round(group, evidence)
         if is_significant(counts, evidence):
             (unsure if adds_less_each_round(counts, evidence, SLOWED_SHARE) else sure).append(group)
@@ -171,7 +171,7 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
     inner += [chain_alone(one, evidence) for one in chains if in_nested.isdisjoint(one.members)]
     for group in inner:
         (unsure if is_slowing(group, evidence) else sure).append(group)
-    lost = alike(evidence.graph, islands(evidence.graph, evidence.born))
+    lost = grouped_by_cycle(evidence.graph, islands(evidence.graph, evidence.born))
     steady = [group for group in lost if is_steady(counts_by_round(group, evidence), evidence)]
     graphs = [snapshot.graph for snapshot in evidence.snapshots[evidence.judged_rounds.start :]]
     sure += unreachable_growth(steady, graphs, evidence.born, evidence.judged_rounds, evidence.planted_by_type)
@@ -246,7 +246,7 @@ def kind_of(group: Group, growing: Sequence[int]) -> GrowthKind:
 def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> float:
     """Estimate the bytes that would be freed with the new items of a growing container; 0 if none grows.
 
-    A new item at the address of a freed object looks old. The container's length shows how many new items look so.
+    A new item at the address of a freed object looks old. The container's length shows how many new items look old.
     """
     tops = [top for top in group.tops if evidence.born[top] in evidence.judged_rounds]
     if not growing or not tops:
@@ -263,11 +263,11 @@ def rebuilt_containers(group: Group, evidence: Evidence) -> list[int]:
     if group.anchor is None or group.places:
         return []
     found = [node for node in group.members if evidence.graph.type(node) in REBUILT_TYPES]
-    return [node for node in found if has_many_of_each(node, evidence)]
+    return [node for node in found if has_many_of_each_round(node, evidence)]
 
 
-def has_many_of_each(node: int, evidence: Evidence) -> bool:
-    """Whether many items were born in the judged rounds, about as many in each step."""
+def has_many_of_each_round(node: int, evidence: Evidence) -> bool:
+    """Whether many items were born in the judged rounds, about as many per step in each round."""
     rounds = [evidence.born.get(item) for item in evidence.graph.referents(node)]
     counts = [rounds.count(number) for number in evidence.judged_rounds]
     return sum(counts) >= MIN_ITEMS and is_steady(counts, evidence)
@@ -301,7 +301,7 @@ def takes_much_memory(group: Group, evidence: Evidence) -> bool:
 
 
 def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
-    """Whether every judged round added its share."""
+    """Whether every judged round added per step at least `MIN_SHARE` of what the fastest did."""
     rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged_rounds, strict=True)]
     return len(rates) > 1 and min(rates) > MIN_SHARE * max(rates)
 
@@ -349,7 +349,7 @@ def has_growing_holder(group: Group, evidence: Evidence) -> bool:
 
 
 def is_in_growing_container(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
-    """Whether a container that holds the group grows by its share in every judged round.
+    """Whether a container that holds the group grows steadily in the judged rounds.
 
     Its length shows this even if new objects reuse the addresses of old ones and look old.
     """
@@ -369,7 +369,7 @@ def is_chain(group: Group, evidence: Evidence) -> bool:
 
 
 def chain_tops(group: Group, evidence: Evidence) -> set[int]:
-    """Return the tops above objects of one type from every judged round: the links of a chain have the same type.
+    """Return the tops that have, below them, objects of one type born in every judged round: the links of a chain.
 
     Each type is tested alone: objects of different types at reused addresses could look as if each round had added one.
     """
@@ -396,8 +396,8 @@ def raises_type_counts(group: Group, evidence: Evidence) -> bool:
     """Whether the heap has more objects of the group's types after every judged round, about as many as the group
     gained.
 
-    Objects that come and go at the same addresses look like survivors, but their number stays. What the chain's
-    holder retains does not show this, because the holder is often itself a new tensor at a reused address.
+    Objects that come and go at the same addresses look like survivors, but their number stays. The bytes
+    that the chain's holder retains are no measure: the holder is often itself a new tensor at a reused address.
     """
     leaking = leak_types()
     born = counts_by_type(
@@ -466,8 +466,8 @@ def increments(container: int, evidence: Evidence) -> list[int]:
 def is_growing_container(container: int, group: Group, evidence: Evidence) -> bool:
     """Whether a container has more items after every judged round, about as many as were added.
 
-    A new item at the address of an earlier round's item counts as born in that round. So for each round the sums from
-    it to the last round are compared.
+    A new item at the address of an earlier round's item counts as born in that round. So for each round, what the
+    container gained from it to the last round is compared with what was born in those rounds.
     """
     added = increments(container, evidence)
     inside = set(evidence.graph.referents(container)).intersection(group.tops)

@@ -14,7 +14,7 @@ from gradlife.hunting.findings.builder import garbage_finding, growth_finding, w
 from gradlife.hunting.findings.diagnosis import versions
 from gradlife.hunting.growth import caches
 from gradlife.hunting.growth.groups import Group, containers, has_variables, held_groups
-from gradlife.hunting.growth.islands import alike, islands
+from gradlife.hunting.growth.islands import grouped_by_cycle, islands
 from gradlife.hunting.growth.reachable_growth import GrownGroup, kind_of
 from gradlife.hunting.snapshots.creation_recorder import Recording
 from gradlife.hunting.snapshots.node_weights import NATIVE, weight
@@ -57,7 +57,9 @@ def outliving(
     hidden = set(graph.find_all(list(native_survivors)).values()) - fresh
     born: Births = dict.fromkeys((*carrying(graph, fresh), *made), 0)
     held = [group for group in held_groups(graph, born) if not is_of_runner(graph, group, fresh)]
-    lost = [group for group in alike(graph, islands(graph, born)) if not (fresh | made).isdisjoint(group.members)]
+    lost = [
+        group for group in grouped_by_cycle(graph, islands(graph, born)) if not (fresh | made).isdisjoint(group.members)
+    ]
     found: list[Finding] = []
     explained: list[Explained] = []
     for group in (*held, *lost):

@@ -53,26 +53,26 @@ MAX_ADVICE, MAX_CODE = 3, 5
 #: Most rows of a line of code.
 MAX_ROWS = 2
 DO = "do: "
-#: Most lines of a note on worker processes, and of how ranks differ, below findings.
+#: The most lines of the notes below the findings: on worker processes, and on how ranks differ.
 MAX_NOTE, MAX_SKEW = 4, 2
 INDENT = "   "
-#: The longest command of a proof that is printed, and the longest with room for what it does.
+#: The longest command of a proof that is printed, and the longest that leaves room to say what it does.
 MAX_COMMAND, SHORT_COMMAND = 60, 31
 #: The end of the names of errors raised when memory runs out: MemoryError, OutOfMemoryError.
 MEMORY_ERROR = "MemoryError"
-#: Between the objects of a path, and before the command that helps.
+#: Separates the objects of a path, and a limit of the report from the command that helps.
 ARROW = " → "
 #: Stands for what is left out.
 GAP = "..."
-#: Between a line of a file and its source.
+#: Separates a place, `train.py:16`, from the source of that line.
 BESIDE = "   "
 #: The beginnings of labels of variables. The object that a variable refers to is shown by its name.
 GLOBAL_VARIABLE = "global variable '"
 VARIABLES = (GLOBAL_VARIABLE, "local variable '", "argument '")
 #: The line number in `main (train.py:23)`.
 LINE_NUMBER = re.compile(r":\d+\)$")
-#: The references behind one step `.name` of a trace: to the object's dict, and to the value there. If this step grows,
-#: the object gets more attributes, and the name of one of them is not the holder's.
+#: The number of references behind one step `.name` of a trace, if they go through the object's dict: to the dict, and to
+#: the value. If the trace grows at such a step, the object itself gets more attributes, and its own name ends before it.
 HOPS_OF_ATTRIBUTE = 2
 #: Most lines of a path.
 MAX_PATH = 2
@@ -188,7 +188,7 @@ def time_left(steps: int, seconds: float, step: str) -> str:
 
 
 def spread_of(growth: Spread) -> Iterator[float]:
-    """Yield the rates of ranks that grow."""
+    """Yield the least and the greatest rate of the ranks, if one grows."""
     yield from (rate for rate in (growth.least, growth.most) if growth.most)
 
 
@@ -265,7 +265,10 @@ def broken(text: str, width: int) -> list[str]:
 
 def middle_out(text: str, width: int) -> str:
     """Return a text on one line, its middle replaced by dots where it has no room."""
-    return text if cell_len(text) <= width else f"{text[: width // 2 - len(GAP)]}{GAP}{text[-(width // 2) :]}"
+    if cell_len(text) <= width:
+        return text
+    end = set_cell_size(text[::-1], width // 2)[::-1]
+    return f"{set_cell_size(text, max(0, width // 2 - len(GAP)))}{GAP}{end}"
 
 
 def with_short_file(text: str, room: int) -> str:
@@ -280,7 +283,9 @@ def title_lines(finding: Finding, number: int, width: int) -> list[Text]:
     lead = f"{number}. "
     named = name_of_holder(finding.trace, finding.grows_at)
     room = max(16, width - len(right) - 2 - len(lead))
-    words = f"{named}: {finding.title}" if named and len(named) <= room // 2 else finding.title  # the path names it
+    words = (
+        f"{named}: {finding.title}" if named and len(named) <= room // 2 else finding.title
+    )  # the path has long names
     first, *more = folded_lines(Text(words, TITLE), room, 2)
     space = " " * max(2, width - len(lead) - first.cell_len - len(right))
     style = QUIET if finding.severity in (Severity.MINOR, Severity.NOTE) else BAD
@@ -347,7 +352,7 @@ def plain_name(via: str) -> str:
 
 
 def path(trace: Trace) -> str:
-    """Return the path from the root to the survivor as text. A name such as `trainer.losses` replaces the objects on it."""
+    """Return the path from the root to the survivor. A name such as `trainer.losses` stands for the objects behind it."""
     if trace.object == SHARED_MEMORY:
         return trace.detail
     if trace.steps:
