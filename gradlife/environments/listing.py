@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from gradlife.environments.records import Environment, environments
-from gradlife.model.environment import EnvironmentInfo
+from gradlife.model.system import EnvironmentInfo
 
 
 def listed() -> tuple[EnvironmentInfo, ...]:

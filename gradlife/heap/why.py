@@ -48,7 +48,7 @@ def trace_of(
 ) -> Trace:
     """Make an object's trace from what the walk found out about it. See `Trace` for the parts of a trace."""
     steps = merged_steps(found["path"])
-    lead = with_statuses(merged_steps(found["native_path"]))
+    native_steps = with_statuses(merged_steps(found["native_path"]))
     return Trace(
         object=name,
         detail=found["detail"],
@@ -60,7 +60,7 @@ def trace_of(
         legs=tuple(uncollectable_texts(found["uncollectable"], graph)),
         limits=limits,
         tensor=tensor_facts(graph, found["node"]),
-        lead=lead if len(lead) > 1 else (),
+        lead=native_steps if len(native_steps) > 1 else (),
         keepers=holders_of(found["keepers"]),
     )
 
@@ -103,7 +103,7 @@ def ledger_of(
 ) -> Ledger:
     """Count the references to an object: known ones with their names, and unexplained ones.
 
-    ``behind``: the references to the C++ object, if the object is its wrapper and held by it.
+    ``behind``: if a C++ object holds this one, its Python wrapper: the references to the C++ object.
     """
     chains = [(*owners, referrer) for owners, referrer in zip(found["owners"], found["referrers"], strict=True)]
     unaccounted = max(0, found["references"] - found["referrer_count"])
@@ -119,7 +119,7 @@ def ledger_of(
 
 
 def referrer_of(chain: References) -> Referrer:
-    """Describe the last object of a chain; its owner if the object is only a part of it, such as its `__dict__`."""
+    """Describe the last object of a chain; for a mere part of another object, such as a `__dict__`, that object."""
     owner, via = last_reference(chain)
     return Referrer(
         short_type(owner.type),
@@ -130,7 +130,7 @@ def referrer_of(chain: References) -> Referrer:
 
 
 def uncollectable_texts(objects: Sequence[UncollectableObject], graph: HeapGraph) -> list[str]:
-    """Describe the objects with references that the collector cannot see; identical lines are merged."""
+    """Describe the objects held by references that the collector cannot see; identical lines are merged."""
     counts = Counter(uncollectable_text(one, graph) for one in objects)
     return [
         f"{text} (and {count - 1} more such object{'s' * (count > 2)})" if count > 1 else text

@@ -1,4 +1,4 @@
-"""A system: something that ran scenarios."""
+"""A system: something that ran scenarios; and the environments that old systems are installed in."""
 
 from __future__ import annotations
 
@@ -17,3 +17,17 @@ class SystemInfo:
     version: str
     python: str
     platform: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentInfo:
+    """A registered environment: the requested and installed versions, its location and its size."""
+
+    name: str
+    is_ready: bool  # False: its installation was interrupted
+    python: str
+    framework: str
+    version: str  # of the framework
+    packages: tuple[str, ...]
+    path: str
+    bytes: int

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from gradlife.model.ranks import Skew, packed
 
 #: Ranks above the median by this factor and by this many bytes are reported.
-GROWTH_SHARE, MIN_GROWTH = 1.5, 4096
-PEAK_SHARE, MIN_PEAK = 1.25, 64 << 20
+GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
+PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
-#: An owner explains a higher peak if it retains at least this share of the difference more than on the usual rank.
+#: An owner explains a higher peak if it retains more than on the usual rank, by at least this share of the difference.
 MIN_SHARE = 0.1
 
-#: The reason's end if nothing that is alive at a snapshot explains a peak.
+#: The reason that is given if nothing that is alive at a snapshot explains a peak.
 TRANSIENT = "nothing that it holds after a step explains it: `gradlife peak --nproc-per-node N` looks within the step"
 
 
@@ -42,10 +42,10 @@ def skew_of(ranks: Ranks) -> Iterator[Skew]:
     """Find skew in growth and in peak memory."""
     growth = {rank: one.growth for rank, one in ranks.items()}
     yield from apart(
-        "growth per step", growth, GROWTH_SHARE, MIN_GROWTH, lambda skew, rank: by_growth(skew, rank, ranks)
+        "growth per step", growth, GROWTH_FACTOR, MIN_GROWTH, lambda skew, rank: by_growth(skew, rank, ranks)
     )
     peaks = {rank: one.peak for rank, one in ranks.items() if one.peak}
-    yield from apart("peak memory", peaks, PEAK_SHARE, MIN_PEAK, lambda skew, rank: by_peak(skew, rank, ranks))
+    yield from apart("peak memory", peaks, PEAK_FACTOR, MIN_PEAK, lambda skew, rank: by_peak(skew, rank, ranks))
 
 
 def apart(
@@ -55,7 +55,7 @@ def apart(
     least: float,
     explain: Callable[[Skew, int], Skew],
 ) -> Iterator[Skew]:
-    """Report the ranks far above the median rank together."""
+    """Report the ranks far above the median, together as one skew."""
     if len(values) < 2:
         return
     usual = statistics.median_low(values.values())
@@ -66,7 +66,7 @@ def apart(
 
 
 def by_growth(skew: Skew, rank: int, ranks: Ranks) -> Skew:
-    """Name the finding that grows most above its median over all ranks."""
+    """Name the finding whose growth on this rank exceeds its median over all ranks by most."""
     title, _, usual = most_above(rank, {number: one.rates for number, one in ranks.items()})
     how = "faster than on the other ranks" if usual else "not on the other ranks"
     return replace(skew, reason=f"{title}: {how}", code=title.partition(" ")[0])
@@ -85,7 +85,7 @@ def by_peak(skew: Skew, rank: int, ranks: Ranks) -> Skew:
 
 
 def by_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
-    """Name the owner that retains most above its median over all ranks; None if that explains too little."""
+    """Name the owner whose bytes on this rank exceed their median over all ranks by most; None if by too little."""
     if not ranks[rank].owners:
         return None
     name, value, usual = most_above(rank, {number: one.owners for number, one in ranks.items()})
@@ -96,7 +96,7 @@ def by_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
 
 
 def most_above(rank: int, tables: Mapping[int, Mapping[str, float]]) -> tuple[str, float, float]:
-    """Return the name whose value on this rank is highest above its median, with both."""
+    """Return the name whose value on this rank exceeds its median by most, the value, and the median."""
     usual = {name: statistics.median_low([one.get(name, 0.0) for one in tables.values()]) for name in tables[rank]}
     name = max(tables[rank], key=lambda one: tables[rank][one] - usual[one])
     return name, tables[rank][name], usual[name]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from gradlife.model.environment import EnvironmentInfo
+from gradlife.model.system import EnvironmentInfo
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, QUIET
 from gradlife.reports.values import size

@@ -113,7 +113,7 @@ void Node::add_retains_grad_hook(uint32_t output_nr, std::shared_ptr<RetainsGrad
 }
 
 void Node::let_go() {
-  if (watched_places != 0) take_back_place(*this);
+  if (watched_addresses != 0) take_back_address(*this);
   for (size_t i = 0; i < slot_count(); ++i) slot(i).reset();
   drop_edges(next_edges_);
   next_edges_.clear();
@@ -144,7 +144,7 @@ void Node::visit_owned(OwnedVisitor& visitor) const {
   if (metadata) visitor.object(labels::metadata, metadata.get(), Ownership::strong);
 }
 
-AccumulateGrad::AccumulateGrad(Tensor variable) : Node(last_sequence_nr), variable_(std::move(variable)) {
+AccumulateGrad::AccumulateGrad(Tensor variable) : Node(highest_sequence_nr), variable_(std::move(variable)) {
   add_input_metadata(*variable_);
 }
 

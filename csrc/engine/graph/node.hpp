@@ -68,16 +68,16 @@ class NodePtr {
   RefCounted* block_ = nullptr;
 };
 
-// Number of node memory blocks that a raw handle may still read (stale_handles.hpp); usually 0.
-extern size_t watched_places;
-void give_out_place(Node& node);
-void take_back_place(const Node& node);
+// Number of addresses of freed nodes that a raw handle may still read (stale_handles.hpp); usually 0.
+extern size_t watched_addresses;
+void give_out_address(Node& node);
+void take_back_address(const Node& node);
 
 template <class T, class... Args>
 NodePtr make_node(Args&&... args) {
   T* node = new T(std::forward<Args>(args)...);
   NodePtr owner = NodePtr::steal(node);
-  node->settle(sizeof(T));
+  node->set_memory_size(sizeof(T));
   record_birth(*node);
   return owner;
 }
@@ -116,7 +116,7 @@ class WeakNodePtr {
 struct Edge {
   NodePtr node;
   uint32_t input_nr = 0;
-  WeakPtr<TensorImpl> tensor{};  // the tensor of the gradient, in releases whose results close over their inputs
+  WeakPtr<TensorImpl> tensor{};  // the input that the gradient is for, in releases whose nodes are closures over inputs
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 using EdgeList = std::vector<Edge>;
@@ -134,7 +134,7 @@ struct SavedField {
   enum class Type : uint8_t { tensor, tensor_list, value };
   const char* name;
   Type type;
-  const char* argument = first_argument;  // the one that PyTorch names if the tensor was never saved
+  const char* argument = first_argument;  // in the error text for a tensor that was never saved
 };
 
 struct NodeSpec {
@@ -183,10 +183,10 @@ class Node : public Managed {
   // Release saved tensors ("buffers freed"); edges and hooks stay.
   virtual void release_variables();
 
-  // Set the node's size in bytes: freed memory goes to the next node of the same size.
-  void settle(size_t bytes) {
+  // Set the node's size in bytes. As with malloc, the next node of the same size gets a freed node's address.
+  void set_memory_size(size_t bytes) {
     memory_size_ = bytes;
-    if (watched_places != 0) give_out_place(*this);
+    if (watched_addresses != 0) give_out_address(*this);
   }
   size_t memory_size() const { return memory_size_; }
 
@@ -196,9 +196,9 @@ class Node : public Managed {
   // PyTorch issue 18619, fixed by PR 22983.
   virtual bool may_be_stripped() const { return false; }
 
-  // Whether a custom Function's context represents this node, and that context, nullptr once it is gone.
-  virtual bool has_own_face() const { return false; }
-  virtual Object* own_face() const { return nullptr; }
+  // Whether Python sees this node as a custom Function's context; that context, or nullptr once it is gone.
+  virtual bool has_python_context() const { return false; }
+  virtual Object* python_context() const { return nullptr; }
 
   uint64_t sequence_nr() const { return sequence_nr_; }
   void set_sequence_nr(uint64_t number) { sequence_nr_ = number; }
@@ -229,7 +229,7 @@ class Node : public Managed {
   }  // AccumulateGrad reads its leaf's
   virtual PostAccumulateHook* post_accumulate_hook() { return nullptr; }
 
-  Handle metadata;  // a dict of the embedding language, made on first use
+  Handle metadata;  // a dict of Python, made on first use
 
   void visit_owned(OwnedVisitor& visitor) const override;
 
@@ -249,7 +249,7 @@ class Node : public Managed {
 Node* current_node();
 Node* set_current_node(Node* node);  // returns the previous one
 
-constexpr uint64_t last_sequence_nr = UINT64_MAX;  // AccumulateGrad runs as soon as it is ready
+constexpr uint64_t highest_sequence_nr = UINT64_MAX;  // AccumulateGrad runs as soon as it is ready
 
 // Adds a leaf's gradient to its `.grad`.
 class AccumulateGrad final : public Node {

@@ -4,7 +4,7 @@
 
 namespace gradlife {
 
-size_t watched_places = 0;
+size_t watched_addresses = 0;
 
 // The occupied places, and by size the free blocks that handles refer to, last freed first.
 class NodeMemory {
@@ -69,12 +69,12 @@ class NodeMemory {
   std::unordered_map<size_t, std::list<SlotPlace*>> vacant_;
 };
 
-void give_out_place(Node& node) { NodeMemory::instance().give_out(node); }
-void take_back_place(const Node& node) { NodeMemory::instance().take_back(node); }
+void give_out_address(Node& node) { NodeMemory::instance().give_out(node); }
+void take_back_address(const Node& node) { NodeMemory::instance().take_back(node); }
 
 SlotPlace::SlotPlace(Node& tenant) : size_(tenant.memory_size()), entry_(1, this) {
   NodeMemory::instance().let(*this, tenant);
-  ++watched_places;
+  ++watched_addresses;
 }
 
 NodePtr SlotPlace::tenant() const {
@@ -85,7 +85,7 @@ NodePtr SlotPlace::tenant() const {
 void SlotPlace::dispose() {
   NodeMemory::instance().forget(*this);
   tenant_ = WeakPtr<Node>();
-  --watched_places;
+  --watched_addresses;
 }
 
 Ptr<SlotPlace> place_of(Node& node) {

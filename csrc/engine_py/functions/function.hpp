@@ -31,8 +31,8 @@ class PyNode final : public Node {
   // `owned_context`: a new reference to keep (node_owns_ctx), or nullptr if the context owns the node.
   PyNode(PyObject* context, bool owns_context, Identity identity);
 
-  bool has_own_face() const override { return true; }
-  Object* own_face() const override { return context_; }
+  bool has_python_context() const override { return true; }
+  Object* python_context() const override { return context_; }
   PyObject* context() const { return context_; }  // borrowed; nullptr once the context is gone
   void forget_context() { context_ = nullptr; }
   void disown_context() {

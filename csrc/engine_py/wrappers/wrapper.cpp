@@ -119,7 +119,7 @@ Ref wrap_storage(const StoragePtr& storage) {
 Ref wrap_node(const NodePtr& node) {
   if (!node) return Ref::borrow(Py_None);
   const bool is_oneflow = node->policy().is_oneflow;
-  if (!is_oneflow && node->has_own_face()) return Ref::borrow(static_cast<PyObject*>(node->own_face()));
+  if (!is_oneflow && node->has_python_context()) return Ref::borrow(static_cast<PyObject*>(node->python_context()));
   if (Ref known = find_wrapper(*node)) return known;
   return new_wrapper(NodePtr(node).detach(), is_oneflow ? state().oneflow_node_type : node_type(*node));
 }

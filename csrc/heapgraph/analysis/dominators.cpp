@@ -5,8 +5,8 @@
 namespace gradlife::heap {
 namespace {
 
-// Works on the numbers of a depth-first search, so that all arrays but one are read in order. The tree edge by which a
-// node is first met needs no list of referrers: only the other edges are reversed.
+// Works on the numbers of a depth-first search, so that all arrays but one are read in order. `parent_` has the edge by
+// which a node is first met; the other edges are listed by their targets.
 class SemiNca {
  public:
   explicit SemiNca(const Graph& graph) : graph_(graph), number_(graph.size(), no_node) {}
@@ -81,7 +81,7 @@ class SemiNca {
     semi_.resize(count);
     label_.resize(count);
     for (uint32_t i = 0; i < count; ++i) {
-      dominator_[i] = parent_[i];
+      dominator_[i] = parent_[i];  // the parent in the tree, which `parent_` loses as paths are compressed
       semi_[i] = label_[i] = i;
     }
     for (uint32_t i = count - 1; i >= 1; --i) {
@@ -92,14 +92,15 @@ class SemiNca {
     }
   }
 
-  // Returns the node with the least semidominator between `i` and the finished part of the tree; compresses the path.
-  uint32_t evaluate(uint32_t i, uint32_t last_done) {
-    if (parent_[i] < last_done) return label_[i];
+  // Returns the node with the least semidominator among `i` and its finished ancestors, whose numbers are not below
+  // `first_finished`; compresses the path between them.
+  uint32_t evaluate(uint32_t i, uint32_t first_finished) {
+    if (parent_[i] < first_finished) return label_[i];
     path_.clear();
     do {
       path_.push_back(i);
       i = parent_[i];
-    } while (parent_[i] >= last_done);
+    } while (parent_[i] >= first_finished);
     uint32_t above = i;
     uint32_t best = label_[above];
     while (!path_.empty()) {

@@ -1,4 +1,4 @@
-"""Steps of a script: those of the least frequent optimizer that stays alive.
+"""The steps of a script: those of the optimizer that steps least often, among those that stay alive.
 
 If it is gone or stops stepping, the next one takes its place and the hunt goes on: a program may make one for each
 trial.
@@ -15,19 +15,20 @@ from typing import Any
 #: Steps after which an optimizer counts as lasting.
 WARMUP_FIRINGS = 4
 
-#: Steps of all optimizers after which any counts, if earlier ones are gone: the program makes one for every few steps.
+#: After this many steps of all optimizers together, one need not last to be chosen, if earlier ones are gone: the
+#: program makes a new one for every few steps.
 BRIEF_FIRINGS = 3 * WARMUP_FIRINGS
 
 #: Steps of the chosen optimizer during which a rarer one may still replace it.
 DOUBT = 200
 
-#: The chosen optimizer is finished after this many steps of others, or this multiple of its longest pause, if longer:
-#: the program trains one model and then another.
+#: The chosen optimizer is finished if others have taken `QUIET` steps since its last one, and `QUIET_PAUSES` times as
+#: many as in its longest pause: the program trains one model and then another.
 QUIET = 40
-QUIETER = 4
+QUIET_PAUSES = 4
 
-#: An optimizer that began after the chosen one's last step succeeds it after this multiple of its longest pause.
-SUCCESSION = 2
+#: If another optimizer began after the chosen one's last step, this many of the chosen one's longest pauses are enough.
+SUCCESSION_PAUSES = 2
 
 CountStep = Callable[[], object]
 
@@ -40,25 +41,25 @@ class Known:
     name: str
     firings: int = 0
     first: int = 0  # number of its first step among all steps
-    chosen_before: int = 0  # steps of the chosen optimizer before that
+    chosen_firings: int = 0  # steps that the chosen optimizer had taken by its first step
     last: int = 0  # number of its latest step among all steps
-    longest: int = 0  # most steps of all optimizers between two of its own
+    longest_pause: int = 0  # between two of its steps, in steps of all optimizers
 
     def fired(self, now: int) -> None:
         """Count one more step, with its number among all optimizers' steps."""
-        self.longest = max(self.longest, now - self.last) if self.firings else 0
+        self.longest_pause = max(self.longest_pause, now - self.last) if self.firings else 0
         self.first = self.first or now
         self.firings += 1
         self.last = now
 
     def is_quiet(self, now: int) -> bool:
         """Whether it has stopped stepping."""
-        return now - self.last > max(QUIET, QUIETER * self.longest)
+        return now - self.last > max(QUIET, QUIET_PAUSES * self.longest_pause)
 
     def is_followed_by(self, other: Known, now: int) -> bool:
         """Whether the other optimizer began after this one had ended."""
         is_later = other.first > self.last and other.firings >= WARMUP_FIRINGS
-        return is_later and now - self.last > SUCCESSION * self.longest
+        return is_later and now - self.last > SUCCESSION_PAUSES * self.longest_pause
 
 
 class OptimizerSteps:
@@ -107,7 +108,7 @@ class OptimizerSteps:
         if key == self._chosen:  # the chosen one is gone, and another one has its ID
             self._chosen = 0
         self._forget_dead()
-        self._known[key] = known = Known(weakref.ref(optimizer), type(optimizer).__name__, chosen_before=before)
+        self._known[key] = known = Known(weakref.ref(optimizer), type(optimizer).__name__, chosen_firings=before)
         return known
 
     def _consider(self, key: int, known: Known) -> None:
@@ -141,7 +142,7 @@ class OptimizerSteps:
         self._step = self._go_on(f"{known.name}.step")
 
     def _is_rarer(self, chosen: Known, known: Known) -> bool:
-        return chosen.firings <= DOUBT and 2 * known.firings <= chosen.firings - chosen_since(chosen, known) + 1
+        return chosen.firings <= DOUBT and 2 * known.firings <= chosen_firings_beside(chosen, known) + 1
 
     def _forget_dead(self) -> None:
         living = {key: known for key, known in self._known.items() if known.alive() is not None}
@@ -150,12 +151,12 @@ class OptimizerSteps:
 
 
 def is_brief(chosen: Known, other: Known) -> bool:
-    """Whether the chosen optimizer took too few steps to last before another one began."""
+    """Whether the chosen optimizer stopped before it counted as lasting, and the other one began after that."""
     return chosen.firings < WARMUP_FIRINGS and other.first > chosen.last
 
 
 def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
-    """Call ``then`` for each new optimizer: it will step, if seldom, and calls in between are not steps."""
+    """Call ``then`` for each new optimizer: the program will step it, if seldom, so that other calls are not the steps."""
     optimizer = optimizer_module.Optimizer
     plain = optimizer.__init__
 
@@ -167,6 +168,6 @@ def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
     optimizer.__init__ = __init__
 
 
-def chosen_since(chosen: Known, known: Known) -> int:
-    """Return the steps of the chosen optimizer before the other's first."""
-    return min(chosen.firings, known.chosen_before)
+def chosen_firings_beside(chosen: Known, known: Known) -> int:
+    """Return the steps that the chosen optimizer has taken since the other's first."""
+    return chosen.firings - min(chosen.firings, known.chosen_firings)

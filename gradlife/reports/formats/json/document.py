@@ -10,11 +10,11 @@ from typing import Any
 from gradlife._version import __version__
 from gradlife.model import RunOk, RunReport, ScenarioInfo, ScenarioRun, codec, hunt_codec
 from gradlife.model.checkup import Checkup, encode
-from gradlife.model.environment import EnvironmentInfo
 from gradlife.model.fidelity import FidelityReport
 from gradlife.model.heap import HeapDiff, HeapView
 from gradlife.model.history import History
 from gradlife.model.hunt import HuntReport
+from gradlife.model.system import EnvironmentInfo
 from gradlife.model.trace import Trace
 from gradlife.reports.hunt.trace import trace_drawing
 
