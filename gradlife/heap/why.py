@@ -103,7 +103,7 @@ def ledger_of(
 ) -> Ledger:
     """Count the references to an object: known ones with their names, and unexplained ones.
 
-    ``behind``: if a C++ object holds this one, its Python wrapper: the references to the C++ object.
+    ``behind``: the references to the C++ object, if this object is the Python wrapper that it holds.
     """
     chains = [(*owners, referrer) for owners, referrer in zip(found["owners"], found["referrers"], strict=True)]
     unaccounted = max(0, found["references"] - found["referrer_count"])
@@ -119,7 +119,7 @@ def ledger_of(
 
 
 def referrer_of(chain: References) -> Referrer:
-    """Describe the last object of a chain; for a mere part of another object, such as a `__dict__`, that object."""
+    """Describe the last object of a chain, or, if it is only a part such as a `__dict__`, the object that it is part of."""
     owner, via = last_reference(chain)
     return Referrer(
         short_type(owner.type),
@@ -139,7 +139,7 @@ def uncollectable_texts(objects: Sequence[UncollectableObject], graph: HeapGraph
 
 
 def uncollectable_text(one: UncollectableObject, graph: HeapGraph) -> str:
-    """Describe one uncollectable object, and its holders that the collector cannot see."""
+    """Describe one uncollectable object, and who holds the references that the collector cannot see."""
     holders = sorted({short_type(graph.type(node)) for node in one.referrers})
     sources = f" from {' and '.join(holders)}" if holders else ""
     count = f"{one.hidden} reference{'s' * (one.hidden != 1)}"

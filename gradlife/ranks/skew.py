@@ -12,7 +12,8 @@ from gradlife.model.ranks import Skew, packed
 GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
 PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
-#: An owner explains a higher peak if it retains more than on the usual rank, by at least this share of the difference.
+#: An owner explains a higher peak if it retains more here than its median over the ranks, by at least this share of what
+#: the peak is above the usual one.
 MIN_SHARE = 0.1
 
 #: The reason that is given if nothing that is alive at a snapshot explains a peak.
@@ -73,7 +74,7 @@ def by_growth(skew: Skew, rank: int, ranks: Ranks) -> Skew:
 
 
 def by_peak(skew: Skew, rank: int, ranks: Ranks) -> Skew:
-    """Explain a high peak by what the rank holds, else by growth, by more steps, or by neither."""
+    """Explain a high peak by what the rank holds, else by growth, by more steps, or by none of them."""
     with_owner = by_owner(skew, rank, ranks)
     if with_owner is not None:
         return with_owner
@@ -85,7 +86,7 @@ def by_peak(skew: Skew, rank: int, ranks: Ranks) -> Skew:
 
 
 def by_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
-    """Name the owner whose bytes on this rank exceed their median over all ranks by most; None if by too little."""
+    """Name the owner whose bytes on this rank exceed their median over all ranks by most; None if that is too little."""
     if not ranks[rank].owners:
         return None
     name, value, usual = most_above(rank, {number: one.owners for number, one in ranks.items()})

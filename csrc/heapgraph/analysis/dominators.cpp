@@ -5,15 +5,15 @@
 namespace gradlife::heap {
 namespace {
 
-// Works on the numbers of a depth-first search, so that all arrays but one are read in order. `parent_` has the edge by
-// which a node is first met; the other edges are listed by their targets.
+// Works on the numbers of a depth-first search, so that all arrays but `number_` are read in order. `parent_` has the
+// edge by which a node is first met; the other edges are listed by their targets.
 class SemiNca {
  public:
   explicit SemiNca(const Graph& graph) : graph_(graph), number_(graph.size(), no_node) {}
 
   Dominators run() {
     number_nodes();
-    turn_edges();
+    reverse_edges();
     find_semidominators();
     for (uint32_t i = 1; i < reached(); ++i) {
       uint32_t dominator = dominator_[i];
@@ -60,19 +60,19 @@ class SemiNca {
       if (number_[target] == no_node) {
         enter(target, frame.number);
       } else if (number_[target] != 0) {
-        further_.push_back({frame.number, number_[target]});
+        other_edges_.push_back({frame.number, number_[target]});
       }
     }
     number_ = {};
   }
   // Reverses the edges: a counting sort by target.
-  void turn_edges() {
+  void reverse_edges() {
     first_.assign_zero(reached() + 2);
-    for (const Edge& edge : further_) first_[edge.to + 2] += 1;
+    for (const Edge& edge : other_edges_) first_[edge.to + 2] += 1;
     for (uint32_t i = 2; i < reached() + 2; ++i) first_[i] += first_[i - 1];
-    sources_.resize(further_.size());
-    for (const Edge& edge : further_) sources_[first_[edge.to + 1]++] = edge.from;
-    further_ = {};
+    sources_.resize(other_edges_.size());
+    for (const Edge& edge : other_edges_) sources_[first_[edge.to + 1]++] = edge.from;
+    other_edges_ = {};
   }
 
   void find_semidominators() {
@@ -93,7 +93,7 @@ class SemiNca {
   }
 
   // Returns the node with the least semidominator among `i` and its finished ancestors, whose numbers are not below
-  // `first_finished`; compresses the path between them.
+  // `first_finished`; compresses the path to the highest.
   uint32_t evaluate(uint32_t i, uint32_t first_finished) {
     if (parent_[i] < first_finished) return label_[i];
     path_.clear();
@@ -135,7 +135,7 @@ class SemiNca {
   Buffer<uint32_t> number_;  // by node
   Buffer<NodeId> node_;      // by number, like all arrays below
   Buffer<uint32_t> parent_, dominator_, semi_, label_, path_;
-  Buffer<Edge> further_;              // all edges except those by which nodes were first met
+  Buffer<Edge> other_edges_;          // all edges except those by which nodes were first met
   Buffer<uint32_t> first_, sources_;  // the same edges by target
   Buffer<Frame> frames_;
 };

@@ -1,4 +1,4 @@
-"""The steps of a script: those of the optimizer that steps least often, among those that stay alive.
+"""The steps of a script are those of one optimizer: of all that stay alive, the one that steps least often.
 
 If it is gone or stops stepping, the next one takes its place and the hunt goes on: a program may make one for each
 trial.
@@ -15,19 +15,19 @@ from typing import Any
 #: Steps after which an optimizer counts as lasting.
 WARMUP_FIRINGS = 4
 
-#: After this many steps of all optimizers together, one need not last to be chosen, if earlier ones are gone: the
-#: program makes a new one for every few steps.
+#: If earlier optimizers are gone, one is chosen after this many steps of all of them, even if it does not last: such a
+#: program makes a new optimizer every few steps.
 BRIEF_FIRINGS = 3 * WARMUP_FIRINGS
 
 #: Steps of the chosen optimizer during which a rarer one may still replace it.
 DOUBT = 200
 
-#: The chosen optimizer is finished if others have taken `QUIET` steps since its last one, and `QUIET_PAUSES` times as
-#: many as in its longest pause: the program trains one model and then another.
+#: The chosen optimizer is finished if others have taken more than `QUIET` steps since its last one, and more than
+#: `QUIET_PAUSES` times the steps of its longest pause: the program trains one model and then another.
 QUIET = 40
 QUIET_PAUSES = 4
 
-#: If another optimizer began after the chosen one's last step, this many of the chosen one's longest pauses are enough.
+#: If another optimizer began after the chosen one's last step, this many times its longest pause is enough.
 SUCCESSION_PAUSES = 2
 
 CountStep = Callable[[], object]
@@ -41,12 +41,12 @@ class Known:
     name: str
     firings: int = 0
     first: int = 0  # number of its first step among all steps
-    chosen_firings: int = 0  # steps that the chosen optimizer had taken by its first step
+    chosen_firings: int = 0  # steps that the chosen optimizer had taken when this one first stepped
     last: int = 0  # number of its latest step among all steps
     longest_pause: int = 0  # between two of its steps, in steps of all optimizers
 
     def fired(self, now: int) -> None:
-        """Count one more step, with its number among all optimizers' steps."""
+        """Count one more step; `now` is its number among the steps of all optimizers."""
         self.longest_pause = max(self.longest_pause, now - self.last) if self.firings else 0
         self.first = self.first or now
         self.firings += 1
@@ -67,8 +67,8 @@ class OptimizerSteps:
 
     def __init__(self, begin: Callable[[str], CountStep], go_on: Callable[[str], CountStep] | None = None) -> None:
         self._begin = begin
-        self._go_on = go_on or begin  # when the chosen optimizer is finished
-        self._has_followed = False  # after a succession, no rarer one restarts the hunt
+        self._go_on = go_on or begin  # called in place of `begin` when another optimizer follows a finished one
+        self._has_followed = False  # whether one has followed; after that no rarer one restarts the hunt
         self._all = 0
         self._has_lost = False  # whether an optimizer is gone
         self._step: CountStep | None = None
@@ -128,13 +128,13 @@ class OptimizerSteps:
         if self._step is not None:
             self._follow(key, known)
             self._step()
-        elif known.firings >= WARMUP_FIRINGS or (self._are_brief and self._all >= BRIEF_FIRINGS):
+        elif known.firings >= WARMUP_FIRINGS or (self._have_some_ended and self._all >= BRIEF_FIRINGS):
             self._chosen = key
             self._step = self._begin(f"{known.name}.step")
 
     @property
-    def _are_brief(self) -> bool:
-        """Whether optimizers are gone, or have long stopped and wait in a cycle for the collector."""
+    def _have_some_ended(self) -> bool:
+        """Whether an optimizer is gone, or has long stopped and waits in a cycle for the collector."""
         return self._has_lost or any(self._all - one.last > 2 * WARMUP_FIRINGS for one in self._known.values())
 
     def _follow(self, key: int, known: Known) -> None:
@@ -156,7 +156,7 @@ def is_brief(chosen: Known, other: Known) -> bool:
 
 
 def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
-    """Call ``then`` for each new optimizer: the program will step it, if seldom, so that other calls are not the steps."""
+    """Call ``then`` for each new optimizer: its steps will be the steps, even if they are rare, and no other calls."""
     optimizer = optimizer_module.Optimizer
     plain = optimizer.__init__
 

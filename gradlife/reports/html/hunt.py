@@ -18,7 +18,16 @@ from gradlife.reports.html.words import short
 from gradlife.reports.hunt.first_screen import MAX_FINDINGS, growth
 from gradlife.reports.hunt.ranks import HEADS, NUMBERS, cells, cost_words, rounds_title, shown_ranks, skew_words
 from gradlife.reports.hunt.rounds import MEASURES, conclusion_text, figure, row, value_of
-from gradlife.reports.hunt.sentences import KINDS, amounts, by_whose_bug, headline, method, next_commands, verdict_word
+from gradlife.reports.hunt.sentences import (
+    KINDS,
+    amounts,
+    by_whose_bug,
+    headline,
+    judged,
+    method,
+    next_commands,
+    verdict_word,
+)
 from gradlife.reports.hunt.shared_memory import HEADS as SHARED_HEADS
 from gradlife.reports.hunt.shared_memory import NUMBERS as SHARED_NUMBERS
 from gradlife.reports.hunt.shared_memory import cells as shared_cells
@@ -65,6 +74,7 @@ class HuntView:
     explained: Sequence[tuple[str, str]]
     at_failure: Sequence[tuple[str, str]]
     limits: Sequence[tuple[str, str]]  # what is unknown, and the command that finds out
+    controls: Sequence[tuple[bool, str]]  # whether the hunt judged it rightly, and how
     commands: Sequence[tuple[str, str]]
 
 
@@ -102,6 +112,7 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
         explained=explained_rows(report.meant),
         at_failure=explained_rows(report.at_failure),
         limits=[limit_parts(limit) for limit in report.limits],
+        controls=[(one.is_right, judged(one)) for one in report.controls],
         commands=[(short(command), what_for) for command, what_for in next_commands(report)],
     )
 

@@ -52,7 +52,8 @@ def cluster(finding: Finding, step: str) -> Text:
     if who_has(finding):
         parts.append(who_has(finding))
     if finding.survivors:
-        parts.append(counted(finding.survivors, "survivor") + (", one of them shown" if finding.survivors > 1 else ""))
+        more = ", one of them shown" if finding.survivors > 1 else ""
+        parts.append(f"{counted(finding.survivors, 'object')} survived{more}")
     if finding.retained_bytes:
         parts.append(f"{size(finding.retained_bytes)} retained")
     if finding.fingerprint:

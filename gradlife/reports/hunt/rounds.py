@@ -68,7 +68,7 @@ def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
     if exact:
         yield f"exactly {listed(exact)} a {report.step}, in every round", True
     if more:
-        yield f"more in every round: {listed(more)} a {report.step}", True
+        yield f"{'also ' if exact else ''}growing in every round: {listed(more)} a {report.step}", True
     if not exact and not more:
         yield "nothing grows from round to round", False
 

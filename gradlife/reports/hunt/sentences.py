@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradlife.model.hunt import ATTACHED, Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep, Severity
+from gradlife.model.hunt import (
+    ATTACHED,
+    Arrivals,
+    Control,
+    Finding,
+    FindingKind,
+    HuntReport,
+    HuntVerdict,
+    PerStep,
+    Severity,
+)
 from gradlife.model.ranks import SHARED_MEMORY
 from gradlife.model.trace import UNHELD, PathStep, Trace
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
@@ -32,6 +42,8 @@ KINDS = {
     FindingKind.RETAINED: "retained between steps, not growing",
     FindingKind.NEEDS_GC: "needs the collector",
 }
+#: What the hunt found out about a control.
+JUDGED = {"growth": "found to grow", "never": "found, never freed", "clean": "found clean"}
 #: Codes of leaks in which many objects get one new object each: they have no growing container to name.
 WITHOUT_CONTAINER = {"GL527"}
 #: The retained bytes are shown instead of the storages' bytes if they are larger by at least this share.
@@ -65,9 +77,9 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
     lines += gathered_in(finding) if finding.code not in WITHOUT_CONTAINER else []
     share = share_of(finding, report)
     if share:
-        lines[0] = f"{lines[0][:-1]}, {share}."
+        lines.insert(1, f"That is {share}.")
     if finding.retained_bytes:
-        lines.append(f"With its holder {size(finding.retained_bytes)} would be freed.")
+        lines.append(f"Freeing its holder would free {size(finding.retained_bytes)}.")
     if finding.arrivals is not None:
         lines.append(f"It comes {how_often(finding.arrivals, report.step)}.")
     if finding.consequences:
@@ -79,6 +91,12 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
     if finding.created_at:
         lines.append(f"Created at {', called from '.join(finding.created_at)}.")
     return lines
+
+
+def judged(control: Control) -> str:
+    """Describe a control and what the hunt found out about it."""
+    wrong = "" if control.is_right else f", but it is {control.expected}"
+    return f"{control.name}: {JUDGED.get(control.observed, control.observed)}{wrong}"
 
 
 def orphaned_memory(finding: Finding) -> str:
@@ -111,7 +129,7 @@ def amounts(per_step: PerStep) -> str:
     most = max(count for count, _ in counts)
     first = [rate(count, word) for count, word in counts if count and count > STRAY_SHARE * most][:2]
     if per_step.tensors and abs(per_step.storages - per_step.tensors) <= STRAY_SHARE * per_step.tensors:
-        first = first[:1]
+        first = [rate(max(per_step.tensors, per_step.storages), "tensor")]  # one at a reused address looks old
     nbytes = round(per_step.bytes)
     more = per_step.retained_bytes - per_step.bytes
     if first and more >= max(MIN_EXTRA_BYTES, MIN_EXTRA_SHARE * per_step.bytes):  # the graph behind the storages
@@ -152,7 +170,7 @@ def share_of(finding: Finding, report: HuntReport) -> str:
     steps = sum(one.steps for one in report.rounds)
     grown = sum(one.added.bytes for one in report.rounds) / steps if steps else 0.0
     part = finding.per_step.bytes / grown if grown > 0 else 0.0
-    return f"{part:.0%} of all bytes that grow" if 0 < part < 0.995 else ""
+    return f"{part:.0%} of all growth in bytes" if 0 < part < 0.995 else ""
 
 
 def held_by(trace: Trace) -> str:
@@ -318,6 +336,6 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     if all(one.proof is None and one.in_workers is None for one in report.findings):
         lines.append((f"gradlife hunt --prove {target}", "cuts the reference and measures again"))
     lines.append((f"gradlife hunt -i {target}", "stops at the leak, to look around and to cut it"))
-    lines.append((f"gradlife hunt --json before.json {target}", "keeps the rates; after the fix:"))
-    lines.append((f"gradlife hunt --verify before.json {target}", "compares them"))
+    lines.append((f"gradlife hunt --json before.json {target}", "before the fix: keeps the rates"))
+    lines.append((f"gradlife hunt --verify before.json {target}", "after the fix: compares them"))
     return lines

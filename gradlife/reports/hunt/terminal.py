@@ -11,7 +11,7 @@ from gradlife.model.hunt import Control, Explained, Finding, HuntReport
 from gradlife.reports.hunt.finding import brief_line, finding_part
 from gradlife.reports.hunt.ranks import rank_table, rounds_title
 from gradlife.reports.hunt.rounds import round_lines
-from gradlife.reports.hunt.sentences import by_whose_bug, headline, method, next_commands, verdict_word
+from gradlife.reports.hunt.sentences import by_whose_bug, headline, judged, method, next_commands, verdict_word
 from gradlife.reports.hunt.shared_memory import shared_table, shared_title
 from gradlife.reports.hunt.workers import worker_table
 from gradlife.reports.layout import Hanging
@@ -58,7 +58,7 @@ def parts(
     yield from finding_parts(report, shown)
     yield from optional_section("Who held the memory", explained_lines(report.at_failure))
     yield from optional_section("Growth that is meant", explained_lines(report.meant))
-    yield from optional_section("Self-check: planted leaks", map(control_line, report.controls))
+    yield from optional_section("Self-check: programs with a known answer", map(control_line, report.controls))
     yield from optional_section("Not covered", map(limit_line, report.limits))
     yield from optional_section("Next", next_lines(then(report)))
     yield last_line(report)
@@ -119,8 +119,7 @@ def explained_lines(explained: Sequence[Explained]) -> Iterator[RenderableType]:
 def control_line(control: Control) -> RenderableType:
     """Return a planted leak or clean twin, and whether the verdict on it was right."""
     word, style = ("✔", GOOD) if control.is_right else ("✘", BAD)
-    text = f"{control.name}: {control.observed}" + ("" if control.is_right else f", but it is {control.expected}")
-    return Hanging(Text(f"  {word} ", style), Text(text))
+    return Hanging(Text(f"  {word} ", style), Text(judged(control)))
 
 
 def limit_line(limit: str) -> RenderableType:

@@ -83,7 +83,7 @@ def test_what_was_asked_to_be_believed_stands_at_the_end() -> None:
     text = words(EVERYTHING)
     end = text[text.index("Growth that is meant optimizer state : AdamW") :]
     for part in (
-        "✔ a list that grows: growth",
+        "✔ a list that grows: found to grow",
         "C++ hooks made before the hunt are not seen → gradlife hunt --scan train.py",
         "gradlife hunt --prove train.py",
     ):
@@ -91,7 +91,7 @@ def test_what_was_asked_to_be_believed_stands_at_the_end() -> None:
 
 
 def test_a_control_judged_wrongly_is_reported() -> None:
-    assert "✘ a clean twin: growth, but it is clean" in words(
+    assert "✘ a clean twin: found to grow, but it is clean" in words(
         hunt(controls=(Control("a clean twin", "clean", "growth"),))
     )
 

@@ -68,13 +68,13 @@ def test_problem_says_what_how_much_where_and_by_whom_in_plain_words() -> None:
     assert (
         "Each step leaks 1 tensor and 65.5 kB, still reachable. module __main__ holds them: "
         "global variable 'run'.history[17]. Stored in list len 20, global variable 'run'.history. "
-        "With its holder 1.11 MB would be freed. Created at train.py:41 in step, called from train.py:60 in <module>."
+        "Freeing its holder would free 1.11 MB. Created at train.py:41 in step, called from train.py:60 in <module>."
     ) in text
 
 
 def test_a_finding_among_others_says_its_share_of_what_grows() -> None:
-    assert "65.5 kB, still reachable, 6% of all bytes that grow." in report_text(EVERYTHING, 120)
-    assert "of all bytes that grow" not in report_text(LEAKING, 120)
+    assert "65.5 kB, still reachable. That is 6% of all growth in bytes." in report_text(EVERYTHING, 120)
+    assert "of all growth" not in report_text(LEAKING, 120)
 
 
 def test_a_stray_object_in_many_steps_goes_unmentioned() -> None:
@@ -133,7 +133,9 @@ def test_rounds_end_in_a_rate_that_does_not_move() -> None:
 
 def test_growth_that_is_not_even_is_reported_as_a_spread() -> None:
     uneven = (Round(10, PerStep(objects=10)), Round(10, PerStep(objects=25)))
-    assert part(hunt(rounds=uneven), "What each round added")[-1] == "  → more in every round: 1 to 2.5 objects a step"
+    assert (
+        part(hunt(rounds=uneven), "What each round added")[-1] == "  → growing in every round: 1 to 2.5 objects a step"
+    )
 
 
 def test_growth_in_some_rounds_only_is_none() -> None:
@@ -161,7 +163,7 @@ def test_a_control_judged_wrongly_takes_the_verdict_back() -> None:
     assert report_text(report, 120).startswith(
         "could not tell  train.py  unreliable: the planted control 'a clean twin'"
     )
-    assert part(report, "Self-check") == ["  ✘ a clean twin: growth, but it is clean"]
+    assert part(report, "Self-check") == ["  ✘ a clean twin: found to grow, but it is clean"]
 
 
 def test_a_limit_ends_in_the_command_that_lifts_it() -> None:

@@ -20,7 +20,7 @@ constexpr uint64_t largest_vector = 1 << 16;
 TorchProvider::TorchProvider(const TorchLayout& layout, size_t pages)
     : layout_(layout), reader_(pages), classes_(layout.classes), descriptions_(layout, reader_) {
   limits_.push_back(
-      "in PyTorch: hooks that are no Python functions, a backward pass that is under way, functions that remake views, "
+      "in PyTorch: hooks that are no Python functions, a backward pass that is under way, functions that replay views, "
       "and what C++ extensions keep in classes of their own");
 }
 

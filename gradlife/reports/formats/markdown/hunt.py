@@ -13,6 +13,7 @@ from gradlife.reports.hunt.sentences import (
     amounts,
     by_whose_bug,
     headline,
+    judged,
     keywords,
     method,
     next_commands,
@@ -65,7 +66,7 @@ def finding_lines(finding: Finding, report: HuntReport) -> Iterator[str]:
     facts = [
         KINDS[finding.kind],
         f"{amounts(finding.per_step)} a {report.step}",
-        counted(finding.survivors, "survivor"),
+        f"{counted(finding.survivors, 'object')} survived",
     ]
     facts += [f"{size(finding.retained_bytes)} retained"] if finding.retained_bytes else []
     facts += [f"fingerprint `{finding.fingerprint}`"] if finding.fingerprint else []
@@ -137,7 +138,7 @@ def small_print(report: HuntReport) -> Iterator[str]:
             yield from (f"- {plain(one.kind)}: {plain(one.what)}" for one in explained)
     if report.controls:
         wrong = [one for one in report.controls if not one.is_right]
-        names = [f"{plain(one.name)}: {one.observed}, but it is {one.expected}" for one in wrong]
+        names = [plain(judged(one)) for one in wrong]
         yield "\n### How far to believe this\n"
         yield f"- controls: {'; '.join(names) or f'all {len(report.controls)} judged rightly'}"
         yield from (f"- {plain(limit)}" for limit in report.limits)
