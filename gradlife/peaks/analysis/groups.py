@@ -41,6 +41,8 @@ class Group:
     zeroing: int | None = None  # the operation that writes zeros to which gradients are only added
     texts: dict[int, str] = field(default_factory=dict)  # what holds each storage, by its number
     nodes: dict[int, frozenset[str]] = field(default_factory=dict)  # the operations whose nodes save each storage
+    fixed: set[int] = field(default_factory=set)  # storages that something else holds, too, as long as a call runs
+    instead_of: Group | None = None  # a group of the same storages that needs other edits
     graphs: frozenset[object] = (
         frozenset()
     )  # the places of names with a part of its graph, if no backward pass reads it
@@ -183,6 +185,8 @@ def add_to(groups: dict[Key, Group], key: Key, one: Unused, recording: Recording
     holders = one.held.holders if one.held is not None else group.holders
     last = max([one.last, *(lasts.get(holder.record, 0) for holder in holders)])
     gone = one.gap[0] if one.zeroing is not None else max(one.gap[0], tick_before(release(recording, holders, last)))
+    if not all(one.can_let_go for one in holders):
+        group.fixed.add(one.storage.number)
     group.zeroing = one.zeroing if one.zeroing is not None else group.zeroing
     if gone < one.gap[1]:
         group.storages.append(one.storage)

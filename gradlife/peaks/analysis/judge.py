@@ -27,6 +27,7 @@ from gradlife.peaks.analysis.graphs import join_graphs, related, stacks_of
 from gradlife.peaks.analysis.groups import LASTING, Group, grouped
 from gradlife.peaks.analysis.lags import Lags
 from gradlife.peaks.analysis.looks import Look, Looks, Origin, held_in, is_only_in_dead_frames, origin_of
+from gradlife.peaks.analysis.passed_names import passed_groups
 from gradlife.peaks.analysis.picture import Key, Painter
 from gradlife.peaks.analysis.retained import needless_retain
 from gradlife.peaks.analysis.saved_unread import is_freed_in_backward
@@ -154,7 +155,8 @@ class Judge:
         join_graphs(self._recording, groups)
         replay = Replay(self._recording, self._storages, self._first, self._end)
         early = Lags(self._recording, self._storages, self._looks, replay).groups()
-        self._groups = [*with_group(groups, self._unread.group()), *early]
+        known = with_group(groups, self._unread.group())
+        self._groups = [*known, *early, *passed_groups(self._recording, known)]
         return self._groups
 
     def other_peaks(self) -> list[int]:

@@ -85,17 +85,19 @@ class Replay:
 
     def _choose(self, left: list[Group]) -> list[Group]:
         """Choose the best group, then the best of the rest, until enough of all is saved."""
-        found, lowest, live = list[Group](), self.peak_after(left), self._live
+        replaced = [one.instead_of for one in left]
+        lowest = self.peak_after(one for one in left if not any(one is other for other in replaced))
+        found, live = list[Group](), self._live
         while left and self.peak - max(live) < ENOUGH * (self.peak - lowest):
-            top, without = max(range(len(live)), key=live.__getitem__), dict[int, list[int]]()
+            top, live_after = max(range(len(live)), key=live.__getitem__), dict[int, list[int]]()
             for one in left:
-                without[id(one)] = self._live_without([*found, one])
-            best = min(left, key=lambda one: (max(without[id(one)]), without[id(one)][top]))
-            gains = {id(one): max(live) - max(without[id(one)]) for one in left}
+                live_after[id(one)] = self._live_without([*found, one])
+            best = min(left, key=lambda one: (max(live_after[id(one)]), live_after[id(one)][top]))
+            gains = {id(one): max(live) - max(live_after[id(one)]) for one in left}
             best = simplest(best, left, gains)
-            left.remove(best)
+            left = [one for one in left if not are_alternatives(one, best)]
             found.append(best)
-            live = without[id(best)]
+            live = live_after[id(best)]
         return found
 
     def _is_needed(self, one: Group, chosen: Sequence[Group]) -> bool:
@@ -145,8 +147,16 @@ class Replay:
         return [one - other for one, other in zip(live, relief, strict=True)]
 
 
+def are_alternatives(one: Group, other: Group) -> bool:
+    """Whether two groups release the same storages."""
+    return one is other or one.instead_of is other or other.instead_of is one
+
+
 def simplest(best: Group, groups: Iterable[Group], gains: Mapping[int, int]) -> Group:
-    """Return a group that saves most of what the best one saves, with a part of its edits; else the best one."""
+    """Return a group that saves most of what the best one saves, with a part of its edits or plainer ones; else the
+    best one.
+    """
     enough = ENOUGH_OF_BEST * gains[id(best)]
-    fewer = [one for one in groups if one.places < best.places and gains[id(one)] > enough]
+    simpler = [one for one in groups if one.places < best.places or one is best.instead_of]
+    fewer = [one for one in simpler if gains[id(one)] > enough]
     return max(fewer, key=lambda one: gains[id(one)], default=best)

@@ -26,6 +26,7 @@ from gradlife.peaks.edits.names import (
     kept_exceptions,
     owner_in,
     store_of,
+    value_passed,
     value_yielded,
     yield_of,
     zeroing_after_step,
@@ -96,7 +97,7 @@ def is_no_grad(edit: Edit) -> bool:
 def names_of(holders: Sequence[Holder]) -> list[Holder]:
     """Return one holder for each place that an edit changes. With a variable goes the graph that it keeps."""
     found = {holder.place: holder for holder in holders if holder.can_let_go}.values()
-    variables = {variable_of(one) for one in found if one.kind in (Kind.LOCAL, Kind.GLOBAL)}
+    variables = {variable_of(one) for one in found if one.kind in (Kind.LOCAL, Kind.GLOBAL, Kind.PASSED)}
     return [one for one in found if one.kind is not Kind.SAVED or variable_of(one) not in variables]
 
 
@@ -125,6 +126,8 @@ def edit_for(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
         return graph_edit(holder, life, dropped)
     if holder.kind is Kind.ATTRIBUTE:
         return attribute_edit(holder, life, dropped)
+    if holder.kind is Kind.PASSED:
+        return passing_edit(holder, life)
     if holder.kind is Kind.EARLY:
         return early_edit(holder, life)
     if holder.kind is Kind.EXCEPTION:
@@ -163,6 +166,40 @@ def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     if holder.path and not edit.changes and is_bound_by(function, line, holder.name):
         edit = field_edit(source, function, mention or spot, holder, dropped) or edit
     return edit if holder.file else replace(edit, changes=(), patch="")  # other cells may read the name
+
+
+def passing_edit(holder: Holder, life: Life) -> Edit:
+    """Pass a value on without a name, which would hold it until the called function returns."""
+    frame = frame_of_name(holder, life.last)
+    source = source_of(frame[0]) if frame is not None else None
+    function = function_of(source, frame[2], frame[1]) if source is not None and frame is not None else None
+    spot = spot_at(function, frame[1]) if function is not None and frame is not None else None
+    if source is None or function is None or spot is None:
+        return unplaced_edit(holder)
+    line = spot.statement.lineno
+    value = value_passed(function, spot, holder.name)
+    change = passed_without_name(source, spot, value) if value is not None else ()
+    if value is None or not change:
+        text = (
+            f"pass `{holder.name}` on at line {line} without a name: `{holder.function}` holds it until that call ends"
+        )
+        return Edit(text, source.file, line)
+    text = f"pass the value of line {value.lineno} on at line {line} without the name `{holder.name}`"
+    return edit_of(source, text, line, *change)
+
+
+def passed_without_name(source: Source, spot: Spot, value: ast.Assign) -> tuple[LineChange, ...]:
+    """Return the rows of a call with a value in the place of its first argument, and without the assignment above."""
+    call = getattr(spot.statement, "value", None)
+    name = call.args[0] if isinstance(call, ast.Call) else None
+    made = ast.get_source_segment(source.text, value.value)
+    rows = [source.rows[one - 1] for one in (spot.statement.lineno, value.lineno)]
+    is_plain = spot.lines[0] == spot.lines[1] and value.lineno == value.end_lineno and all(map(str.isascii, rows))
+    if name is None or made is None or not is_plain or not is_alone_in(source, [value, spot.statement]):
+        return ()
+    row = rows[0][: name.col_offset] + made + rows[0][name.end_col_offset :]
+    line = spot.statement.lineno
+    return LineChange(value.lineno, value.lineno, ()), LineChange(line, line, (row,))
 
 
 def field_edit(

@@ -218,11 +218,36 @@ def is_value_of_yield(statement: ast.stmt, name: str) -> bool:
 
 def value_yielded(function: Function, spot: Spot, name: str) -> ast.Assign | None:
     """Return the assignment directly above `yield name` if nothing else mentions the name."""
-    above = spot.block[spot.index - 1] if spot.index else None
     yielded = spot.statement.value if isinstance(spot.statement, ast.Expr) else None
     value = yielded.value if isinstance(yielded, ast.Yield) else None
+    return value_above(function, spot, name) if isinstance(value, ast.Name) else None
+
+
+def is_passed_on(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement is a call that gets a name as an argument, or assigns or returns its result."""
+    call = getattr(statement, "value", None)
+    arguments = [*call.args, *(one.value for one in call.keywords)] if isinstance(call, ast.Call) else []
+    return sum(mentions(one, name) for one in ast.walk(statement) if isinstance(one, ast.Name)) == 1 and any(
+        isinstance(one, ast.Name) and one.id == name for one in arguments
+    )
+
+
+def value_passed(function: Function, spot: Spot, name: str) -> ast.Assign | None:
+    """Return the assignment directly above a call with a name as its first argument, if nothing else mentions it."""
+    call = getattr(spot.statement, "value", None)
+    if not isinstance(call, ast.Call) or not call.args or not is_plain_value(call.func):
+        return None
+    is_first = isinstance(call.args[0], ast.Name) and call.args[0].id == name
+    above = value_above(function, spot, name) if is_first else None
+    is_simple = above is not None and isinstance(above.value, ast.Call | ast.BinOp | ast.Subscript | ast.Attribute)
+    return above if is_simple else None
+
+
+def value_above(function: Function, spot: Spot, name: str) -> ast.Assign | None:
+    """Return the assignment to a name directly above the statement that reads it, if nothing else mentions it."""
+    above = spot.block[spot.index - 1] if spot.index else None
     count = sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
-    if not isinstance(value, ast.Name) or not isinstance(above, ast.Assign) or count != 2:
+    if not isinstance(above, ast.Assign) or count != 2:
         return None
     target = above.targets[0]
     return above if isinstance(target, ast.Name) and target.id == name and len(above.targets) == 1 else None

@@ -27,6 +27,7 @@ class Kind(StrEnum):
     ATTRIBUTE = "attribute"
     GRADIENT = "gradient"
     SAVED = "saved"
+    PASSED = "passed"  # a name whose value a call that is still running got as an argument
     EARLY = "early"  # a name that gets its value before a line needs it
     ITERATOR = "iterator"  # an iterator of a loop that keeps its last item
     OTHER = ""

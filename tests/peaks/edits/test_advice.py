@@ -433,6 +433,44 @@ def test_a_field_that_several_statements_read_is_taken_out_once(file: str) -> No
     assert (rows[5], rows[7]) == ("    loss.backward()", "    print(loss.item())")
 
 
+PASSED = """\
+class Engine:
+    def step(self, model, x):
+        outputs = model(x)
+        loss = self.backward(outputs, 1)
+        return loss
+
+    def backward(self, outputs, y):
+        loss = outputs.sum()
+        loss.backward()
+        return loss.item()
+"""
+
+
+def test_a_value_is_passed_on_without_a_name(file: str) -> None:
+    """The function that is called may delete its argument as it likes: the name of its caller holds it."""
+    Path(file).write_text(PASSED)
+    names = [local(file, "outputs", "Engine.backward"), local(file, "outputs", "Engine.step")]
+    names[1] = replace(names[1], kind=Kind.PASSED)
+    stack = [(file, 8, "Engine.backward"), (file, 4, "Engine.step")]
+    deleted, passed = edits_for(names, Life((), stack))
+    assert (deleted.text, passed.text) == (
+        "`del outputs` after line 8",
+        "pass the value of line 3 on at line 4 without the name `outputs`",
+    )
+    rows = changed(PASSED, [*deleted.changes, *passed.changes]).splitlines()
+    assert rows[2] == "        loss = self.backward(model(x), 1)"
+    assert "        del outputs" in rows
+
+
+def test_a_value_that_is_read_twice_is_passed_on_in_words(file: str) -> None:
+    Path(file).write_text(PASSED.replace("outputs = model(x)", "outputs = model(x); print(outputs)"))
+    holder = replace(local(file, "outputs", "Engine.step"), kind=Kind.PASSED)
+    [edit] = edits_for([holder], Life((), [(file, 8, "Engine.backward"), (file, 4, "Engine.step")]))
+    text = "pass `outputs` on at line 4 without a name: `Engine.step` holds it until that call ends"
+    assert (edit.text, edit.changes) == (text, ())
+
+
 NONLOCAL = """\
 def make(model):
     last = None
