@@ -14,7 +14,7 @@ from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Guard, Result
 from gradlife.hunting.steps.targets import MODULE_MARK
 from gradlife.model.hunt import HuntReport
-from gradlife.ranks.launch import launch, refuse_unreadable, with_ranks
+from gradlife.ranks.launch import launch, refuse_unfit, with_ranks
 from gradlife.ranks.meeting import hurrying, meet
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import reports_in
@@ -100,7 +100,7 @@ def hear_nothing(report: HuntReport) -> None:
 def hunt_in_new_ranks(args: argparse.Namespace, finish: Finish) -> int:
     """Start the ranks, wait for them, and merge; return the exit status of the run."""
     refuse_prompts(args)
-    refuse_unreadable(args.target)
+    refuse_unfit("hunt", args.target)
     count = args.nproc_per_node
 
     def collect(status: int, folder: str) -> Result:

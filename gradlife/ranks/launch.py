@@ -14,13 +14,16 @@ from gradlife.errors import UsageError
 from gradlife.hunting.run.parent import Result, passing_on
 from gradlife.hunting.run.script import compiled
 from gradlife.hunting.run.shared_ledger import with_shared_memory
-from gradlife.hunting.steps.targets import ScriptTarget, parse
+from gradlife.hunting.steps.targets import MODULE_MARK, ScriptTarget, parse
 from gradlife.ranks.activity import Activity
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import folders_of_ranks, has_ended, member_at, reports_in
 from gradlife.ranks.run_folder import VARIABLE
 
 T = TypeVar("T")
+
+#: Programs that start ranks.
+LAUNCHERS = frozenset({"torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate", "deepspeed"})
 
 #: Makes the result of a run: the status of the launcher, and the folder that the ranks left.
 Collect = Callable[[int, str], T]
@@ -29,8 +32,14 @@ Collect = Callable[[int, str], T]
 INTERVAL, LATE_INTERVAL = 0.2, 1.0
 
 
-def refuse_unreadable(target: str) -> None:
-    """Raise UsageError if the target is a script that cannot be read: each rank would say so otherwise."""
+def refuse_unfit(command: str, target: str) -> None:
+    """Raise UsageError for a launcher, or a script that cannot be read: each rank would start or refuse it otherwise.
+
+    ``command``: `hunt` or `peak`.
+    """
+    if target.removeprefix(MODULE_MARK) in LAUNCHERS:
+        hint = f"gradlife {command} {target} ... SCRIPT"
+        raise UsageError(f"{target} starts ranks itself: leave out --nproc-per-node of gradlife", hint)
     found = parse(target)
     if isinstance(found, ScriptTarget):
         compiled(found.path)
@@ -39,9 +48,9 @@ def refuse_unreadable(target: str) -> None:
 def launch(count: int, words: Sequence[str], folder: str | None, patience: float, collect: Collect[T]) -> T:
     """Run a command of gradlife in ``count`` ranks; return what ``collect`` makes of the folder that they leave."""
     if count < 1:
-        raise UsageError(f"--nproc-per-node {count}: there is no run without ranks", "a number of ranks")
+        raise UsageError(f"--nproc-per-node {count}: a run needs at least one rank", "--nproc-per-node 2")
     if importlib.util.find_spec("torch") is None:
-        raise UsageError("--nproc-per-node starts ranks with torch.distributed.run, and there is no torch here")
+        raise UsageError("--nproc-per-node starts ranks with torch.distributed.run, and torch is not installed")
     if folder is not None:
         refuse_used(folder)
         return collect(run_in(folder, count, words, patience), folder)

@@ -12,7 +12,7 @@ from gradlife.hunting.process.rank import Rank, write_result
 from gradlife.hunting.process.settings import Settings
 from gradlife.peaks.run.parent import Result, run_program
 from gradlife.ranks.hunt import target_words
-from gradlife.ranks.launch import launch, refuse_unreadable
+from gradlife.ranks.launch import launch, refuse_unfit
 from gradlife.ranks.meeting import hurrying, meet
 from gradlife.ranks.peak_merge import merge_peaks, peaks_in
 from gradlife.ranks.run_folder import folder_for
@@ -45,7 +45,7 @@ def peak_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finis
 def peak_in_new_ranks(args: argparse.Namespace, finish: Finish) -> int:
     """Start the ranks, wait for them, and merge; return the exit status of the run."""
     refuse_proof(args)
-    refuse_unreadable(args.target)
+    refuse_unfit("peak", args.target)
     words = [f"--{name.replace('_', '-')}={getattr(args, name)}" for name in HANDED_ON if getattr(args, name)]
 
     def collect(status: int, folder: str) -> Result:

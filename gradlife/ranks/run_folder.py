@@ -127,7 +127,7 @@ def private(path: str) -> str:
         os.mkdir(path, 0o700)
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise UsageError(f"{path} belongs to somebody else", "--run-folder FOLDER")
+        raise UsageError(f"{path} belongs to another user, or is open to others", "--run-folder FOLDER")
     return path
 
 

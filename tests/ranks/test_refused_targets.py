@@ -23,3 +23,23 @@ def test_a_script_that_is_not_there_starts_no_rank(
 def test_a_severity_that_is_unknown_is_answered_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["hunt", "--fail-on", "nothing", "train.py"]) == 2
     assert "(choose from 'critical', 'major', 'minor', 'note', 'leak', 'needs-gc')" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", [["torchrun"], ["-m", "torch.distributed.run"]])
+def test_a_launcher_is_not_started_in_each_rank(target: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["peak", "--nproc-per-node", "2", *target, "train.py"]) == 2
+    name = " ".join(target)
+    assert capsys.readouterr().err == (
+        f"gradlife: error: {name} starts ranks itself: leave out --nproc-per-node of gradlife "
+        f"(try: gradlife peak {name} ... SCRIPT)\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["hunt", "peak"])
+def test_a_run_needs_a_rank(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("")
+    assert main([command, "--nproc-per-node", "0", str(script)]) == 2
+    assert capsys.readouterr().err == (
+        "gradlife: error: --nproc-per-node 0: a run needs at least one rank (try: --nproc-per-node 2)\n"
+    )

@@ -33,6 +33,10 @@ from gradlife.reports.hunt.shared_memory import NUMBERS as SHARED_NUMBERS
 from gradlife.reports.hunt.shared_memory import cells as shared_cells
 from gradlife.reports.hunt.shared_memory import leftover_words, shared_title
 from gradlife.reports.hunt.terminal import ARROW
+from gradlife.reports.hunt.workers import HEADS as WORKER_HEADS
+from gradlife.reports.hunt.workers import NUMBERS as WORKER_NUMBERS
+from gradlife.reports.hunt.workers import cells as worker_cells
+from gradlife.reports.hunt.workers import worker_notes
 from gradlife.reports.values import size
 
 #: Most findings with a card; the others are rows of a table.
@@ -62,6 +66,8 @@ class HuntView:
     trouble: Sequence[str]
     ranks: Table | None
     rank_notes: Sequence[str]
+    workers: Table | None
+    worker_notes: Sequence[str]
     shared: Table | None  # memory that processes share
     left: Sequence[str]
     rounds_title: str
@@ -100,6 +106,8 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
         trouble=troubles(report),
         ranks=rank_table(report),
         rank_notes=list(rank_notes(report)),
+        workers=worker_table(report),
+        worker_notes=[short(note) for note in worker_notes(report)],
         shared=shared_table(report),
         left=[short(leftover_words(one)) for one in report.shared_memory.leftovers],
         rounds_title=rounds_title(report),
@@ -151,6 +159,16 @@ def rank_table(report: HuntReport) -> Table | None:
         return None
     rows = [[*map(short, cells(one))] for one in report.ranks]
     return Table("How each rank ended", [Column(head, is_number=head in NUMBERS) for head in HEADS], rows)
+
+
+def worker_table(report: HuntReport) -> Table | None:
+    """Return a row for each group of workers that agree."""
+    if not report.workers:
+        return None
+    rows = [[*map(short, worker_cells(one))] for one in report.workers]
+    return Table(
+        "What each worker kept", [Column(head, is_number=head in WORKER_NUMBERS) for head in WORKER_HEADS], rows
+    )
 
 
 def shared_table(report: HuntReport) -> Table | None:

@@ -102,7 +102,8 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     head = folded_lines(head_text(report, width), width, 2)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
         notes = (*worker_notes(report), *filling(report), *garbage_places(report))
-        texts = [*first_screen_lines(report), *(Text(sentence(note)) for note in notes)]
+        ends = () if report.verdict is HuntVerdict.INCONCLUSIVE else end_notes(report)  # it is in the first line then
+        texts = [*ends, *first_screen_lines(report), *(Text(sentence(note)) for note in notes)]
         lines = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
         return [*head, *lines, clipped(what_next(report), width)]
     foot = list(foot_lines(report, width))
@@ -419,15 +420,20 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
     yield Text("")
     yield from (part for line in first_screen_lines(report) for part in folded_lines(line, width, MAX_SKEW))
     yield from (clipped(Text(sentence(note)), width) for note in worker_notes(report))
-    if report.trouble:
-        yield clipped(Text(f"Note: {report.trouble}", NOTE), width)
-    if report.script_status:
-        yield clipped(Text(f"Note: the script ended with status {report.script_status}", NOTE), width)
+    yield from (part for line in end_notes(report) for part in folded_lines(line, width, MAX_SKEW))
     if report.settings.get("steps") == "sampled" and report.findings[0].in_workers is None:
         yield clipped(Text(f"Steps: {report.stepped_by} (to count others: --step-on MODULE:FUNCTION)", QUIET), width)
     if can_be_proven(report):
         yield clipped(proof_line(report), width)
     yield clipped(Text(f"Details: {details_command(report)}, or --html report.html"), width)
+
+
+def end_notes(report: HuntReport) -> Iterator[Text]:
+    """Yield how the program or its ranks ended, if not well."""
+    if report.trouble:
+        yield Text(f"Note: {report.trouble}", NOTE)
+    if report.script_status and "ended with" not in report.trouble:
+        yield Text(f"Note: the script ended with status {report.script_status}", NOTE)
 
 
 def sentence(note: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds, step
 from gradlife.model.hunt import Advice, Control, Diagnosis, Finding, HuntReport, Patch, PerStep
+from gradlife.model.ranks import Spread, WorkerRow
 from gradlife.reports.html.code import code_markup
 from gradlife.reports.html.hunt import hunt_page
 from gradlife.reports.html.traces import path_rows
@@ -50,6 +51,18 @@ def with_names(finding: Finding, name: str) -> Finding:
 )
 def test_the_verdict_stands_at_the_top(report: HuntReport, word: str, headline: str) -> None:
     assert f"Hunt in train.py {word} {headline}" in words(report)
+
+
+def test_workers_have_a_table_with_a_row_for_those_that_agree() -> None:
+    loader = WorkerRow(
+        "DataLoader worker", "Images", "0-1", 2, 4, "fork", "batch", "clean", 0, Spread(60, 64), Spread(0, 0), "", None
+    )
+    leaking = replace(loader, workers="2", count=1, verdict="leak", findings=1, growth=Spread(1400, 1400))
+    text = words(replace(CLEAN, workers=(loader, replace(leaking, trouble="its disk is full"))))
+    assert "DataLoader workers 0-1 of 4 (Images) clean fork 0 60 to 64 0 B" in text
+    assert "DataLoader worker 2 of 4 (Images) leak fork 1 60 to 64 1.4 kB" in text
+    assert "DataLoader worker 2 of 4: its disk is full" in text
+    assert "Worker processes" not in words(CLEAN)
 
 
 def test_a_card_has_the_problem_the_trace_the_proof_and_the_advice() -> None:

@@ -160,6 +160,16 @@ def test_rate_is_that_of_retained_bytes_where_they_are_known() -> None:
     assert screen(hunt(objects)).startswith("LEAK  train.py grows by 14 objects per step\n")
 
 
+def test_a_clean_screen_says_how_a_program_ended_that_failed() -> None:
+    ends = "rank 1 ended with status 3: the program ended with KeyError after 27 counted steps"
+    failed = replace(CLEAN, trouble=ends, script_status=3)
+    assert screen(failed).splitlines()[1:3] == [
+        "Note: rank 1 ended with status 3: the program ended with KeyError after 27",
+        "counted steps",
+    ]
+    assert screen(replace(CLEAN, script_status=3)).splitlines()[1] == "Note: the script ended with status 3"
+
+
 def test_every_finding_up_to_five_keeps_its_title_and_the_rest_are_counted() -> None:
     lines = screen(MANY).splitlines()
     assert [line[:3] for line in lines if line[:1].isdigit()] == ["1. ", "2. ", "3. ", "4. ", "5. ", "3 m"]
