@@ -1,13 +1,14 @@
 """What distributed training keeps: `holders_program.py WHAT STEPS LEAKING`, on one rank of a gloo group, or on none (-1).
 
 WHAT: `hook` has a DDP communication hook that keeps its buckets, `full` keeps whole parameters of FSDP2 after each step,
-`microbatches` keeps the outputs of a pipeline's last stage.
+`microbatches` keeps the outputs of a pipeline's last stage, `checkpoint` the futures of finished asynchronous checkpoints.
 """
 
 import sys
 
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
@@ -23,6 +24,7 @@ class Trainer:
         self.buckets: list[torch.Tensor] = []
         self.full: list[torch.Tensor] = []
         self.outputs: list[torch.Tensor] = []
+        self.saves: list[object] = []
         plain = nn.Linear(64, 64)
         if what == "full":
             self.model: nn.Module = fully_shard(plain)
@@ -43,6 +45,10 @@ class Trainer:
         else:
             self.model(torch.randn(8, 64)).pow(2).mean().backward()
         self.optimizer.step()
+        if what == "checkpoint":
+            done = dcp.async_save({"model": self.model.state_dict()}, checkpoint_id="checkpoint")
+            done.result()
+            self.saves += [done] if self.is_leaking else []
         if what == "full":
             whole = [one.full_tensor() for one in self.model.parameters() if isinstance(one, DTensor)]
             self.full += [one.detach() for one in whole] if self.is_leaking else []

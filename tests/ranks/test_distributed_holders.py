@@ -26,6 +26,7 @@ PROGRAM = Path(__file__).with_name("holders_program.py")
     [
         ("hook", "GL512", "trainer.buckets.append(bucket.buffer().clone())"),
         ("full", "GL512", "self.full += [one.detach() for one in whole] if self.is_leaking else []"),
+        ("checkpoint", "GL512", "self.saves += [done] if self.is_leaking else []"),
         ("microbatches", "GL512", "self.outputs += self.stage.output_chunks"),
     ],
 )

@@ -121,6 +121,7 @@ FAMILIES: dict[str, str] = {
     "torch._C._CudaStreamBase": "device",
     "torch.distributed.distributed_c10d.ProcessGroup": "processgroup",
     "torch._C._distributed_c10d.ProcessGroup": "processgroup",
+    "torch.distributed.checkpoint.": "object",
     "torch.distributed.": "distributed",
     "torch._C._distributed_c10d.": "distributed",
     "torch._C.Future": "distributed",
