@@ -42,6 +42,7 @@ class Group:
     texts: dict[int, str] = field(default_factory=dict)  # what holds each storage, by its number
     nodes: dict[int, frozenset[str]] = field(default_factory=dict)  # the operations whose nodes save each storage
     fixed: set[int] = field(default_factory=set)  # storages that something else holds, too, as long as a call runs
+    kept: list[tuple[Storage, Gap]] = field(default_factory=list)  # storages that its edits free no sooner
     instead_of: Group | None = None  # a group of the same storages that needs other edits
     graphs: frozenset[object] = (
         frozenset()
@@ -188,7 +189,9 @@ def add_to(groups: dict[Key, Group], key: Key, one: Unused, recording: Recording
     if not all(one.can_let_go for one in holders):
         group.fixed.add(one.storage.number)
     group.zeroing = one.zeroing if one.zeroing is not None else group.zeroing
-    if gone < one.gap[1]:
+    if gone >= one.gap[1]:
+        group.kept.append((one.storage, one.gap))
+    else:
         group.storages.append(one.storage)
         group.nodes[one.storage.number] = node_names(holders)
         group.texts.setdefault(one.storage.number, Held(list(one.names)).first.text if one.held else "")

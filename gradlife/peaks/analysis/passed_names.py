@@ -21,13 +21,20 @@ from gradlife.peaks.sources.program import function_of, source_of, spot_at
 def passed_groups(recording: Recording, groups: Iterable[Group]) -> Iterator[Group]:
     """Yield groups as they would be if callers passed their arguments on without a name."""
     for group in groups:
-        if group.last < 0 or group.use is Use.LAG or group.zeroing is not None:
+        last = group.last if group.storages else last_before(group.kept)
+        if last < 0 or group.use is Use.LAG or group.zeroing is not None:
             continue
-        frames = recording.operations[group.last].frames
+        frames = recording.operations[last].frames
         passed = [one for one in group.holders if is_passed(one, frames)]
         others = [one for one in group.holders if one not in passed]
         if passed:
-            yield without_names(recording, group, passed, others)
+            yield replace(without_names(recording, group, passed, others), last=last)
+
+
+def last_before(kept: Sequence[tuple[Storage, Gap]]) -> int:
+    """Return the last operation before the unused time of the largest of some storages; -1 if there are none."""
+    largest = max(kept, key=lambda one: one[0].final_bytes, default=None)
+    return largest[1][0] // 2 - 1 if largest is not None else -1
 
 
 def is_passed(holder: Holder, frames: Sequence[Frame]) -> bool:
@@ -45,7 +52,8 @@ def is_passed(holder: Holder, frames: Sequence[Frame]) -> bool:
 
 def without_names(recording: Recording, group: Group, passed: Sequence[Holder], others: Sequence[Holder]) -> Group:
     """Return a group whose storages are free as soon as its other holders release them."""
-    storages = {one.number: one for one in group.storages}
+    every = [*group.storages, *(one for one, _ in group.kept)]
+    storages = {one.number: one for one in every}
 
     def gap(number: int, old: Gap) -> Gap:
         if number in group.fixed:
@@ -54,8 +62,9 @@ def without_names(recording: Recording, group: Group, passed: Sequence[Holder], 
         return max(start, tick_before(release(recording, others, start // 2 - 1))), old[1]
 
     holders = tuple(replace(one, kind=Kind.PASSED) if one in passed else one for one in group.holders)
-    freed = [(number, gap(number, old)) for number, old in group.freed]
-    return replace(group, holders=holders, freed=freed, instead_of=group)
+    known = [*group.freed, *((one.number, old) for one, old in group.kept if one.number not in group.fixed)]
+    freed = [(number, gap(number, old)) for number, old in known]
+    return replace(group, holders=holders, storages=every, freed=freed, instead_of=group)
 
 
 def start_of_gap(storage: Storage, tick: int) -> int:

@@ -163,3 +163,31 @@ def test_what_a_backward_pass_unpacks_and_does_not_read_is_told() -> None:
     [saving] = before.savings
     assert saving.holder == "what swish_function.<locals>.Swish.forward saves for the backward pass"
     assert (saving.peak_after, after.savings) == (after.peak_bytes, ())
+
+
+def backward_in(outputs: Any) -> None:
+    loss = outputs.exp().sum()
+    del outputs
+    loss.backward()
+
+
+def step_with_a_name(net: Any) -> None:
+    outputs = net(torch.ones(500, 100))
+    backward_in(outputs)
+    net.zero_grad()
+
+
+def step_without_a_name(net: Any) -> None:
+    backward_in(net(torch.ones(500, 100)))
+    net.zero_grad()
+
+
+@pytest.mark.whole
+def test_what_a_caller_holds_while_a_function_runs_the_backward_pass_is_told() -> None:
+    """Nothing was told: an edit of the function that runs frees nothing that its caller has a name for."""
+    net = torch.nn.Sequential(torch.nn.Linear(100, 100), torch.nn.Linear(100, 1000))
+    before, after = gradlife.peak(lambda: step_with_a_name(net)), gradlife.peak(lambda: step_without_a_name(net))
+    line = step_with_a_name.__code__.co_firstlineno + 1
+    edits = {edit.text: saving for saving in before.savings for edit in saving.edits}
+    saving = edits[f"pass the value of line {line} on at line {line + 1} without the name `outputs`"]
+    assert before.peak_bytes - saving.saved_alone_bytes == after.peak_bytes
