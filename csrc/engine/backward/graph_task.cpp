@@ -1,5 +1,6 @@
 #include "engine/backward/graph_task.hpp"
 
+#include <algorithm>
 #include <queue>
 #include <unordered_set>
 #include <utility>
@@ -116,7 +117,9 @@ bool GraphTask::will_execute(const Node& node) const {
   if (!exec_info_.empty()) {
     const auto found = exec_info_.find(&node);
     if (found == exec_info_.end() || !found->second.should_run()) return false;
-    require(!node.next_edges().empty() || found->second.captures.empty(),
+    const auto& edges = node.next_edges();
+    const bool has_next = std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return bool(edge); });
+    require(has_next || found->second.captures.empty(),
             "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
             "currently not supported.");
   }

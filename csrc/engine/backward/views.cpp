@@ -49,7 +49,7 @@ class CopySlices final : public Node {
         base_strides_(base->strides()),
         base_offset_(base->offset()),
         window_(replayed_window(view)),
-        views_as_real_(view.dtype() != base->dtype()),
+        views_as_real_(is_complex(base->dtype()) && !is_complex(view.dtype())),
         conjugates_(view.is_conjugate() != base->is_conjugate()),
         replay_(view.meta()->view->replay),
         operation_(std::move(operation)) {
@@ -173,7 +173,7 @@ void refuse_forbidden_view(const AutogradMeta& meta, bool indirect) {
 // Return a base as its view reads it: real and imaginary parts, conjugates, or unchanged.
 Tensor read_as(const TensorImpl& view, const Tensor& base) {
   const GradMode recording(true);
-  if (base->dtype() != view.dtype())
+  if (is_complex(base->dtype()) != is_complex(view.dtype()))
     return is_complex(base->dtype()) ? ops::view_as_real(base) : ops::view_as_complex(base);
   return base->is_conjugate() != view.is_conjugate() ? ops::conj(base) : base;
 }
@@ -258,9 +258,10 @@ void rebase_history(const Tensor& changed, const NodePtr& node) {
   const NodePtr old_base_node = base->meta() != nullptr ? base->meta()->grad_fn : NodePtr();
   node->add_input_metadata(*changed);
   const NodePtr copy = make_node<CopySlices>(base, *changed, node);
+  const bool may_have_hooks = requires_grad(changed);
   const uint32_t old_number = base->need_meta().output_nr;
   set_history_at(base, copy, 0);
-  leave_hooks_behind(base, old_base_node, old_number);
+  if (may_have_hooks) leave_hooks_behind(base, old_base_node, old_number);  // as in PyTorch, by the view's flag
   grad_fn(changed);
 }
 
@@ -304,9 +305,8 @@ CreationMeta creation_after(const ViewInfo& source, CreationMeta creation) {
 bool view_replay_enabled() { return replays_views; }
 void set_view_replay_enabled(bool enabled) { replays_views = enabled; }
 
-bool needs_recorded_step(const TensorImpl& view, const TensorImpl& source) {
-  const bool is_read_alike = view.dtype() == source.dtype() && view.is_conjugate() == source.is_conjugate();
-  return !is_read_alike && source.meta() != nullptr && source.meta()->view && source.meta()->view->replay;
+bool is_read_otherwise(const TensorImpl& view, const TensorImpl& source) {
+  return view.dtype() != source.dtype() || view.is_conjugate() != source.is_conjugate();
 }
 
 namespace {
@@ -317,6 +317,11 @@ std::function<Tensor(const Tensor&)> window_step(const Window& window, const Ten
   return [window, distance](const Tensor& tensor) {
     return ops::as_strided(tensor, window.sizes, window.strides, tensor->offset() + distance);
   };
+}
+
+void own_source(ViewInfo& info, const Tensor& source) {
+  const bool is_owned = !info.sources.empty() && info.sources.back() == source;
+  if (!is_owned && has(*current_policy(), traits::recorded_view_owns_source)) info.sources.push_back(source);
 }
 
 // Append a window step to the source view's recorded steps.
@@ -331,6 +336,8 @@ void inherit_steps(ViewInfo& info, const TensorImpl& view, const TensorImpl& sou
 void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step) {
   if (view->meta() == nullptr || !view->meta()->view) return;
   const ViewInfo* before = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
+  if (view->is_conjugate() != source->is_conjugate()) own_source(*view->meta()->view, source);
+  if (!view_replay_enabled() && (before == nullptr || !before->replay)) return;  // its window expresses it
   std::function<Tensor(const Tensor&)>& replay = view->meta()->view->replay;
   if (before == nullptr) {
     replay = std::move(step);
@@ -364,7 +371,11 @@ Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const 
   auto info = std::make_unique<ViewInfo>();
   info->base = of_source != nullptr ? of_source->base : source;
   info->creation = creation_now(creation);
-  if (of_source != nullptr) info->creation = creation_after(*of_source, info->creation);
+  if (of_source != nullptr) {
+    info->creation = creation_after(*of_source, info->creation);
+    info->sources = of_source->sources;
+  }
+  if (replays_views || dtype != source->dtype()) own_source(*info, source);
   info->attr_version = view->version();
   if (of_source != nullptr && of_source->replay && dtype == source->dtype()) inherit_steps(*info, *view, *source);
   view->need_meta().view = std::move(info);

@@ -32,12 +32,12 @@ Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const 
 // Whether views record the operations that made them, to rebuild their nodes.
 bool view_replay_enabled();
 void set_view_replay_enabled(bool enabled);
-// Whether sizes, strides and offset cannot express the view: its source reads real or imaginary parts, or conjugates.
-bool needs_recorded_step(const TensorImpl& view, const TensorImpl& source);
+// Whether the view reads real or imaginary parts, or conjugates: sizes, strides and offset do not express it.
+bool is_read_otherwise(const TensorImpl& view, const TensorImpl& source);
 void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step);
 template <class Step>
 Tensor made_by(Tensor view, const Tensor& source, Step step) {
-  if (view_replay_enabled() || needs_recorded_step(*view, *source)) remember_step(view, source, std::move(step));
+  if (view_replay_enabled() || is_read_otherwise(*view, *source)) remember_step(view, source, std::move(step));
   return view;
 }
 

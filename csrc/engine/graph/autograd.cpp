@@ -24,7 +24,10 @@ void visit_meta(const AutogradMeta& meta, OwnedVisitor& visitor) {
   if (const NodePtr accumulator = meta.grad_accumulator.lock())
     visitor.managed("accumulator", accumulator.get(), Ownership::weak);
   if (meta.grad) visitor.managed("grad", meta.grad.get(), Ownership::strong);
-  if (meta.view) visitor.managed("base", meta.view->base.get(), Ownership::strong);
+  if (meta.view) {
+    visitor.managed("base", meta.view->base.get(), Ownership::strong);
+    for (const Tensor& source : meta.view->sources) visitor.managed("view of", source.get(), Ownership::strong);
+  }
   if (meta.closure) visitor.object("closure", meta.closure.get(), Ownership::strong);
   for (const auto& hook : meta.hooks) hook->visit_owned(visitor);
   if (meta.post_accumulate_hook) meta.post_accumulate_hook->visit_owned(visitor);

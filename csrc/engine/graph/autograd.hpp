@@ -29,6 +29,7 @@ struct ViewInfo {
   std::unique_ptr<Window> original_window;
   // Rebuilds the view from a base step by step, if enabled when the view was made; otherwise one window is used.
   std::function<Tensor(const Tensor&)> replay;
+  std::vector<Tensor> sources;  // since 2.3 the inverse of a recorded step owns the tensor that the step was taken of
   CreationMeta creation = CreationMeta::normal;
   uint32_t attr_version = 0;  // version when grad_fn was made; if the counter is newer, rebuild grad_fn
 };

@@ -107,9 +107,9 @@ Tensor fill_in_place(const Tensor& target, const Scalar& value) {
 }
 
 Tensor fill_in_place(const Tensor& target, const Tensor& value) {
+  check_inplace(target, needs_graph({&target, &value}));
   require(value->dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value->dim(),
           " dimensions.");
-  check_inplace(target, needs_graph({&target, &value}));
   const auto node = start_recording<OverwriteNode>({&target, &value}, fill_tensor_spec);
   refuse_overlap(*target);
   kernels::fill(*target, item(value));

@@ -24,8 +24,11 @@ struct SqueezedResult {
   Tensor gradient(const Tensor& gradient) const { return unsqueeze(gradient, 0); }
 };
 
+// In place, as in PyTorch.
 Tensor squeeze_result(const Tensor& row) {
-  return recorded(alias(row, {row->sizes()[1]}, {1}, row->offset()), row, SqueezedResult{row->sizes()});
+  const Tensor result = alias(row, {row->sizes()[1]}, {1}, row->offset());
+  if (result->has_version()) result->bump_version();
+  return recorded(result, row, SqueezedResult{row->sizes()});
 }
 
 Dims without_last(const Dims& sizes, size_t count) {

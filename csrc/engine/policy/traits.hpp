@@ -80,6 +80,7 @@ inline constexpr Trait warns_of_nonleaf_grad = since(105, false);
 inline constexpr Trait warns_of_expanded_change = since(108, false);
 inline constexpr Trait warns_of_lost_history = since(209, false);
 inline constexpr Trait warns_of_sequence_index = since(209, false);
+inline constexpr Trait recorded_view_owns_source = since(203, false);
 inline constexpr Trait array_base_is_tensor = {102, 110, false};
 
 }  // namespace traits

@@ -5,6 +5,7 @@
 #include "engine/graph/autograd.hpp"
 #include "engine/policy/release_texts.hpp"
 #include "engine_py/api/api.hpp"
+#include "engine_py/call/warnings.hpp"
 #include "engine_py/functions/function.hpp"
 #include "engine_py/hooks/saved_hooks.hpp"
 #include "engine_py/interpreter/errors.hpp"
@@ -69,6 +70,20 @@ Ref wrap_captured(TensorList captured, bool allow_unused) {
   return result;
 }
 
+// PyTorch shows its warning when the backward has ended or failed.
+TensorList run_and_warn(const EdgeList& roots, TensorList gradients, const BackwardOptions& options,
+                        const EdgeList& wanted) {
+  TensorList captured;
+  try {
+    captured = run_backward(roots, std::move(gradients), options, wanted);
+  } catch (...) {
+    if (options.accumulate && options.create_graph) warn_of_created_graph();
+    throw;
+  }
+  if (options.accumulate && options.create_graph) warn_of_created_graph();
+  return captured;
+}
+
 // _run_backward(roots, gradients, keep_graph, create_graph, inputs, allow_unused, accumulate)
 PyObject* run_backward_function(PyObject*, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
@@ -84,7 +99,7 @@ PyObject* run_backward_function(PyObject*, PyObject* arguments) {
     options.accumulate = accumulate != 0;
     const EdgeList edges = root_edges(roots);
     const EdgeList wanted = input_edges(inputs, options.accumulate);
-    TensorList captured = run_backward(edges, unwrap_list(gradients), options, wanted);
+    TensorList captured = run_and_warn(edges, unwrap_list(gradients), options, wanted);
     return wrap_captured(std::move(captured), options.allow_unused).release();
   });
 }

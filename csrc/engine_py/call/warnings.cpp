@@ -11,7 +11,7 @@ namespace gradlife {
 namespace {
 
 std::atomic<bool> warns_always{false};
-std::atomic<bool> has_warned_of_lost_history{false};
+std::atomic<bool> has_warned_of_lost_history{false}, has_warned_of_created_graph{false};
 
 bool is_expanded(const TensorImpl& tensor) {
   for (size_t i = 0; i < tensor.dim(); ++i)
@@ -47,6 +47,17 @@ void warn_of_lost_history(const Tensor& tensor) {
                               "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
                               "behavior.\nConsider using tensor.detach() first.",
                               1));
+}
+
+void warn_of_created_graph() {
+  if (has_warned_of_created_graph.exchange(true) && !warns_always) return;
+  checked_status(PyErr_WarnEx(
+      PyExc_UserWarning,
+      "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+      "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+      "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
+      "the cycle and avoid the leak.",
+      1));
 }
 
 PyMethodDef warning_functions[] = {{"set_warn_always", set_warn_always, METH_O, nullptr},

@@ -14,6 +14,8 @@ void warn_of_expanded(const TensorImpl& target, const char* operation, const cha
 // Warns when a tensor with a history is converted to a Python number, which drops it. Once per process, unless warnings
 // are always shown.
 void warn_of_lost_history(const Tensor& tensor);
+// Warns of the cycle that `create_graph` makes. Once per process, unless warnings are always shown.
+void warn_of_created_graph();
 
 extern PyMethodDef warning_functions[];
 

@@ -1,4 +1,6 @@
 // Python's operators: + - * / ** @, their in-place forms, comparisons, and conversions to Python numbers.
+#include <type_traits>
+
 #include "engine/ops/ops.hpp"
 #include "engine_py/call/args.hpp"
 #include "engine_py/call/tables.hpp"
@@ -16,7 +18,6 @@ struct Add {
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::add_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::add_number(b, a); }
   static void change(const Tensor& a, const Tensor& b) { ops::add_in_place(a, b); }
-  static void before_refusal(const Tensor&) {}
 };
 struct Sub {
   static constexpr const char *name = "sub", *reversed_name = "__rsub__", *in_place_name = "sub_";
@@ -24,7 +25,6 @@ struct Sub {
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::sub_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::rsub_number(a, b); }
   static void change(const Tensor& a, const Tensor& b) { ops::sub_in_place(a, b); }
-  static void before_refusal(const Tensor&) {}
 };
 struct Mul {
   static constexpr const char *name = "mul", *reversed_name = "mul", *in_place_name = "mul_";
@@ -32,7 +32,6 @@ struct Mul {
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::mul_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::mul_number(b, a); }
   static void change(const Tensor& a, const Tensor& b) { ops::mul_in_place(a, b); }
-  static void before_refusal(const Tensor&) {}
 };
 struct Div {
   static constexpr const char *name = "div", *reversed_name = "__rtruediv__", *in_place_name = "div_";
@@ -40,8 +39,6 @@ struct Div {
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::div_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::mul_number(ops::reciprocal(b), a); }
   static void change(const Tensor& a, const Tensor& b) { ops::div_in_place(a, b); }
-  // PyTorch computes `other / tensor` as tensor.reciprocal() * other: the first half runs before the second is refused.
-  static void before_refusal(const Tensor& b) { ops::reciprocal(b); }
 };
 struct Pow {
   static constexpr const char *name = "pow", *reversed_name = "__rpow__", *in_place_name = "pow_";
@@ -49,7 +46,6 @@ struct Pow {
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::pow_scalar(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::scalar_pow(a, b); }
   static void change(const Tensor& a, const Tensor& b) { ops::pow_in_place(a, b); }
-  static void before_refusal(const Tensor&) {}
 };
 
 // Whether PyTorch's operators take the operands and one of them has a class that overrides.
@@ -84,8 +80,8 @@ PyObject* binary(PyObject* a, PyObject* b) {
       if (parse_number(b, &number)) return wrap(Op::number(unwrap(a), number)).release();
     } else if (parse_number(a, &number)) {
       return wrap(Op::reversed(number, unwrap(b))).release();
-    } else {
-      Op::before_refusal(unwrap(b));
+    } else if constexpr (std::is_same_v<Op, Div>) {
+      ops::reciprocal(unwrap(b));  // PyTorch computes tensor.reciprocal() * other, and refuses the second half
     }
     return Py_NewRef(Py_NotImplemented);
   });
@@ -99,7 +95,10 @@ PyObject* in_place(PyObject* self, PyObject* other) {
     if (is_tensor(other)) {
       Op::change(unwrap(self), unwrap(other));
     } else if (parse_number(other, &number)) {
-      Op::change(unwrap(self), ops::wrapped_number(number));
+      if constexpr (std::is_same_v<Op, Pow>)
+        ops::pow_scalar_in_place(unwrap(self), number);
+      else
+        Op::change(unwrap(self), ops::wrapped_number(number));
     } else {
       return Py_NewRef(Py_NotImplemented);
     }
@@ -112,20 +111,7 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   return binary<Pow>(a, b);
 }
 
-PyObject* power_in_place(PyObject* self, PyObject* exponent, PyObject*) {
-  return answered([&]() -> PyObject* {
-    Scalar number;
-    if (must_ask(self, exponent)) return ask_classes("pow_", {self, exponent});
-    if (is_tensor(exponent)) {
-      ops::pow_in_place(unwrap(self), unwrap(exponent));
-    } else if (parse_number(exponent, &number)) {
-      ops::pow_scalar_in_place(unwrap(self), number);
-    } else {
-      return Py_NewRef(Py_NotImplemented);
-    }
-    return Py_NewRef(self);
-  });
-}
+PyObject* power_in_place(PyObject* self, PyObject* exponent, PyObject*) { return in_place<Pow>(self, exponent); }
 
 PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   return answered([&]() -> PyObject* {
@@ -188,24 +174,10 @@ PyObject* to_index(PyObject* self) {
   });
 }
 
-constexpr const char* comparison_names[] = {"lt", "le", "__eq__", "ne", "gt", "ge"};  // in CPython's numbering
-
-ops::Comparison comparison_of(int op) {
-  switch (op) {
-    case Py_EQ:
-      return ops::Comparison::eq;
-    case Py_NE:
-      return ops::Comparison::ne;
-    case Py_LT:
-      return ops::Comparison::lt;
-    case Py_LE:
-      return ops::Comparison::le;
-    case Py_GT:
-      return ops::Comparison::gt;
-    default:
-      return ops::Comparison::ge;
-  }
-}
+// In CPython's numbering.
+constexpr const char* comparison_names[] = {"lt", "le", "__eq__", "ne", "gt", "ge"};
+constexpr ops::Comparison comparisons[] = {ops::Comparison::lt, ops::Comparison::le, ops::Comparison::eq,
+                                           ops::Comparison::ne, ops::Comparison::gt, ops::Comparison::ge};
 
 }  // namespace
 
@@ -214,8 +186,8 @@ PyObject* tensor_richcompare(PyObject* a, PyObject* b, int op) {
     Scalar number;
     if (!is_tensor(a)) return Py_NewRef(Py_NotImplemented);
     if (must_ask(a, b)) return ask_classes(comparison_names[op], {a, b});
-    if (is_tensor(b)) return wrap(ops::compare(comparison_of(op), unwrap(a), unwrap(b))).release();
-    if (parse_number(b, &number)) return wrap(ops::compare_number(comparison_of(op), unwrap(a), number)).release();
+    if (is_tensor(b)) return wrap(ops::compare(comparisons[op], unwrap(a), unwrap(b))).release();
+    if (parse_number(b, &number)) return wrap(ops::compare_number(comparisons[op], unwrap(a), number)).release();
     return Py_NewRef(Py_NotImplemented);
   });
 }

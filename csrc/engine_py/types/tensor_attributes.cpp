@@ -58,7 +58,7 @@ std::string size_text(const Dims& sizes) { return concat(sizes); }
 
 const char* small_name(DType dtype) {
   static constexpr const char* names[] = {
-      "float", "double", "long", "bool", "int", "c10::complex<float>", "c10::complex<double>"};
+      "float", "double", "long int", "bool", "int", "c10::complex<float>", "c10::complex<double>"};
   return names[static_cast<size_t>(dtype)];
 }
 

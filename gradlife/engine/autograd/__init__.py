@@ -59,8 +59,6 @@ __all__ = [
     "variable",
 ]
 
-# PyTorch warns once per process
-_warned: list[bool] = []
 _Tensors = Any  # a tensor, a GradientEdge, or a sequence of them
 
 
@@ -93,16 +91,6 @@ def backward(
         }
         overrides.handle_torch_function(backward, (*roots, *wanted), roots, grad_tensors=grad_tensors, **named)
         return
-    if create_graph and not _warned:
-        _warned.append(True)
-        warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-            "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
-            "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
-            "the cycle and avoid the leak.",
-            UserWarning,
-            stacklevel=3,
-        )
     gradients = _make_gradients(roots, _sequence(grad_tensors) if grad_tensors is not None else (None,) * len(roots))
     keep = create_graph if retain_graph is None else retain_graph
     with _restricting(bool(wanted)):

@@ -100,10 +100,12 @@ def _when_first_is_there(fn: Callable[..., None]) -> Callable[[Tensor], None]:
 
 def node_behind(tensor: Tensor) -> Any:
     """Return the node of a tensor; a leaf's through a view of it, which is affected by the tensor's class."""
-    node: Any = tensor.grad_fn if tensor.requires_grad else None
-    if tensor.requires_grad and node is None:
+    node: Any
+    if tensor.requires_grad and tensor.grad_fn is None:
         with enable_grad():
             node = tensor.view_as(tensor).grad_fn
         node = node.next_functions[0][0]
+    else:
+        node = tensor.grad_fn
     assert node is not None, "Expected gradient function to be set"
     return node

@@ -129,18 +129,6 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
             if key is not None:
                 return key, value
 
-    def pop(self, key: Any, *args: Any) -> Any:
-        """Remove and return the value of ``key``; without a default, ``KeyError`` if it is missing."""
-        return self.data.pop(self.ref_type(key), *args)
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """Return the value of ``key``, or ``default``."""
-        return self.data.get(self.ref_type(key), default)
-
-    def setdefault(self, key: Any, default: Any = None) -> Any:
-        """Return the value of ``key``; a missing one is set to ``default``."""
-        return self.data.setdefault(self.ref_type(key, self._remove), default)
-
     def update(self, dict: Any = None, **kwargs: Any) -> None:  # type: ignore[override]
         """Add the entries of a mapping or of an iterable of pairs."""
         entries: Iterable[tuple[Any, Any]] = ()

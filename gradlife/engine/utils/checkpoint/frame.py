@@ -41,7 +41,8 @@ class _NoopSaveInputs(Function):
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Any:  # no setup_context: some releases lack it
-        places = [i for i, item in enumerate(inputs) if isinstance(item, Tensor)]
+        first = 1 if _engine._current_release() >= ("torch", 213) else 0  # earlier releases save that one, too
+        places = [i for i, item in enumerate(inputs) if i >= first and isinstance(item, Tensor)]
         others = [None if isinstance(item, Tensor) else item for item in inputs]
 
         def get_args(tensors: tuple[Any, ...]) -> list[Any]:
