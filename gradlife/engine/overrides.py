@@ -79,12 +79,13 @@ def handle_torch_function(
     return result
 
 
-def _ask(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Ask as PyTorch's C++ functions do, which leave out plain tensors."""
-    is_setter = getattr(function, "__name__", "") == "__set__"  # which asks the class of the tensor, not of the value
-    given = args[:1] if is_setter else _flat((*args, *kwargs.values()))
+def _ask(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any] | None) -> Any:
+    """Ask as PyTorch's C++ functions do, which leave out plain tensors; its operators in Python (named: None) do not."""
+    kwargs = named or {}
+    asks_first = getattr(function, "__name__", "") in ("__set__", "__eq__")  # only the class of the first argument
+    given = args[:1] if asks_first else _flat((*args, *kwargs.values()))
     relevant = [each for each in given if not isinstance(each, (list, tuple))]
-    asked = _one_of_each_class(relevant, _engine._overrides_torch_function)
+    asked = _one_of_each_class(relevant, _has_own_function if named is None else _engine._overrides_torch_function)
     result = _first_answer(function, asked, args, kwargs)
     if result is not NotImplemented:
         return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +23,28 @@ def names_behind(node: Any) -> list[str]:
         found.append(node.name().replace("torch::autograd::", ""))
         node = node.next_functions[0][0] if node.next_functions else None
     return found
+
+
+def operators_ask_the_other_class_in_reverse(fw: Any) -> Any:
+    """Unrelated classes refuse each other; `==` asks only the class of its first operand."""
+    asked: list[Any] = []
+
+    def tell(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        asked.append((func.__name__, [each.__name__ for each in types]))
+        return (
+            NotImplemented
+            if cls.__name__ == "Refusing"
+            else fw.Tensor.__torch_function__.__func__(cls, func, types, args, kwargs)
+        )
+
+    asking = {"__torch_function__": classmethod(tell)}
+    kinds = [*classes(fw), type("Asking", (fw.Tensor,), asking), type("Refusing", (fw.Tensor,), asking)]
+    operands = [fw.ones(2).as_subclass(each) for each in kinds]
+    for one in operands:
+        for other in operands:
+            for operation in (operator.add, operator.sub, operator.pow, operator.matmul, operator.eq, operator.ne):
+                asked.append(attempt(partial(operation, one, other)))
+    return asked
 
 
 def node_of_a_leaf_is_read_from_behind_a_view_of_it(fw: Any) -> Any:
@@ -188,9 +211,9 @@ def inputs_of_a_function_that_fails_live_as_long_as_its_context(fw: Any) -> Any:
 def augmented_assignments_of_what_is_no_operand(fw: Any) -> Any:
     texts = []
     for cls in classes(fw):
-        for operator in ("+=", "-=", "*=", "/=", "**="):
+        for sign in ("+=", "-=", "*=", "/=", "**="):
             names = {"x": fw.Tensor._make_subclass(cls, fw.ones(2))}
-            texts.append(attempt(partial(exec, f"x {operator} None", names)))
+            texts.append(attempt(partial(exec, f"x {sign} None", names)))
             texts.append(type(names["x"]).__name__)
     return texts
 

@@ -40,6 +40,8 @@ Window replayed_window(const TensorImpl& view) {
   return info.original_window ? *info.original_window : Window{view.sizes(), view.strides(), view.offset()};
 }
 
+const NodeSpec& copy_slices_spec = *new NodeSpec{"CopySlices", {}};
+
 // Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes
 // through the operation's node, the rest passes unchanged.
 class CopySlices final : public Node {
@@ -58,10 +60,7 @@ class CopySlices final : public Node {
     edges.at(0) = gradient_edge(base);
     set_next_edges(std::move(edges));
   }
-  const NodeSpec& spec() const override {
-    static const NodeSpec* spec = new NodeSpec{"CopySlices", {}};
-    return *spec;
-  }
+  const NodeSpec& spec() const override { return copy_slices_spec; }
   TensorList apply(TensorList&& gradients) override;
   Tensor window_of(const Tensor& gradient) const;
   void release_variables() override {
@@ -324,10 +323,9 @@ void own_source(ViewInfo& info, const Tensor& source) {
   if (!is_owned && has(*current_policy(), traits::recorded_view_owns_source)) info.sources.push_back(source);
 }
 
-// Append a window step to the source view's recorded steps.
-void inherit_steps(ViewInfo& info, const TensorImpl& view, const TensorImpl& source) {
-  const auto step = window_step({view.sizes(), view.strides(), view.offset()}, source);
-  info.replay = [first = source.meta()->view->replay, step](const Tensor& base) { return step(first(base)); };
+std::function<Tensor(const Tensor&)> chained(std::function<Tensor(const Tensor&)> first,
+                                             std::function<Tensor(const Tensor&)> step) {
+  return [first = std::move(first), step = std::move(step)](const Tensor& base) { return step(first(base)); };
 }
 
 }  // namespace
@@ -338,16 +336,11 @@ void remember_step(const Tensor& view, const Tensor& source, std::function<Tenso
   const ViewInfo* before = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
   if (view->is_conjugate() != source->is_conjugate()) own_source(*view->meta()->view, source);
   if (!view_replay_enabled() && (before == nullptr || !before->replay)) return;  // its window expresses it
-  std::function<Tensor(const Tensor&)>& replay = view->meta()->view->replay;
-  if (before == nullptr) {
-    replay = std::move(step);
-  } else if (before->replay) {
-    replay = [first = before->replay, step](const Tensor& base) { return step(first(base)); };
-  } else {
-    replay = [first = window_step(replayed_window(*source), *before->base), step](const Tensor& base) {
-      return step(first(base));
-    };
+  if (before != nullptr) {
+    auto first = before->replay ? before->replay : window_step(replayed_window(*source), *before->base);
+    step = chained(std::move(first), std::move(step));
   }
+  view->meta()->view->replay = std::move(step);
 }
 
 Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset, CreationMeta creation) {
@@ -377,7 +370,8 @@ Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const 
   }
   if (replays_views || dtype != source->dtype()) own_source(*info, source);
   info->attr_version = view->version();
-  if (of_source != nullptr && of_source->replay && dtype == source->dtype()) inherit_steps(*info, *view, *source);
+  if (of_source != nullptr && of_source->replay && dtype == source->dtype())
+    info->replay = chained(of_source->replay, window_step({sizes, strides, offset}, *source));
   view->need_meta().view = std::move(info);
   remember_window(view);
   return view;

@@ -6,14 +6,13 @@
 namespace gradlife {
 namespace {
 
+const NodeSpec &error_spec = *new NodeSpec{"Error", {}}, &undefined_spec = *new NodeSpec{"UndefinedGradBackward", {}};
+
 class ErrorNode final : public Node {
  public:
   explicit ErrorNode(std::string text) : text_(std::move(text)) {}
   TensorList apply(TensorList&&) override { fail(ErrorKind::runtime, text_); }
-  const NodeSpec& spec() const override {
-    static const NodeSpec* spec = new NodeSpec{"Error", {}};
-    return *spec;
-  }
+  const NodeSpec& spec() const override { return error_spec; }
 
  private:
   std::string text_;
@@ -22,10 +21,7 @@ class ErrorNode final : public Node {
 class UndefinedGradNode final : public Node {
  public:
   TensorList apply(TensorList&&) override { return TensorList(next_edges().size()); }
-  const NodeSpec& spec() const override {
-    static const NodeSpec* spec = new NodeSpec{"UndefinedGradBackward", {}};
-    return *spec;
-  }
+  const NodeSpec& spec() const override { return undefined_spec; }
 };
 
 template <class MakeNode>

@@ -58,8 +58,9 @@ bool one_overrides(PyObject* const* arguments, Py_ssize_t count, PyObject* names
   return false;
 }
 
-// handler(function, positional arguments, named ones)
-PyObject* ask(const Ref& function, PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+// handler(function, positional arguments, named ones; None for the operators that PyTorch has in Python)
+PyObject* ask(const Ref& function, PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names,
+              bool is_in_python = false) {
   const Py_ssize_t first = self != nullptr ? 1 : 0;
   const Ref positional = checked(PyTuple_New(count + first));
   if (self != nullptr) PyTuple_SET_ITEM(positional.get(), 0, Py_NewRef(self));
@@ -67,8 +68,8 @@ PyObject* ask(const Ref& function, PyObject* self, PyObject* const* arguments, P
   const Ref named = checked(PyDict_New());
   for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i)
     checked_status(PyDict_SetItem(named.get(), PyTuple_GET_ITEM(names, i), arguments[count + i]));
-  return checked(PyObject_CallFunctionObjArgs(state().torch_function, function.get(), positional.get(), named.get(),
-                                              nullptr))
+  return checked(PyObject_CallFunctionObjArgs(state().torch_function, function.get(), positional.get(),
+                                              is_in_python ? Py_None : named.get(), nullptr))
       .release();
 }
 
@@ -163,7 +164,9 @@ bool one_overrides(std::initializer_list<PyObject*> arguments) {
 }
 
 PyObject* ask_classes(const char* method, std::initializer_list<PyObject*> arguments) {
-  return ask(method_named(method), nullptr, arguments.begin(), static_cast<Py_ssize_t>(arguments.size()), nullptr);
+  const bool is_in_python = std::strncmp(method, "__r", 3) == 0 || std::strncmp(method, "pow", 3) == 0;
+  return ask(method_named(method), nullptr, arguments.begin(), static_cast<Py_ssize_t>(arguments.size()), nullptr,
+             is_in_python);
 }
 
 void let_classes_override(std::vector<PyMethodDef>& rows, bool are_methods) {

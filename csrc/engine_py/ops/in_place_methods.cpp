@@ -43,11 +43,8 @@ PyObject* fill_method(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
   return guarded([&] {
     const Args args("fill_", {"value"}, 1, arguments, count, names);
     Scalar number;
-    if (parse_number(args[0], &number)) {
-      ops::fill_in_place(unwrap(self), number);
-    } else {
-      ops::fill_in_place(unwrap(self), args.tensor(0));
-    }
+    const bool is_number = parse_number(args[0], &number);
+    is_number ? ops::fill_in_place(unwrap(self), number) : ops::fill_in_place(unwrap(self), args.tensor(0));
     return Py_NewRef(self);
   });
 }
@@ -56,11 +53,8 @@ PyObject* pow_method(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
   return guarded([&] {
     const Args args("pow_", {"exponent"}, 1, arguments, count, names);
     Scalar number;
-    if (parse_number(args[0], &number)) {
-      ops::pow_scalar_in_place(unwrap(self), number);
-    } else {
-      ops::pow_in_place(unwrap(self), args.tensor(0));
-    }
+    const bool is_number = parse_number(args[0], &number);
+    is_number ? ops::pow_scalar_in_place(unwrap(self), number) : ops::pow_in_place(unwrap(self), args.tensor(0));
     return Py_NewRef(self);
   });
 }

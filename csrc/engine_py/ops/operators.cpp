@@ -68,13 +68,24 @@ PyObject* answered(Body&& body) {
   });
 }
 
+// CPython asks the other operand's class in reverse after NotImplemented, for classes written in Python as PyTorch's
+// is.
+template <class Op>
+PyObject* ask_operands(PyObject* a, PyObject* b) {
+  if (!is_tensor(a)) return ask_classes(Op::reversed_name, {b, a});
+  PyObject* answer = answered([&] { return ask_classes(Op::name, {a, b}); });
+  if (answer != Py_NotImplemented || !is_tensor(b) || Py_TYPE(a) == Py_TYPE(b)) return answer;
+  Py_DECREF(answer);
+  return ask_classes(Op::reversed_name, {b, a});
+}
+
 // `a op b`, where at least one is a tensor. NotImplemented leaves the answer to the other operand, or to Python's
 // TypeError.
 template <class Op>
 PyObject* binary(PyObject* a, PyObject* b) {
   return answered([&]() -> PyObject* {
     Scalar number;
-    if (must_ask(a, b)) return is_tensor(a) ? ask_classes(Op::name, {a, b}) : ask_classes(Op::reversed_name, {b, a});
+    if (must_ask(a, b)) return ask_operands<Op>(a, b);
     if (is_tensor(a)) {
       if (is_tensor(b)) return wrap(Op::tensors(unwrap(a), unwrap(b))).release();
       if (parse_number(b, &number)) return wrap(Op::number(unwrap(a), number)).release();
@@ -113,10 +124,14 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 
 PyObject* power_in_place(PyObject* self, PyObject* exponent, PyObject*) { return in_place<Pow>(self, exponent); }
 
+struct MatMul {
+  static constexpr const char *name = "matmul", *reversed_name = "__rmatmul__";
+};
+
 PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   return answered([&]() -> PyObject* {
     if (!is_tensor(a) || !is_tensor(b)) return Py_NewRef(Py_NotImplemented);
-    if (one_overrides({a, b})) return ask_classes("matmul", {a, b});
+    if (one_overrides({a, b})) return ask_operands<MatMul>(a, b);
     return wrap(ops::matmul(unwrap(a), unwrap(b))).release();
   });
 }
@@ -175,7 +190,7 @@ PyObject* to_index(PyObject* self) {
 }
 
 // In CPython's numbering.
-constexpr const char* comparison_names[] = {"lt", "le", "__eq__", "ne", "gt", "ge"};
+constexpr const char* comparison_names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 constexpr ops::Comparison comparisons[] = {ops::Comparison::lt, ops::Comparison::le, ops::Comparison::eq,
                                            ops::Comparison::ne, ops::Comparison::gt, ops::Comparison::ge};
 
@@ -185,6 +200,7 @@ PyObject* tensor_richcompare(PyObject* a, PyObject* b, int op) {
   return answered([&]() -> PyObject* {
     Scalar number;
     if (!is_tensor(a)) return Py_NewRef(Py_NotImplemented);
+    if (op == Py_EQ && overrides(a)) return ask_classes("__eq__", {a, b});
     if (must_ask(a, b)) return ask_classes(comparison_names[op], {a, b});
     if (is_tensor(b)) return wrap(ops::compare(comparisons[op], unwrap(a), unwrap(b))).release();
     if (parse_number(b, &number)) return wrap(ops::compare_number(comparisons[op], unwrap(a), number)).release();

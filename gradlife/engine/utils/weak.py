@@ -32,17 +32,15 @@ class WeakIdRef(weakref.ref[Any]):
         return self is other if mine is None or theirs is None else mine is theirs
 
 
-class _WeakHashRef(weakref.ref[Any]):
+class _WeakHashRef(WeakIdRef):
     """A weak reference with its referent's hash and equality."""
 
-    __slots__ = ("_id",)
+    __slots__ = ()
+    __hash__ = WeakIdRef.__hash__
 
     def __init__(self, key: Any, callback: Any = None) -> None:
+        super().__init__(key, callback)
         self._id = hash(key)
-        super().__init__(key, callback)  # type: ignore[call-arg]  # typeshed has it in __new__
-
-    def __hash__(self) -> int:
-        return self._id
 
     def __eq__(self, other: Any) -> bool:
         mine = self()
