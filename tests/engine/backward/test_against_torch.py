@@ -27,7 +27,6 @@ import programs_of_found_buffers
 import programs_of_found_classes
 import programs_of_found_gradients
 import programs_of_found_refusals
-import programs_of_found_views
 import programs_of_gradchecks
 import programs_of_hook_lifetimes
 import programs_of_layers
@@ -54,7 +53,6 @@ PROGRAMS: list[Program] = [
     *programs_of_found_classes.PROGRAMS,
     *programs_of_found_gradients.PROGRAMS,
     *programs_of_found_refusals.PROGRAMS,
-    *programs_of_found_views.PROGRAMS,
     *programs_of_lifetimes.PROGRAMS,
     *programs_of_hook_lifetimes.PROGRAMS,
     *programs_of_modules.PROGRAMS,
