@@ -338,4 +338,14 @@ def checkpoint_packs_its_inputs_and_nothing_else(fw: Any) -> Any:
     return [item.tolist() for item in packed]
 
 
+def changed_variable_is_hinted_at_by_anomaly_mode(fw: Any) -> Any:
+    middle = vector(fw, 1.0, 2.0) * 3
+    middle.mul_(middle)
+    texts = []
+    for is_enabled in (True, False):
+        with fw.autograd.set_detect_anomaly(is_enabled):
+            texts.append(attempt(middle.sum().backward))
+    return texts
+
+
 PROGRAMS = programs_in(globals())

@@ -2,6 +2,7 @@
 
 #include "base/events.hpp"
 #include "base/labels.hpp"
+#include "engine/graph/anomaly.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/policy/release_texts.hpp"
 
@@ -127,10 +128,13 @@ void SavedSlot::check_version(const NodePtr& producer) const {
   fail(ErrorKind::runtime,
        "one of the variables needed for gradient computation has been modified by an inplace operation: [",
        legacy_type_name(data_->dtype()), " ", data_->sizes(), "]", origin, " is at version ", now,
-       "; expected version ", saved_version_,
-       " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-       "torch.autograd.set_detect_anomaly(True",
-       text_for(*current_policy(), texts::check_nan), ").");
+       "; expected version ", saved_version_, " instead. Hint: ",
+       anomaly_mode.is_enabled
+           ? "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+             "question was changed in there or anywhere later. Good luck!"
+           : concat("enable anomaly detection to find the operation that failed to compute its gradient, with "
+                    "torch.autograd.set_detect_anomaly(True",
+                    text_for(*current_policy(), texts::check_nan), ")."));
 }
 
 Tensor SavedSlot::unpack(const NodePtr& output_of) const {

@@ -122,9 +122,7 @@ PyObject* is_grad_enabled_function(PyObject*, PyObject*) { return PyBool_FromLon
 
 PyObject* set_grad_enabled_function(PyObject*, PyObject* enabled) {
   return guarded([&] {
-    const int value = PyObject_IsTrue(enabled);
-    checked_status(value);
-    set_grad_enabled(value == 1);
+    set_grad_enabled(is_true(enabled));
     return Py_NewRef(Py_None);
   });
 }
@@ -150,12 +148,6 @@ PyObject* pop_hooks_function(PyObject*, PyObject*) {
     pop_default_hooks();
     return Py_NewRef(Py_None);
   });
-}
-
-bool is_true(PyObject* value) {
-  const int truth = PyObject_IsTrue(value);
-  checked_status(truth);
-  return truth == 1;
 }
 
 PyObject* top_hooks_function(PyObject*, PyObject* ignores_tracing) {

@@ -66,19 +66,12 @@ PyWatcher py_watcher;
 // The first sets or removes the watcher of the thread's operations; the second says that what runs from now on is below
 // autograd. Both return the previous value.
 PyObject* watch_operations(PyObject*, PyObject* wanted) {
-  return guarded([&] {
-    const int watches = PyObject_IsTrue(wanted);
-    checked_status(watches);
-    return PyBool_FromLong(set_operation_watcher(watches != 0 ? &py_watcher : nullptr) != nullptr);
-  });
+  return guarded(
+      [&] { return PyBool_FromLong(set_operation_watcher(is_true(wanted) ? &py_watcher : nullptr) != nullptr); });
 }
 
 PyObject* go_beneath(PyObject*, PyObject* wanted) {
-  return guarded([&] {
-    const int beneath = PyObject_IsTrue(wanted);
-    checked_status(beneath);
-    return PyBool_FromLong(set_in_watcher(beneath != 0));
-  });
+  return guarded([&] { return PyBool_FromLong(set_in_watcher(is_true(wanted))); });
 }
 
 }  // namespace

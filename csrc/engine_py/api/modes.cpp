@@ -10,12 +10,6 @@
 namespace gradlife {
 namespace {
 
-bool is_true(PyObject* object) {
-  const int value = PyObject_IsTrue(object);
-  checked_status(value);
-  return value == 1;
-}
-
 PyObject* is_inference_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLong(inference_mode()); }
 
 PyObject* set_inference_mode_function(PyObject*, PyObject* enabled) {

@@ -51,9 +51,7 @@ PyObject* clear_events_function(PyObject*, PyObject*) {
 
 PyObject* log_events_function(PyObject*, PyObject* enabled) {
   return guarded([&] {
-    const int value = PyObject_IsTrue(enabled);
-    checked_status(value);
-    enable_events(value == 1);
+    enable_events(is_true(enabled));
     return Py_NewRef(Py_None);
   });
 }

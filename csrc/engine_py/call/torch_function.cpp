@@ -133,11 +133,7 @@ int guarded_set(PyObject* self, PyObject* value, void* row) {
 
 // Returns the previous value.
 PyObject* switch_off(PyObject*, PyObject* off) {
-  return guarded([&] {
-    const int is_off = PyObject_IsTrue(off);
-    checked_status(is_off);
-    return PyBool_FromLong(std::exchange(is_switched_off, is_off != 0));
-  });
+  return guarded([&] { return PyBool_FromLong(std::exchange(is_switched_off, is_true(off))); });
 }
 
 PyObject* overrides_function(PyObject*, PyObject* object) {

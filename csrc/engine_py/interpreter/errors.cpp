@@ -37,6 +37,12 @@ void checked_status(int status) {
   if (status < 0) throw PythonError();
 }
 
+bool is_true(Borrowed object) {
+  const int truth = PyObject_IsTrue(object);
+  checked_status(truth);
+  return truth == 1;
+}
+
 Ref dict_item(Borrowed dict, const char* key) {
   const Ref name = checked(PyUnicode_FromString(key));
   PyObject* value = PyDict_GetItemWithError(dict, name.get());

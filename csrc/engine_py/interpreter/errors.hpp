@@ -20,6 +20,7 @@ class PythonError {
 // Throws PythonError for a NULL result; takes over the reference otherwise.
 Ref checked(PyObject* result);
 void checked_status(int status);
+bool is_true(Borrowed object);
 // Returns the value of a key in a dict; empty if there is none. Errors of hashing and comparing.
 Ref dict_item(Borrowed dict, const char* key);
 // Drops the pending exception in favour of another report. A MemoryError is kept and thrown.
