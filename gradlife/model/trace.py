@@ -301,7 +301,7 @@ def holder_lines(lead: str, holders: Sequence[NativeHolder]) -> Iterator[Line]:
 def ledger_lines(ledger: Ledger, what: str = "reference") -> Iterator[Line]:
     """Yield lines about the referrers of the object, and its unexplained references."""
     known = len(ledger.referrers) + ledger.more_referrers
-    yield plain(f"{counted(ledger.count, what)}, {min(known, ledger.count)} of them known:")
+    yield plain(f"{counted(ledger.count, what)}, {known_words(min(known, ledger.count), ledger.count)}:")
     for referrer in ledger.referrers[:10]:
         yield plain(f"  {referrer.object} {referrer.detail}".rstrip() + f": {referrer.via}")
     if known > 10:
@@ -309,6 +309,13 @@ def ledger_lines(ledger: Ledger, what: str = "reference") -> Iterator[Line]:
     yield from native_lines(ledger)
     if ledger.behind is not None:
         yield from ledger_lines(ledger.behind, "owner of its C++ object")
+
+
+def known_words(known: int, count: int) -> str:
+    """Format how many of the references are known: ``all known``, ``2 of them known``; of a single one ``known``."""
+    if count == 1:
+        return "known" if known else "not known"
+    return f"{'all' if known == count else f'{known} of them' if known else 'none'} known"
 
 
 def counted(number: int, what: str) -> str:
@@ -360,9 +367,8 @@ def title(step: PathStep) -> str:
 
 
 def path_words(steps: tuple[PathStep, ...]) -> str:
-    """Return the references of a path, joined, after a space."""
+    """Return the references of a path, joined by arrows, after a space."""
     names = [f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in steps[:-1]]
     if len(names) > MAX_WORDS:
         names[MAX_WORDS // 2 : -MAX_WORDS // 2] = [" ... "]
-    path = "".join(names)
-    return path if path.startswith(" ") else f" {path}"
+    return f" {''.join(names).removeprefix(' → ')}"

@@ -87,7 +87,7 @@ def test_leaks_are_numbered_and_a_number_shows_one_in_full() -> None:
 
 
 def test_refs_and_cycle_of_a_leak() -> None:
-    assert said("refs 1") == "Tensor float32 [] 1 reference, 1 of them known: list len 20: [17]"
+    assert said("refs 1") == "Tensor float32 [] 1 reference, known: list len 20: [17]"
     assert said("cycle 2").startswith("╭→ Pooler │ .impl")
     assert said("cycle 1") == "No cycle keeps it: a root reaches it, or nothing refers to it."
 

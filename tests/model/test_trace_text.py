@@ -25,7 +25,7 @@ def test_a_held_object_is_printed_from_its_root_down() -> None:
         str(trace)
         == """\
 Tensor float32 [3] is held: a root reaches it
-module __main__ keeps it: → global variable 'history'[0]
+module __main__ keeps it: global variable 'history'[0]
 
 ┌─ module __main__   expected
 │    global variable 'history'
@@ -63,7 +63,7 @@ The cycle leads to this object:
 │    .note
 ╰→ str len 3
 
-1 reference, 0 of them known:
+1 reference, not known:
   1 that nothing here explains: native code holds it
   SinBackward0: a leg"""
     )
@@ -78,7 +78,7 @@ def test_what_native_code_holds_is_reported_with_the_path_from_there_and_what_ho
     trace = Trace("list", "len 3", Lifetime.NEVER, (), (), Ledger(1, ()), lead=lead, keepers=(holder,) * 7)
     assert str(trace).splitlines()[:11] == [
         "list len 3 is held by native code: no visible root reaches it",
-        "Native code holds function pack (train.py:5), which keeps it: → closure variable 'pool'",
+        "Native code holds function pack (train.py:5), which keeps it: closure variable 'pool'",
         "",
         "Native code holds the first of these:",
         "┌─ function pack (train.py:5)",
@@ -93,7 +93,7 @@ def test_a_ledger_says_who_owns_the_native_object_that_holds_it() -> None:
     wrapper = Referrer("TensorImpl", "float32 [3]", "holds its wrapper", is_native=True)
     node = Referrer("MulBackward0", "", "saved tensor 'other'", is_native=True)
     assert str(Ledger(1, (wrapper,), behind=Ledger(2, (node,)))).splitlines() == [
-        "1 reference, 1 of them known:",
+        "1 reference, known:",
         "  TensorImpl float32 [3]: holds its wrapper",
         "2 owners of its C++ object, 1 of them known:",
         "  MulBackward0: saved tensor 'other'",

@@ -126,7 +126,7 @@ NATIVE_PATHS = (
         when=is_held_unseen,
         kinds=NATIVE,
         links=("pytorch/pytorch#167124", "pytorch/pytorch#188034"),
-        example="Tensor: 1 reference, 0 of them known",
+        example="Tensor: 1 reference, not known",
     ),
     Pattern(
         "GL804",

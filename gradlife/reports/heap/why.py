@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gradlife.model.trace import Line, Part, Trace, trace_lines
+from gradlife.reports.layout import Hanging
 
 STYLES = {
     Part.PLAIN: "",
@@ -25,6 +26,8 @@ def render_trace(trace: Trace) -> RenderableType:
     return Group(*map(coloured, trace_lines(trace)))
 
 
-def coloured(line: Line) -> Text:
-    """Return a line with each part in its colour."""
-    return Text.assemble(*((words, STYLES[part]) for words, part in line))
+def coloured(line: Line) -> RenderableType:
+    """Return a line with each part in its colour; an indented one keeps its indentation when it wraps."""
+    text = Text.assemble(*((words, STYLES[part]) for words, part in line))
+    indent = len(text.plain) - len(text.plain.lstrip(" "))
+    return Hanging(text[:indent], text[indent:]) if indent else text

@@ -156,7 +156,7 @@ def test_a_running_total_is_told_by_its_tensor_wherever_that_stands() -> None:
         old = set(itertools.compress([tensor, impl, storage], known))
         born = {node: number for node, number in found.born.items() if node not in old}
         traces, unsure = words(replace(found, born=born))
-        assert [trace.partition(" keeps it: ")[2] for trace in traces] == ["→ local variable 'state'.total"]
+        assert [trace.partition(" keeps it: ")[2] for trace in traces] == ["local variable 'state'.total"]
         assert unsure == 0
 
 
