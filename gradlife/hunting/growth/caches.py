@@ -83,6 +83,13 @@ def limited(finding: Finding, growth: Growth, limit: str) -> Explained:
     return Explained(BOUNDED, f"{what}: not full yet; {limit} limits its length", finding.retained_bytes)
 
 
+def built(finding: Finding, growth: Growth) -> Explained:
+    """Explain on one line what an expression is building: no name holds it yet."""
+    frame, holder = finding.trace.steps[0], finding.trace.steps[growth.step or 0]
+    what = f"{frame.object} {frame.detail} builds a {holder.object}, {holder.detail} so far"
+    return Explained("value of an expression", what, finding.retained_bytes)
+
+
 def replaced(finding: Finding) -> Explained:
     """Explain on one line a place where each step stores a larger object that is not built from the previous one."""
     what = f"{path_text(finding.trace.steps)}: replaced at each step by a larger one that is not made of it"

@@ -15,7 +15,7 @@ from gradlife.hunting.findings.builder import (
     worst_first,
 )
 from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
-from gradlife.hunting.findings.holder_path import find_holder_path, growth_in_trace
+from gradlife.hunting.findings.holder_path import STACK, find_holder_path, growth_in_trace
 from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import graded, room_now
 from gradlife.hunting.findings.short_runs import advice
@@ -168,11 +168,19 @@ def split_by_intent(
         growth = growth_in_trace(graph, find_holder_path(graph, one.group, one.containers, one.carrier), one)
         if caches.is_meant(result, growth):
             meant.append(caches.explained(result))
+        elif is_being_built(result, growth):
+            meant.append(caches.built(result, growth))
         elif limit := limit_in_program(result, growth):
             meant.append(caches.limited(result, growth, limit))
         else:
             leaks.append(GrowingGroup(one, result))
     return one_per_cause(graph, leaks), meant
+
+
+def is_being_built(result: Finding, growth: Growth) -> bool:
+    """Whether only an expression under way holds what grows, such as the list of a comprehension. With graphs it leaks."""
+    at = growth.step
+    return bool(at) and result.trace.steps[(at or 0) - 1].relation == STACK and not result.per_step.graph_nodes
 
 
 def limit_in_program(result: Finding, growth: Growth) -> str:

@@ -10,15 +10,20 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gradlife.hunting.growth.reachable_growth import grown_groups  # noqa: E402
+from gradlife.hunting.growth.reachable_growth import Evidence, evidence_of, grown_groups  # noqa: E402
 from gradlife.hunting.session.judgement import split_by_intent  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
+from gradlife.hunting.snapshots.step_snapshots import take_snapshot  # noqa: E402
 from hunting.growth.test_growth import evidence, has_tensors  # noqa: E402
 
 
 def counts(step: Callable[[int], object]) -> tuple[int, int]:
     """Count the leaks, and the growth that is meant."""
-    found = evidence(step, 3, 11, 13, 17)
+    return judged(evidence(step, 3, 11, 13, 17))
+
+
+def judged(found: Evidence) -> tuple[int, int]:
+    """Count the leaks among what grew, and the growth that is meant."""
     grown = [one for one in grown_groups(found)[0] if has_tensors(found, one.group.members)]
     leaks, meant = split_by_intent(found.graph, grown, CreationSites())
     return len(leaks), len(meant)
@@ -63,3 +68,20 @@ def test_a_replay_buffer_that_is_not_full_yet_is_meant_to_grow_unless_it_keeps_g
     replay, weight = Replay(1000), torch.ones(8, requires_grad=True)
     assert counts(lambda number: replay.push(torch.ones(8))) == (0, 1)
     assert counts(lambda number: replay.push(weight * 2)) == (1, 0)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("requires_grad", "wanted"), [(False, (0, 1)), (True, (1, 0))])
+def test_the_list_of_a_comprehension_is_meant_to_grow_unless_it_keeps_graphs(
+    requires_grad: bool, wanted: tuple[int, int]
+) -> None:
+    """It was a leak: `torch.cat([net(x) for x in data])` of 40 inputs in inference mode."""
+    weight, snapshots = torch.ones(8, requires_grad=requires_grad), []
+
+    def predict(number: int) -> Any:
+        if number in (3, 14, 27, 44):
+            snapshots.append(take_snapshot(number, with_labels=number == 44))
+        return weight * 2
+
+    assert len([predict(number) for number in range(45)]) == 45
+    assert judged(evidence_of(snapshots)) == wanted
