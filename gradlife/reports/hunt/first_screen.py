@@ -422,7 +422,8 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
     yield from (clipped(Text(sentence(note)), width) for note in worker_notes(report))
     yield from (part for line in end_notes(report) for part in folded_lines(line, width, MAX_SKEW))
     if report.settings.get("steps") == "sampled" and report.findings[0].in_workers is None:
-        yield clipped(Text(f"Steps: {report.stepped_by} (to count others: --step-on MODULE:FUNCTION)", QUIET), width)
+        hint = " (to count others: --step-on MODULE:FUNCTION)"
+        yield Text(f"Steps: {middle_out(report.stepped_by, width - len('Steps: ' + hint))}{hint}", QUIET)
     if can_be_proven(report):
         yield clipped(proof_line(report), width)
     yield clipped(Text(f"Details: {details_command(report)}, or --html report.html"), width)
