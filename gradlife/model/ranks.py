@@ -6,7 +6,7 @@ Ranks that agree share one row, so a report of 4,096 ranks is as short as one of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -39,6 +39,11 @@ class Spread:
 
     least: float = 0.0
     most: float = 0.0
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """Return the spread of the values; zeros if there are none."""
+        return cls(min(values, default=0.0), max(values, default=0.0))
 
     def with_value(self, value: float) -> Spread:
         """Return the spread extended to this value."""

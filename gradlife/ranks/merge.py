@@ -214,9 +214,9 @@ class Fold:
             first.report.end,
             first.report.status,
             len(first.keys),
-            spread([one.steps for one in members]),
-            spread([one.growth for one in members]),
-            spread([one.report.peak for one in members]),
+            Spread.of([one.steps for one in members]),
+            Spread.of([one.growth for one in members]),
+            Spread.of([one.report.peak for one in members]),
             first.report.host,
             first.report.trouble or first.trouble,
         )
@@ -329,11 +329,6 @@ def end_texts(ends: Iterable[tuple[int, int | None, str]]) -> list[str]:
         if words:
             alike.setdefault(words, []).append(rank)
     return [f"rank{'s' if len(ranks) > 1 else ''} {packed(ranks)} {words}" for words, ranks in alike.items()]
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Return the least and the greatest value."""
-    return Spread(min(values), max(values))
 
 
 def of_all_ranks(ledgers: Mapping[int, SharedLedger]) -> SharedLedger:

@@ -96,18 +96,13 @@ def row(ranks: Sequence[RankPeak]) -> PeakRank:
         len(ranks),
         first.end,
         first.status,
-        spread([one.peak_bytes for one in reports]),
-        spread([one.unused_bytes for one in reports]),
-        spread([one.unused_percent for one in reports]),
+        Spread.of([one.peak_bytes for one in reports]),
+        Spread.of([one.unused_bytes for one in reports]),
+        Spread.of([one.unused_percent for one in reports]),
         reports[0].owners[0].owner.value if reports[0].owners else "",
         first.host,
         first.trouble or reports[0].trouble,
     )
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Return the least and the greatest value."""
-    return Spread(min(values), max(values))
 
 
 def skew_of(worst: RankPeak, ranks: Sequence[RankPeak]) -> Iterator[Skew]:

@@ -164,8 +164,8 @@ def row_of(members: Sequence[Left], size: int) -> WorkerRow:
         first.worker.step,
         verdict_of(first),
         len(reports[0].findings) if reports else 0,
-        spread([float(steps_of(one)) for one in reports]),
-        spread([sum(map(rate_of, one.findings)) for one in reports]),
+        Spread.of([float(steps_of(one)) for one in reports]),
+        Spread.of([sum(map(rate_of, one.findings)) for one in reports]),
         reports[0].trouble if reports else "",
         max((one.copied for one in members if one.copied), key=lambda one: one.bytes, default=None),
     )
@@ -179,8 +179,3 @@ def verdict_of(one: Left) -> str:
 def steps_of(report: HuntReport) -> int:
     """Return the number of counted steps, including the warm-up."""
     return report.warmup_steps + sum(each.steps for each in report.rounds)
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Return the least and the greatest value; zeros if there are none."""
-    return Spread(min(values, default=0.0), max(values, default=0.0))
