@@ -200,33 +200,33 @@ void rebuild_view_node(const Tensor& view) {
   meta.view->attr_version = view->version();
 }
 
-// Move a tensor's retain_grad hook to its new node. Since 2.0 PyTorch looks for the hook by output number: `number`, by
-// default the tensor's number at the new node. It asserts that such a hook exists, and moves it even if it belongs to
-// another output.
-void move_retained_grad(const Tensor& tensor, const NodePtr& old_node, std::optional<uint32_t> number) {
+// Move a tensor's retain_grad hook to its new node. Since 2.0 PyTorch looks for the hook by the tensor's output number,
+// which a base has from its old node: it gets the new one afterwards. PyTorch asserts that such a hook exists, and
+// moves it even if it belongs to another output.
+void move_retained_grad(const Tensor& tensor, const NodePtr& old_node, Node* new_node) {
   AutogradMeta& meta = *tensor->meta();
   const bool is_by_number = has(*current_policy(), traits::one_retains_grad_hook_per_output);
   if (!meta.retains_grad || (!old_node && !is_by_number)) return;
   require(static_cast<bool>(old_node), "old_fn INTERNAL ASSERT FAILED at ", variable_file, ":205", please_report);
   auto& hooks = old_node->retains_grad_hooks;
   const auto found = std::find_if(hooks.begin(), hooks.end(), [&](const auto& entry) {
-    return is_by_number ? entry.first == number.value_or(meta.output_nr) : entry.second == meta.retains_grad;
+    return is_by_number ? entry.first == meta.output_nr : entry.second == meta.retains_grad;
   });
   require(found != hooks.end() || !is_by_number, "out != nullptr INTERNAL ASSERT FAILED at ", variable_file, ":207",
           please_report);
   const auto moved = found != hooks.end() ? found->second : meta.retains_grad;
   if (found != hooks.end()) hooks.erase(found);
-  meta.grad_fn->add_retains_grad_hook(meta.output_nr, moved);
+  new_node->add_retains_grad_hook(is_by_number || meta.grad_fn.get() == new_node ? meta.output_nr : 0, moved);
 }
 
 // A tensor's hooks stay with its old node (since 2.0 its wrapper releases them, too); only retain_grad moves.
-void leave_hooks_behind(const Tensor& tensor, const NodePtr& old_node, std::optional<uint32_t> number = {}) {
+void leave_hooks_behind(const Tensor& tensor, const NodePtr& old_node, Node* new_node) {
   const auto hooks_left_behind = std::move(tensor->meta()->hooks);  // freed last
   tensor->meta()->hooks.clear();
   const Policy& policy = *current_policy();
   if (has(policy, traits::inplace_change_drops_wrapper_hooks) && tensor->wrapper() != nullptr)
     host().drop_hooks(tensor->wrapper());
-  move_retained_grad(tensor, old_node, number);
+  move_retained_grad(tensor, old_node, new_node);
 }
 
 }  // namespace
@@ -238,7 +238,7 @@ NodePtr grad_fn(const Tensor& tensor) {
   if (may_need_node && meta->view->attr_version != tensor->version()) {
     const NodePtr old_node = meta->grad_fn;
     rebuild_view_node(tensor);
-    leave_hooks_behind(tensor, old_node);
+    leave_hooks_behind(tensor, old_node, meta->grad_fn.get());
   }
   return meta->grad_fn;
 }
@@ -248,7 +248,7 @@ void rebase_history(const Tensor& changed, const NodePtr& node) {
   const NodePtr old_node = meta.grad_fn;
   if (view_of(&meta) == nullptr) {
     set_history(changed, node);
-    leave_hooks_behind(changed, old_node);
+    leave_hooks_behind(changed, old_node, node.get());
     return;
   }
   refuse_forbidden_view(meta, false);
@@ -257,10 +257,9 @@ void rebase_history(const Tensor& changed, const NodePtr& node) {
   const NodePtr old_base_node = base->meta() != nullptr ? base->meta()->grad_fn : NodePtr();
   node->add_input_metadata(*changed);
   const NodePtr copy = make_node<CopySlices>(base, *changed, node);
-  const bool may_have_hooks = requires_grad(changed);
-  const uint32_t old_number = base->need_meta().output_nr;
+  base->need_meta();
+  if (requires_grad(changed)) leave_hooks_behind(base, old_base_node, copy.get());  // as in PyTorch, by the view's flag
   set_history_at(base, copy, 0);
-  if (may_have_hooks) leave_hooks_behind(base, old_base_node, old_number);  // as in PyTorch, by the view's flag
   grad_fn(changed);
 }
 

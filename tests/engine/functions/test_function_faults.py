@@ -270,3 +270,26 @@ def test_segfault_after_in_place_change_of_a_second_output_that_was_an_input_of_
         y.sum().backward()
     assert str(error.value).startswith(UNDEFINED_TENSOR)
     assert x.grad is None
+
+
+def test_a_retained_second_output_that_a_view_changes_twice_raises_and_keeps_its_node() -> None:
+    """PyTorch moves the hook before the base gets its number at the new node, and does not find it the second time."""
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, first: Any, second: Any) -> Any:
+            return first * 2 + second * 3
+
+    y = Two.apply(leaf())[1]
+    y.retain_grad()
+    view = y[0:1]
+    view.mul_(2)
+    node = y.grad_fn
+    assert type(node).__name__ == "CopySlices"
+    with pytest.raises(RuntimeError, match="out != nullptr INTERNAL ASSERT FAILED"):
+        view.mul_(2)
+    assert y.grad_fn is node
