@@ -71,6 +71,9 @@ MIN_ITEMS = 10
 #: all new items is at most this many times the number of recognized ones.
 MAX_UNRECOGNIZED = 2.0
 
+#: Counts that are at most this share below the number of items that their container gained are corrected to it.
+MAX_OVERLOOKED = 0.05
+
 #: Bytes by which retained memory must grow; smaller differences between rounds are noise.
 MIN_RETAINED_GROWTH = 64
 
@@ -222,10 +225,22 @@ def with_growth_rate(group: Group, evidence: Evidence) -> GrownGroup:
     if group.holders and group.anchor is not None:
         growing = [group.anchor]
     rate = replace(rate, retained_bytes=max(rate.retained_bytes, retained_rate(group, growing, evidence) / steps))
+    rate = with_unrecognized(rate, sum(increments(growing[0], evidence)) / steps if growing else 0.0)
     growing = growing or rebuilt_containers(group, evidence)
     kind = kind_of(group, growing)
     carrier = carrier_of(group, evidence) if kind is GrowthKind.CHAIN else None
     return GrownGroup(group, rate, kind, tuple(growing), carrier=carrier)
+
+
+def with_unrecognized(rate: PerStep, gained: float) -> PerStep:
+    """Correct the counts of new items by what their container gained: some at reused addresses were not recognized."""
+
+    def corrected(count: float) -> float:
+        return gained if (1 - MAX_OVERLOOKED) * gained <= count < gained else count
+
+    return replace(
+        rate, objects=corrected(rate.objects), tensors=corrected(rate.tensors), storages=corrected(rate.storages)
+    )
 
 
 def carrier_of(group: Group, evidence: Evidence) -> Carrier | None:
