@@ -37,7 +37,7 @@ def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
         return Trace(
             short_type(type_name(obj)), "", Lifetime.UNKNOWN, (), (), Ledger(0, (), is_partial=True), limits=limits
         )
-    if found is None:
+    if found is None:  # nothing in the graph refers to it, so it dies with its last name or at a collection
         ledger = unknown_ledger(obj) if scan else Ledger(0, ())
         return Trace(type_name(obj), "", Lifetime.GC, (), (), ledger, limits=limits)
     return trace_of(short_type(type_name(obj)), found, graph, limits, scan)

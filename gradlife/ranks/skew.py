@@ -12,8 +12,8 @@ from gradlife.model.ranks import Skew, packed
 GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
 PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
-#: An owner explains a higher peak if it retains more here than its median over the ranks, by at least this share of what
-#: the peak is above the usual one.
+#: An owner explains a rank's higher peak if its bytes there exceed their median over the ranks by at least this share of
+#: the amount by which the peak exceeds the median peak.
 MIN_SHARE = 0.1
 
 #: The reason that is given if nothing that is alive at a snapshot explains a peak.
@@ -52,7 +52,7 @@ def skew_of(ranks: Ranks) -> Iterator[Skew]:
 def apart(
     measure: str,
     values: Mapping[int, float],
-    share: float,
+    factor: float,
     least: float,
     explain: Callable[[Skew, int], Skew],
 ) -> Iterator[Skew]:
@@ -60,7 +60,7 @@ def apart(
     if len(values) < 2:
         return
     usual = statistics.median_low(values.values())
-    high = [rank for rank, value in values.items() if value >= share * usual and value - usual >= least]
+    high = [rank for rank, value in values.items() if value >= factor * usual and value - usual >= least]
     if high:
         worst = max(high, key=lambda rank: (values[rank], -rank))
         yield explain(Skew(measure, packed(high), len(high), values[worst], usual, ""), worst)

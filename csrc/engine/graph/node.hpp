@@ -68,7 +68,8 @@ class NodePtr {
   RefCounted* block_ = nullptr;
 };
 
-// Number of addresses of freed nodes that a raw handle may still read (stale_handles.hpp); usually 0.
+// Imitates malloc: a new node gets the address of a freed one of its size (stale_handles.hpp). Number of freed nodes
+// whose address a raw handle still has; usually 0.
 extern size_t watched_addresses;
 void give_out_address(Node& node);
 void take_back_address(const Node& node);
@@ -116,7 +117,7 @@ class WeakNodePtr {
 struct Edge {
   NodePtr node;
   uint32_t input_nr = 0;
-  WeakPtr<TensorImpl> tensor{};  // the input that the gradient is for, in releases whose nodes are closures over inputs
+  WeakPtr<TensorImpl> tensor{};  // the forward input whose gradient it carries, in releases with closures
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 using EdgeList = std::vector<Edge>;
@@ -183,14 +184,14 @@ class Node : public Managed {
   // Release saved tensors ("buffers freed"); edges and hooks stay.
   virtual void release_variables();
 
-  // Set the node's size in bytes. As with malloc, the next node of the same size gets a freed node's address.
+  // Set the node's size in bytes.
   void set_memory_size(size_t bytes) {
     memory_size_ = bytes;
     if (watched_addresses != 0) give_out_address(*this);
   }
   size_t memory_size() const { return memory_size_; }
 
-  // Add an owner to the node itself or to its control block (see NodePtr).
+  // Add an owner; return what counts it, the node itself or a control block (see NodePtr).
   virtual RefCounted* new_owner();
   // Whether the death of one control block strips this node's edges although other blocks still own it: the bug behind
   // PyTorch issue 18619, fixed by PR 22983.

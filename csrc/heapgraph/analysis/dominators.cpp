@@ -93,7 +93,7 @@ class SemiNca {
   }
 
   // Returns the node with the least semidominator among `i` and its finished ancestors, whose numbers are not below
-  // `first_finished`; compresses the path to the highest.
+  // `first_finished`; compresses the path to the one nearest the root.
   uint32_t evaluate(uint32_t i, uint32_t first_finished) {
     if (parent_[i] < first_finished) return label_[i];
     path_.clear();

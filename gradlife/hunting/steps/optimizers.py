@@ -15,8 +15,8 @@ from typing import Any
 #: Steps after which an optimizer counts as lasting.
 WARMUP_FIRINGS = 4
 
-#: If earlier optimizers are gone, one is chosen after this many steps of all of them, even if it does not last: such a
-#: program makes a new optimizer every few steps.
+#: If earlier optimizers are gone, one that does not last is chosen, too, once all together have taken this many steps:
+#: such a program makes a new optimizer every few steps.
 BRIEF_FIRINGS = 3 * WARMUP_FIRINGS
 
 #: Steps of the chosen optimizer during which a rarer one may still replace it.
@@ -124,7 +124,7 @@ class OptimizerSteps:
             self._step = self._begin(f"{known.name}.step")
 
     def _replace_missing(self, key: int, known: Known) -> None:
-        """Choose this optimizer if none is chosen, or the chosen one is gone."""
+        """Choose this optimizer if none is chosen, or the chosen one is gone or was brief."""
         if self._step is not None:
             self._follow(key, known)
             self._step()
@@ -142,7 +142,7 @@ class OptimizerSteps:
         self._step = self._go_on(f"{known.name}.step")
 
     def _is_rarer(self, chosen: Known, known: Known) -> bool:
-        return chosen.firings <= DOUBT and 2 * known.firings <= chosen_firings_beside(chosen, known) + 1
+        return chosen.firings <= DOUBT and 2 * known.firings <= chosen_firings_since(chosen, known) + 1
 
     def _forget_dead(self) -> None:
         living = {key: known for key, known in self._known.items() if known.alive() is not None}
@@ -156,7 +156,7 @@ def is_brief(chosen: Known, other: Known) -> bool:
 
 
 def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
-    """Call ``then`` for each new optimizer: its steps will be the steps, even if they are rare, and no other calls."""
+    """Call ``then`` when an optimizer is made: its steps will count, even if they are rare, and calls of functions not."""
     optimizer = optimizer_module.Optimizer
     plain = optimizer.__init__
 
@@ -168,6 +168,6 @@ def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
     optimizer.__init__ = __init__
 
 
-def chosen_firings_beside(chosen: Known, known: Known) -> int:
+def chosen_firings_since(chosen: Known, known: Known) -> int:
     """Return the steps that the chosen optimizer has taken since the other's first."""
     return chosen.firings - min(chosen.firings, known.chosen_firings)

@@ -62,7 +62,7 @@ def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
         if not rates or min(rates) <= 0:
             continue
         if max(rates) - min(rates) <= 1e-9 * max(rates):
-            exact.append(size(round(rates[0])) if field == "bytes" else rate(rates[0], word))
+            exact.append(f"{size(round(rates[0]))} of storages" if field == "bytes" else rate(rates[0], word))
         else:
             more.append(spread(rates, field, word))
     if exact:
@@ -74,10 +74,10 @@ def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
 
 
 def spread(rates: list[float], field: str, word: str) -> str:
-    """Format a range: 3.9 to 4.1 kB; 1 to 2 objects."""
+    """Format a range: 3.9 kB to 4.1 kB of storages; 1 to 2 objects."""
     least, most = min(rates), max(rates)
     if field == "bytes":
-        return f"{size(round(least))} to {size(round(most))}"
+        return f"{size(round(least))} to {size(round(most))} of storages"
     return f"{number(least)} to {rate(most, word)}"
 
 

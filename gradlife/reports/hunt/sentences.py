@@ -43,7 +43,7 @@ KINDS = {
     FindingKind.NEEDS_GC: "needs the collector",
 }
 #: What the hunt found out about a control.
-JUDGED = {"growth": "found to grow", "never": "found, never freed", "clean": "found clean"}
+JUDGED = {"growth": "found to grow", "never": "found never to be freed", "clean": "found clean"}
 #: Codes of leaks in which many objects get one new object each: they have no growing container to name.
 WITHOUT_CONTAINER = {"GL527"}
 #: The retained bytes are shown instead of the storages' bytes if they are larger by at least this share.
@@ -79,7 +79,7 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
     if share:
         lines.insert(1, f"That is {share}.")
     if finding.retained_bytes:
-        lines.append(f"Freeing its holder would free {size(finding.retained_bytes)}.")
+        lines.append(f"Freeing {freed_holder(finding)} would free {size(finding.retained_bytes)}.")
     if finding.arrivals is not None:
         lines.append(f"It comes {how_often(finding.arrivals, report.step)}.")
     if finding.consequences:
@@ -200,6 +200,11 @@ def gathered_in(finding: Finding) -> list[str]:
         if trace.steps[number].via.startswith(("[", "an item", "an element", "a key")):
             return [f"Stored in {named(trace.steps[number])}, {path_text(trace.steps[: number + 1])}."]
     return []
+
+
+def freed_holder(finding: Finding) -> str:
+    """Return the words for the container that grows, after the sentence that names it; else for the holder."""
+    return f"that {finding.trace.steps[finding.grows_at].object}" if finding.grows_at else "its holder"
 
 
 def named(step: PathStep) -> str:

@@ -131,9 +131,10 @@ def limit_line(limit: str) -> RenderableType:
 
 
 def next_lines(commands: Commands) -> Iterator[RenderableType]:
-    """Yield the next commands."""
+    """Yield the next commands, each below its purpose if one is too long to stand before it."""
+    is_long = any(len(command) + len(what_for) > MIN_WIDTH - 8 for command, what_for in commands)
     for command, what_for in commands:
-        if len(command) + len(what_for) > MIN_WIDTH - 8:
+        if is_long:
             yield Hanging(Text("  # ", QUIET), Text(what_for, QUIET))
             yield Hanging(Text("  "), Text(command, TITLE))
         else:

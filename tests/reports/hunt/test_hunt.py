@@ -127,7 +127,7 @@ def test_rounds_end_in_a_rate_that_does_not_move() -> None:
         "  round  steps   bytes  tensors  bytes/step",
         "      1      7   +7 kB      +14        1 kB",
         "      2     11  +11 kB      +22        1 kB",
-        "  → exactly 1 kB and 2 tensors a step, in every round",
+        "  → exactly 1 kB of storages and 2 tensors a step, in every round",
     ]
 
 
