@@ -128,3 +128,29 @@ def test_a_hunt_says_after_how_many_steps_the_device_is_full(run: Run, tmp_path:
     assert (finding["fills"], finding["severity"]) == ("simulated:0", "critical")
     assert 3_800 <= finding["steps_to_limit"] <= 4_200
     assert "out of memory on simulated:0 after about" in done.stderr.replace("\n", " ")
+
+
+PEAK = """
+import torch, simulated_device
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 5000)).to("simulated")
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(14):
+    logits = net(torch.randn(512, 64).to("simulated"))
+    loss = torch.log_softmax(logits, 1).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_peak_in_the_backward_pass_of_a_device_is_the_line_that_called_it(run: Run, tmp_path: Path) -> None:
+    """Its operations run in a thread without frames of Python: the peak had no line, and a saving was told wrongly."""
+    (tmp_path / "train.py").write_text(PEAK)
+    run("-m", "gradlife", "peak", "--prove", "--json", "peak.json", "train.py")
+    found = json.loads((tmp_path / "peak.json").read_text())
+    assert (found["device"], found["peak_at"]["phase"]) == ("simulated:0", "backward")
+    assert found["peak_at"]["place"]["line"] == 10
+    (saving,) = found["savings"]
+    assert [edit["text"] for edit in saving["edits"]] == ["`del logits` after line 8"]
+    assert found["proof"]["peak_after"] == found["proof"]["predicted_bytes"]

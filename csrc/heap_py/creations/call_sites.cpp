@@ -28,18 +28,36 @@ size_t beginning(const std::string& file, const std::vector<std::string>& starts
   return longest;
 }
 
+// Whether the newest frame of a thread runs a function with this name.
+bool is_in(PyThreadState* thread, const char* function) {
+  void* frame = gl_newest_frame(thread);
+  PyCodeObject* code;
+  int instruction;
+  while (frame != nullptr && gl_frame_place(frame, &code, &instruction) == 0) frame = gl_older_frame(frame);
+  return frame != nullptr && PyUnicode_CompareWithASCIIString(code->co_name, function) == 0;
+}
+
 }  // namespace
 
 uint32_t CallSites::current() noexcept {
   try {
-    return look();
+    return look(gl_current_thread());
   } catch (...) {
     return unknown;
   }
 }
 
-uint32_t CallSites::look() {
-  PyThreadState* thread = gl_current_thread();
+uint32_t CallSites::of_thread_in(const char* function) noexcept {
+  try {
+    PyThreadState* thread = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    while (thread != nullptr && !is_in(thread, function)) thread = PyThreadState_Next(thread);
+    return look(thread);
+  } catch (...) {
+    return unknown;
+  }
+}
+
+uint32_t CallSites::look(PyThreadState* thread) {
   if (thread == nullptr) return unknown;
   Stack stack;
   stack.fill(unknown);

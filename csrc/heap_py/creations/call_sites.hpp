@@ -45,6 +45,8 @@ class CallSites {
 
   // Returns the call site of the calling thread; `unknown` if only libraries run in it, or memory is short.
   uint32_t current() noexcept;
+  // Returns the call site of the thread whose newest frame runs a function with this name; else `unknown`.
+  uint32_t of_thread_in(const char* function) noexcept;
 
   // This frame and the older ones belong to what runs the program: stacks are read no further. nullptr: no such frame.
   void end_at(const void* frame) { end_ = frame; }
@@ -62,7 +64,7 @@ class CallSites {
     std::unordered_map<int, uint32_t> places;  // by instruction
   };
 
-  uint32_t look();
+  uint32_t look(PyThreadState* thread);
   Source& source_of(PyCodeObject* code);
   uint32_t place_of(Source& source, PyCodeObject* code, int instruction);
   Owner owner_of(const std::string& file) const;

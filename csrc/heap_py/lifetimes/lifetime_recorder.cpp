@@ -110,13 +110,20 @@ bool LifetimeRecorder::has_dispatch_of_its_own(PyObject* types) const {
   return false;
 }
 
+// The backward pass of a device's tensors runs in a thread of the device, which has no frames of Python. The program
+// waits for it in torch's own function.
+uint32_t LifetimeRecorder::site_now(bool in_backward) {
+  const uint32_t site = sites_.current();
+  return site == CallSites::unknown && in_backward ? sites_.of_thread_in("_engine_run_backward") : site;
+}
+
 Ref LifetimeRecorder::run(PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs) {
   if (has_dispatch_of_its_own(types)) return Ref::borrow(Py_NotImplemented);
   const Function& called = known(function);
   const Ref callable = called.callable;
   look();
-  const RecordedOperation operation{called.number, sites_.current(), context_,
-                                    graph_task_ != nullptr && graph_task_() >= 0 ? 1u : 0u};
+  const bool in_backward = graph_task_ != nullptr && graph_task_() >= 0;
+  const RecordedOperation operation{called.number, site_now(in_backward), context_, in_backward ? 1u : 0u};
   Ref overwritten;
   if (called.overwrites) {
     PyObject* keywords = kwargs != nullptr ? kwargs : Py_None;

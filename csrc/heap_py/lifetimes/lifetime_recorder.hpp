@@ -67,6 +67,7 @@ class LifetimeRecorder {
     bool overwrites, is_view;
   };
   bool has_dispatch_of_its_own(PyObject* types) const;
+  uint32_t site_now(bool in_backward);
   const Function& known(PyObject* function);
   void note_inputs(PyObject* value, PyObject* overwritten, StorageEvent if_known, int depth);
   void note_overwritten(PyObject* tensors);

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from gradlife.model.peak.report import PeakReport, Proof, Saving, Use
 from gradlife.model.source_text import plain_rows
+from gradlife.reports.layout import MIN_TEXT
 from gradlife.reports.peak.ranks import HEADS, NUMBERS, cells, rank_lines
 from gradlife.reports.peak.words import (
     bound,
@@ -42,12 +43,28 @@ MAX_OWNERS = 4
 def print_peak(console: Console, report: PeakReport, in_full: bool = False) -> None:
     """Print the first screen, or everything."""
     is_folded = in_full or not report.peak_bytes
-    for line in first_screen(report) if not in_full else full_lines(report):
-        console.print(line, no_wrap=not is_folded, overflow="fold" if is_folded else "ellipsis")
+    lines = list(full_lines(report) if in_full else first_screen(report))
+    room = LINES - len(lines)
+    for line in lines:
+        rows = folded(line, console)
+        if is_folded or len(rows) - 1 <= room:
+            room -= len(rows) - 1
+            console.print(*rows, sep="\n", no_wrap=True)
+        else:
+            console.print(line, no_wrap=True, overflow="ellipsis")
     if in_full and report.peak_bytes:
         console.print(owner_table(report))
     if in_full and report.ranks:
         console.print(rank_table(report))
+
+
+def folded(line: Text, console: Console) -> list[Text]:
+    """Wrap a line into as many rows as it needs, all with its indentation."""
+    indent = len(line.plain) - len(line.plain.lstrip(" "))
+    rows = line[indent:].wrap(console, max(MIN_TEXT, console.width - indent), overflow="fold")
+    for row in rows:
+        row.rstrip()
+    return [Text.assemble(" " * indent, row) for row in rows] or [line]
 
 
 def first_screen(report: PeakReport) -> Iterator[Text]:

@@ -21,9 +21,11 @@ def test_the_first_screen() -> None:
     assert printed(REPORT) == [
         "drag  train.py: peak of 122 MB on cpu: 13.5 % of it is never read again",
         "   backward at train.py:23 (_log_softmax_backward_data)",
-        "   saved activations 50.6 MB · temporaries 32.8 MB · outputs held by names 16.4…",
+        "   saved activations 50.6 MB · temporaries 32.8 MB · outputs held by names 16.4",
+        "   MB · optimizer state 14.6 MB",
         "1  local logits of main (train.py:23): 16.4 MB",
-        "   made at line 15, last read at line 21 (_log_softmax), held until line 21 of …",
+        "   made at line 15, last read at line 21 (_log_softmax), held until line 21 of",
+        "   the next step",
         "   saves 16.4 MB (13.5 %), `del logits` after line 21",
         "lowest possible peak: 105 MB · steps: AdamW.step · more: --full",
     ]
@@ -34,6 +36,13 @@ def test_a_screen_of_many_savings_has_at_most_15_lines_of_80_columns() -> None:
     assert len(printed(report)) <= LINES
     assert max(map(len, printed(report))) <= 80
     assert printed(report)[-1].endswith("4 more: --full")
+
+
+def test_a_line_is_cut_where_all_in_full_would_be_more_than_a_screen() -> None:
+    """What to do was cut in the middle on screens with room."""
+    report = replace(REPORT, savings=(SAVING,) * 3)
+    assert [line.endswith("…") for line in printed(report)].count(True) == 2
+    assert len(printed(report)) == LINES
 
 
 def test_nothing_to_save_is_said() -> None:
@@ -67,4 +76,4 @@ def test_what_the_recording_cannot_show_stands_on_the_first_screen() -> None:
     """That compiled code ran uncompiled, so that another peak was recorded, stood in the full report alone."""
     note = "Code under torch.compile ran uncompiled in the recorded steps."
     lines = printed(replace(REPORT, limits=(note,)))
-    assert (lines[3], len(lines)) == (f"   {note}", 8)
+    assert (lines[4], len(lines)) == (f"   {note}", 10)
