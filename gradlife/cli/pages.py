@@ -79,7 +79,7 @@ WHY_WRITERS: Mapping[str, Writer] = {
 def snapshot_page(snapshot: Snapshot, file: str) -> str:
     """Return a snapshot as a page, as far as it fits."""
     from gradlife.heap.views.heap_map import heap_map
-    from gradlife.heap.views.overview import overview
+    from gradlife.heap.views.overview import page_view
     from gradlife.reports.html.heap import heap_page
 
-    return heap_page(overview(snapshot, file), heap_map(snapshot))
+    return heap_page(page_view(snapshot, file), heap_map(snapshot))

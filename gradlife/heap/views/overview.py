@@ -39,6 +39,11 @@ def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: in
     )
 
 
+def page_view(snapshot: Snapshot, name: str) -> HeapView:
+    """Return the tables of a snapshot's page, with what the program's variables hold."""
+    return replace(overview(snapshot, name), program=ProgramObjects(snapshot).rows(VARIABLES))
+
+
 def program_view(snapshot: Snapshot, name: str) -> HeapView:
     """Return what the program's variables hold, a line per library, and unreachable cyclic parts."""
     objects = ProgramObjects(snapshot)

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradlife.model.heap import Cycle, HeapView, TypeCount
+from gradlife.model.heap import Cycle, HeapView, HeldVariable, TypeCount
 from gradlife.model.heap_map import HeapMap, MappedObject, OtherEnd
 from gradlife.model.trace import Lifetime
-from gradlife.reports.heap.tables import FATES
+from gradlife.reports.heap.tables import FATES, content_words
 from gradlife.reports.html.devices import DeviceView, device_views
 from gradlife.reports.html.heap_map import heap_drawing, legend, what
 from gradlife.reports.html.page import render_page
@@ -43,6 +43,7 @@ class HeapPage:
 
     facts: Sequence[tuple[str, str]]
     limits: Sequence[str]
+    program: Table
     map: Drawn
     legend: Sequence[tuple[str, str]]
     left_out: Sequence[str]
@@ -66,6 +67,7 @@ def page_of(view: HeapView, found: HeapMap) -> HeapPage:
     return HeapPage(
         facts=facts(view),
         limits=[short(value) for key, value in view.notes if key == "limit"],
+        program=program_table(view.program, found),
         map=heap_drawing(found),
         legend=legend(found),
         left_out=left_out(view, found),
@@ -107,6 +109,37 @@ def types_left_out(view: HeapView) -> str:
     if not rest:
         return ""
     return f"{counted(len(rest), 'more type')} with {size(sum(row.bytes for row in rest))} have no row here."
+
+
+def program_table(variables: Sequence[HeldVariable], found: HeapMap) -> Table:
+    """Return the variables of the program, each a link to the neighbourhood of its object if that is on the page."""
+    columns = [
+        Column("variable"),
+        Column("retains", True, "what would be freed with it"),
+        Column("object"),
+        Column("in it"),
+    ]
+    rows: list[list[Cell | str | int | float]] = [
+        [
+            Cell(short(one.name, MAX_LETTERS), link=link_to(one, found)),
+            Cell(size(one.object.retained), one.object.retained),
+            short(f"{one.object.type} {one.object.detail}".rstrip(), MAX_LETTERS),
+            ", ".join(content_words(one)),
+        ]
+        for one in variables
+    ]
+    return Table("What would be freed with each variable", columns, rows)
+
+
+def link_to(variable: HeldVariable, found: HeapMap) -> str:
+    """Return the link to a variable's object; empty if the page does not have it."""
+    node = node_of(variable, found)
+    return f"object-{node}" if node else ""
+
+
+def node_of(variable: HeldVariable, found: HeapMap) -> int:
+    """Return the node of a variable's object; 0 if the page does not have it."""
+    return next((one.node for one in found.objects if one.address == variable.object.address), 0)
 
 
 def object_table(objects: Sequence[MappedObject]) -> Table:
@@ -174,14 +207,17 @@ def data_of(view: HeapView, found: HeapMap) -> dict[str, object]:
     return {
         "file": shlex.quote(short(view.file)),
         "total": found.reached_bytes,
-        "first": first_of(found),
+        "first": first_of(view, found),
         "types": [*types],
         "objects": objects,
     }
 
 
-def first_of(found: HeapMap) -> int:
-    """Return the object to show at first: the largest holder on the map."""
+def first_of(view: HeapView, found: HeapMap) -> int:
+    """Return the object to show at first: what the program holds most by, else the largest holder on the map."""
+    of_program = next(filter(None, (node_of(one, found) for one in view.program)), 0)
+    if of_program:
+        return of_program
     areas = [area for area in found.areas if not area.is_rest]
     return max(areas, key=lambda area: area.bytes).holder.node if areas else 0
 

@@ -11,7 +11,7 @@ import pytest
 
 from fabricated_heaps import DIFF, heap, mapped, view
 from fabricated_hunts import CTX, HISTORY
-from gradlife.model.heap import HeapDiff, PathChange, TypeChange, TypeCount
+from gradlife.model.heap import HeapDiff, HeldVariable, LargeObject, PathChange, TypeChange, TypeCount
 from gradlife.model.heap_map import HeapMap
 from gradlife.reports.html.heap import heap_page
 from gradlife.reports.html.heap_diff import diff_page
@@ -164,3 +164,23 @@ def test_where_nothing_changed_there_is_a_word() -> None:
 )
 def test_types_are_named_by_their_last_name(name: str, short: str) -> None:
     assert short_name(name) == short
+
+
+def test_what_the_variables_of_the_program_hold_comes_first() -> None:
+    """The page began with the interpreter's own objects, and showed `module linecache`."""
+    found = heap()
+    losses = LargeObject("list", "python", "len 263", found.objects[3].address, 2000, 828_000, ())
+    gone = replace(losses, address=0xDEAD, retained=10)
+    program = (
+        HeldVariable("trainer.losses", losses, 263, 263, 1300, 263, 1052),
+        HeldVariable("rest", gone, 1, 0, 0, 0, 0),
+    )
+    page = heap_page(view(program=program), found)
+    text = words(page)
+    assert "trainer.losses 828 kB list len 263 263 tensors, 1300 grad nodes, 1.05 kB in storages" in text.replace(
+        "1,300", "1300"
+    )
+    assert text.index("What would be freed with each variable") < text.index("What retains most, by holder")
+    assert data(page)["first"] == found.objects[3].node
+    assert page.count(f'href="#object-{found.objects[3].node}">trainer.losses') == 1
+    assert "Held by the program" not in heap_page(view(), found)
