@@ -145,7 +145,7 @@ for _ in range(14):
 
 
 def test_a_peak_in_the_backward_pass_of_a_device_is_the_line_that_called_it(run: Run, tmp_path: Path) -> None:
-    """Its operations run in a thread without frames of Python: the peak had no line, and a saving was told wrongly."""
+    """Its operations run in a thread without frames of Python: no line, and a saving that cannot be made."""
     (tmp_path / "train.py").write_text(PEAK)
     run("-m", "gradlife", "peak", "--prove", "--json", "peak.json", "train.py")
     found = json.loads((tmp_path / "peak.json").read_text())

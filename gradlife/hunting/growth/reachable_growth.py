@@ -72,7 +72,7 @@ MIN_ITEMS = 10
 MAX_UNRECOGNIZED = 2.0
 
 #: Counts that are at most this share below the number of items that their container gained are corrected to it.
-MAX_OVERLOOKED = 0.05
+MAX_UNRECOGNIZED_SHARE = 0.05
 
 #: Bytes by which retained memory must grow; smaller differences between rounds are noise.
 MIN_RETAINED_GROWTH = 64
@@ -236,7 +236,7 @@ def with_unrecognized(rate: PerStep, gained: float) -> PerStep:
     """Correct the counts of new items by what their container gained: some at reused addresses were not recognized."""
 
     def corrected(count: float) -> float:
-        return gained if (1 - MAX_OVERLOOKED) * gained <= count < gained else count
+        return gained if (1 - MAX_UNRECOGNIZED_SHARE) * gained <= count < gained else count
 
     return replace(
         rate, objects=corrected(rate.objects), tensors=corrected(rate.tensors), storages=corrected(rate.storages)

@@ -21,7 +21,8 @@ from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt, late_length
 from gradlife.hunting.session.report import report_of, with_late_growth, with_late_rounds
 from gradlife.hunting.session.step_counter import Counter
-from gradlife.hunting.steps.running_steps import CountStep, RunningSteps
+from gradlife.hunting.steps.count_step import CountStep
+from gradlife.hunting.steps.running_steps import RunningSteps
 from gradlife.hunting.steps.schedule import schedule_for
 from gradlife.model.hunt import ATTACHED, LONGEST_STOP, SECOND, HuntReport
 

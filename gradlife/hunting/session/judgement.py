@@ -179,8 +179,9 @@ def split_by_intent(
 
 def is_being_built(result: Finding, growth: Growth) -> bool:
     """Whether only an expression under way holds what grows, such as the list of a comprehension. With graphs it leaks."""
-    at = growth.step
-    return bool(at) and result.trace.steps[(at or 0) - 1].relation == STACK and not result.per_step.graph_nodes
+    if not growth.step or result.per_step.graph_nodes:
+        return False
+    return result.trace.steps[growth.step - 1].relation == STACK
 
 
 def limit_in_program(result: Finding, growth: Growth) -> str:

@@ -10,16 +10,16 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from gradlife.hunting.steps.count_step import Begin, CountStep
+
 #: Backward passes before they count as steps, if nothing better is found.
 WARMUP_PASSES = 8
-
-CountStep = Callable[[], object]
 
 
 class BackwardSteps:
     """Listens to every backward pass except nested ones."""
 
-    def __init__(self, begin: Callable[[str], CountStep]) -> None:
+    def __init__(self, begin: Begin) -> None:
         self._begin = begin
         self._step: CountStep | None = None
         self.heard = 0  # passes while listening

@@ -6,16 +6,16 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from gradlife.hunting.steps.count_step import Begin, CountStep
+
 #: Batches before they count as steps, if no optimizer steps.
 WARMUP_BATCHES = 8
-
-CountStep = Callable[[], object]
 
 
 class BatchSteps:
     """Listens to every batch taken from a DataLoader in this process."""
 
-    def __init__(self, begin: Callable[[str], CountStep]) -> None:
+    def __init__(self, begin: Begin) -> None:
         self._begin = begin
         self._step: CountStep | None = None
         self.heard = 0  # batches taken while listening

@@ -7,9 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from gradlife.hunting.steps.count_step import Begin
 from gradlife.hunting.steps.repeated_calls import is_importing
-
-CountStep = Callable[[], object]
 
 #: Seconds per step.
 INTERVAL = 0.1
@@ -29,7 +28,7 @@ def is_any_importing() -> bool:
 class Intervals(threading.Thread):
     """Steps once per interval until better steps are found. A snapshot uses up no steps."""
 
-    def __init__(self, begin: Callable[[str], CountStep], quiet_since: Callable[[], float]) -> None:
+    def __init__(self, begin: Begin, quiet_since: Callable[[], float]) -> None:
         super().__init__(name="gradlife time", daemon=True)
         self._begin = begin
         self._quiet_since = quiet_since

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.steps.backward_passes import BackwardSteps
 from gradlife.hunting.steps.batches import BatchSteps
+from gradlife.hunting.steps.count_step import Begin
 from gradlife.hunting.steps.optimizers import OptimizerSteps, when_made
 from gradlife.hunting.steps.sampling import Sampling
-
-Begin = Callable[[str], Callable[[], object]]
 
 
 def hear_torch(begin: Begin, go_on: Begin, sampling: Sampling | None = None) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gradlife.hunting.steps.count_step import Begin, CountStep
+
 #: Steps after which an optimizer counts as lasting.
 WARMUP_FIRINGS = 4
 
@@ -29,8 +31,6 @@ QUIET_PAUSES = 4
 
 #: If another optimizer began after the chosen one's last step, this many times its longest pause is enough.
 SUCCESSION_PAUSES = 2
-
-CountStep = Callable[[], object]
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Known:
 class OptimizerSteps:
     """Listens to every optimizer through torch's global hook, and counts the steps of the rarest lasting one."""
 
-    def __init__(self, begin: Callable[[str], CountStep], go_on: Callable[[str], CountStep] | None = None) -> None:
+    def __init__(self, begin: Begin, go_on: Begin | None = None) -> None:
         self._begin = begin
         self._go_on = go_on or begin  # called in place of `begin` when another optimizer follows a finished one
         self._has_followed = False  # whether one has followed; after that no rarer one restarts the hunt

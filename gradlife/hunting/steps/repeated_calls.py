@@ -13,15 +13,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType
 
 from gradlife.heap.program_modules import is_program
 from gradlife.hunting.process.program_files import is_library
+from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.entries import Entry, new_entries, plain_code
-
-CountStep = Callable[[], object]
 
 #: Entries after which a function counts as the step.
 WARMUP_CALLS = 8
@@ -67,7 +66,7 @@ class RepeatedCalls(threading.Thread):
     callback for all later calls of the function.
     """
 
-    def __init__(self, begin: Callable[[str], CountStep]) -> None:
+    def __init__(self, begin: Begin) -> None:
         super().__init__(name="gradlife steps", daemon=True)
         self._begin = begin
         self._entries = new_entries()

@@ -9,11 +9,11 @@ from types import ModuleType
 from gradlife.errors import UsageError
 from gradlife.hunting.steps.backward_passes import BackwardSteps
 from gradlife.hunting.steps.batches import BatchSteps
+from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.optimizers import OptimizerSteps
 from gradlife.hunting.steps.targets import UnknownFunction
 
-CountStep = Callable[[], bool]
 Listener = OptimizerSteps | BatchSteps | BackwardSteps | CallSteps
 
 
@@ -24,7 +24,7 @@ class RunningSteps:
     Raises UsageError if the function's module is not loaded, unless it ``waits`` for it.
     """
 
-    def __init__(self, begin: Callable[[str], CountStep], step_on: str = "", waits: bool = False) -> None:
+    def __init__(self, begin: Begin, step_on: str = "", waits: bool = False) -> None:
         self._begin = begin
         self._waits = waits
         self._undo: list[Callable[[], object]] = []

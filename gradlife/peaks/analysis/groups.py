@@ -44,9 +44,8 @@ class Group:
     fixed: set[int] = field(default_factory=set)  # storages that something else holds, too, as long as a call runs
     kept: list[tuple[Storage, Gap]] = field(default_factory=list)  # storages that its edits free no sooner
     instead_of: Group | None = None  # a group of the same storages that needs other edits
-    graphs: frozenset[object] = (
-        frozenset()
-    )  # the places of names with a part of its graph, if no backward pass reads it
+    #: The places of names with a part of its graph, if no backward pass reads that.
+    graphs: frozenset[object] = frozenset()
 
     @property
     def places(self) -> frozenset[tuple[str, str, str, str]]:

@@ -31,7 +31,7 @@ from gradlife.peaks.analysis.passed_names import passed_groups
 from gradlife.peaks.analysis.picture import Key, Painter
 from gradlife.peaks.analysis.retained import needless_retain
 from gradlife.peaks.analysis.saved_unread import is_freed_in_backward
-from gradlife.peaks.analysis.savings import Replay, Step
+from gradlife.peaks.analysis.savings import PlannedSaving, Replay
 from gradlife.peaks.analysis.timeline import live_bytes, main_device, on_device, peak_operation
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import use_at
@@ -244,7 +244,7 @@ class Judge:
             found[uses[storage.number].value] += storage.bytes_at(tick_within(operation))
         return dict(found)
 
-    def savings(self, steps: Sequence[Step], peak: int) -> tuple[Saving, ...]:
+    def savings(self, steps: Sequence[PlannedSaving], peak: int) -> tuple[Saving, ...]:
         """Return the savings; none if all together are too small to be worth an edit."""
         if sum(one.saved for one in steps) < MIN_SAVING * peak:
             return ()
@@ -260,7 +260,7 @@ class Judge:
             dropped += own if found[-1].is_provable else []
         return tuple(found)
 
-    def saving(self, step: Step, edits: Sequence[Edit]) -> Saving:
+    def saving(self, step: PlannedSaving, edits: Sequence[Edit]) -> Saving:
         """Describe one saving for the report."""
         group = step.group
         storage = group.largest()

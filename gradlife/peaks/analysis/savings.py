@@ -23,7 +23,7 @@ MAX_GROUPS = 60
 
 
 @dataclass(frozen=True)
-class Step:
+class PlannedSaving:
     """A saving made after those before it: the group, the new peak, and the bytes saved."""
 
     group: Group
@@ -66,7 +66,7 @@ class Replay:
         live = self._live_without(groups)
         return self._ticks[max(range(len(live)), key=lambda at: (live[at], -at))] // 2
 
-    def best_savings(self, groups: Iterable[Group]) -> list[Step]:
+    def best_savings(self, groups: Iterable[Group]) -> list[PlannedSaving]:
         """Return the savings, those that lower the peak most first, until they make up enough of all."""
         self._all = list(groups)
         least = max(1.0, MIN_SHARE * self.peak)
@@ -107,11 +107,11 @@ class Replay:
             return True  # it was chosen before them for its fewer edits
         return self.peak_after(others) > self.peak_after(chosen) + MIN_SHARE * self.peak
 
-    def _steps(self, chosen: Sequence[Group]) -> list[Step]:
-        now, found = self.peak, list[Step]()
+    def _steps(self, chosen: Sequence[Group]) -> list[PlannedSaving]:
+        now, found = self.peak, list[PlannedSaving]()
         for number, group in enumerate(chosen, 1):
             after = self.peak_after(chosen[:number])
-            found.append(Step(group, after, now - after, self.peak - self.peak_after([group])))
+            found.append(PlannedSaving(group, after, now - after, self.peak - self.peak_after([group])))
             now = after
         return found
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from gradlife.model.peak.report import PeakReport, Proof, Saving, Use
 from gradlife.model.source_text import plain_rows
+from gradlife.reports.hunt.first_screen import folded_lines
 from gradlife.reports.layout import MIN_TEXT
 from gradlife.reports.peak.ranks import HEADS, NUMBERS, cells, rank_lines
 from gradlife.reports.peak.words import (
@@ -61,10 +62,8 @@ def print_peak(console: Console, report: PeakReport, in_full: bool = False) -> N
 def folded(line: Text, console: Console) -> list[Text]:
     """Wrap a line into as many rows as it needs, all with its indentation."""
     indent = len(line.plain) - len(line.plain.lstrip(" "))
-    rows = line[indent:].wrap(console, max(MIN_TEXT, console.width - indent), overflow="fold")
-    for row in rows:
-        row.rstrip()
-    return [Text.assemble(" " * indent, row) for row in rows] or [line]
+    rows = folded_lines(line[indent:], max(MIN_TEXT, console.width - indent), len(line) + 1)
+    return [Text.assemble(" " * indent, row) for row in rows]
 
 
 def first_screen(report: PeakReport) -> Iterator[Text]:

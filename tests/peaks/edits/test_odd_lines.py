@@ -65,7 +65,7 @@ def test_a_name_is_not_deleted_above_a_statement_that_no_edit_removes(edited: Ca
 
 
 def test_statements_that_make_parts_of_one_graph_are_in_one_block(edited: Callable[..., Edited]) -> None:
-    """A block around the first alone left what the second saves: more was told than the edit saved."""
+    """A block around the first alone left what the second saves: the report said more than the edit saved."""
     text = "import torch\ndef step(x):\n    y = x.exp()\n    z = y.exp()\n    return 1\n"
     texts, after = edited(text, 4, saved("y"), saved("z"), makers=(4, 3))
     assert texts == ["`with torch.no_grad():` around lines 3 to 4"]

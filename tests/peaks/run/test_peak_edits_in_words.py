@@ -184,7 +184,7 @@ def step_without_a_name(net: Any) -> None:
 
 @pytest.mark.whole
 def test_what_a_caller_holds_while_a_function_runs_the_backward_pass_is_told() -> None:
-    """Nothing was told: an edit of the function that runs frees nothing that its caller has a name for."""
+    """The report said nothing: an edit of the function that runs frees nothing that its caller has a name for."""
     net = torch.nn.Sequential(torch.nn.Linear(100, 100), torch.nn.Linear(100, 1000))
     before, after = gradlife.peak(lambda: step_with_a_name(net)), gradlife.peak(lambda: step_without_a_name(net))
     line = step_with_a_name.__code__.co_firstlineno + 1
