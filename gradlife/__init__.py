@@ -47,9 +47,9 @@ def _html_of_snapshot(snapshot: object) -> str:
     return _html_of(importlib.import_module("gradlife.heap.views.overview").summary(snapshot))
 
 
-def _text_of_devices(report: object) -> str:
-    """Return the text of a report on the memory of devices."""
-    return importlib.import_module("gradlife.reports.devices.terminal").as_text(report)  # type: ignore[no-any-return]
+def _text_of(report: object) -> str:
+    """Return a report as `print` shows it."""
+    return importlib.import_module("gradlife.reports.formats.plain_text").plain_text(report)  # type: ignore[no-any-return]
 
 
 def __getattr__(name):  # type: ignore[no-untyped-def]

@@ -195,6 +195,9 @@ def compare_paths(before: Graph, after: Graph, /) -> list[tuple[tuple[int, int],
 # Bytes that malloc has given out, in all its heaps; None where the C library cannot say.
 def malloc_bytes() -> int | None: ...
 
+# The objects that survived the last full collection, as the collector counts them; then at least ``least``.
+def raise_long_lived(least: int, /) -> int: ...
+
 # Live C++ objects: (class, family, count, bytes of blocks); storages' contents: (device, count, bytes); heaps that changed
 # too fast to be read; bytes read; CPU seconds.
 def native_census() -> tuple[list[tuple[str, str, int, int]], list[tuple[str, int, int]], int, int, float]: ...

@@ -1,6 +1,7 @@
 """Measure what clients of a model server see while gradlife attaches, hunts and detaches. Run with `make bench-attach`.
 
-``ARGS="--rounds 200"`` counts what a process has before and after many visits.
+``ARGS="--rounds 200"`` counts what a process has before and after many visits; ``ARGS=--pauses`` measures how long a
+process of 1 and of 10 million objects is stopped while it is watched.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from rich.table import Table
 
 from benchmarks.attach.counting import FIRST, before_and_after, counting
 from benchmarks.attach.load import Clients, Row, row_of, service
+from benchmarks.attach.pauses import measured_in_child
 from gradlife.attach.client import Session, attach, connect
 from gradlife.hunting.run.running import Terms
 from gradlife.model.hunt import LONGEST_STOP
 
 #: Steps of a hunt: enough to name a holder, and some more.
 TERMS = Terms(steps=120, step_on="__main__:answer")
+
+#: Objects of a watched process, and the seconds of watching it.
+PAUSES = ((1_000_000, 40.0), (10_000_000, 90.0))
 
 
 def main() -> int:
@@ -34,7 +39,10 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=2)
     parser.add_argument("--server", choices=["fastapi", "http.server"], help="fastapi if it is installed")
     parser.add_argument("--rounds", type=int, help="attach and detach so often instead; print what that leaves behind")
+    parser.add_argument("--pauses", action="store_true", help="only the pauses of a process that is watched")
     args = parser.parse_args()
+    if args.pauses:
+        return print_pauses()
     if args.rounds:
         return count_rounds(args.rounds)
     server = args.server or ("fastapi" if importlib.util.find_spec("uvicorn") else "http.server")
@@ -55,6 +63,20 @@ def count_rounds(rounds: int) -> int:
     for name, socket in (("gdb", ""), ("serve()", "door")):
         table.add_row(name, str(rounds), *counts_around(rounds, socket))
     Console().print(table, f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
+    return 0
+
+
+def print_pauses() -> int:
+    """Print the longest pauses of processes of several sizes, bare and watched, in milliseconds."""
+    table = Table("objects", "MB", "fork", "run", "steps", "looks", "longest: processor", "longest: wall")
+    for objects, seconds in PAUSES:
+        found = measured_in_child(objects, seconds)
+        lead = [f"{objects:,}", f"{found.megabytes:.0f}", f"{1000 * found.fork:.1f}"]
+        for name, row, looks in (("bare", found.bare, 0), ("watched", found.watched, found.looks)):
+            figures = (f"{1000 * row.processor:.1f}", f"{1000 * row.wall:.1f}")
+            table.add_row(*lead, name, str(row.steps), str(looks), *figures)
+            lead = ["", "", ""]
+    Console().print(table, f"in ms; load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
     return 0
 
 

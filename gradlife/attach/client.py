@@ -89,15 +89,18 @@ class Session:
         command: str,
         *,
         progress: Callable[[Progress], object],
-        look: Callable[[Look], object],
+        look: Callable[[Look], object] | None,
         report: Callable[[HuntReport], object],
     ) -> None:
-        """Watch the process until it ends or the time is up: a report per round, a measurement every ``every`` s."""
-        self._channel.send(do="follow", target=self.title, command=command, terms=asdict(terms), every=every)
+        """Watch the process until it ends or the time is up: a report per round, and with ``look`` a measurement every
+        ``every`` seconds.
+        """
+        request = {"target": self.title, "command": command, "terms": asdict(terms), "every": every}
+        self._channel.send(do="follow", measures=look is not None, **request)
         while (message := self._channel.receive()) is not None:
             if "progress" in message:
                 progress(Progress(**message["progress"]))
-            elif "look" in message:
+            elif look is not None and "look" in message:
                 look(Look.from_json(message["look"]))
             elif "interim" in message:
                 report(hunt_codec.loads(message["interim"]))

@@ -14,7 +14,7 @@ from typing import Any
 from gradlife.errors import GradlifeError, UsageError
 
 #: The version of the protocol, which must be the same on both sides.
-VERSION = 1
+VERSION = 2
 
 Message = dict[str, Any]
 

@@ -81,7 +81,8 @@ def followed(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
 
     every = request["every"]
     hunt = RunningHunt(request["target"], request["command"], Terms(**request["terms"]), every)
-    return {"report": hunt_codec.dumps(Follow(hunt, every, report, look).run(tell))}
+    on_look = look if request["measures"] else None
+    return {"report": hunt_codec.dumps(Follow(hunt, every, report, on_look).run(tell))}
 
 
 def peaked(request: dict[str, Any], channel: Channel) -> dict[str, Any]:

@@ -187,6 +187,12 @@ class Finding:
         """The leak in one line."""
         return self.diagnosis.title
 
+    def __str__(self) -> str:
+        """The code, the title, and the statement that stores the survivor, in one line."""
+        stored = self.stored_at
+        place = f": {stored.file}:{stored.line}: {stored.source}" if stored is not None else ""
+        return f"{self.code} {self.title}{place}"
+
     @property
     def device_bytes(self) -> dict[str, int]:
         """Retained bytes of storages on devices other than the CPU, by device."""
@@ -436,6 +442,12 @@ class HuntReport:
             return EXIT_COULD_NOT_TELL
         is_skewed = bool(self.skew) and self.fail_on is Severity.NOTE
         return EXIT_FOUND if is_skewed or any(map(self.is_failure, self.findings)) else EXIT_CLEAN
+
+    def __str__(self) -> str:
+        """Return the report as `gradlife hunt --full` prints it, with the first findings in full."""
+        from gradlife import _text_of
+
+        return _text_of(self)
 
     def _repr_html_(self) -> str:
         """Return the report as a notebook shows it: the verdict, the charts, the first findings."""

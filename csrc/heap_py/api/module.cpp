@@ -14,6 +14,7 @@
 #include "heap_py/creations/functions.hpp"
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heap_py/interpreter/forked_copy.hpp"
+#include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/termination.hpp"
 #include "heap_py/lifetimes/functions.hpp"
 #include "heap_py/memory/malloc_usage.hpp"
@@ -206,6 +207,13 @@ PyObject* start_record_function(PyObject*, PyObject* arguments) {
   return guarded([&] { return PyLong_FromLong(start_recording_copy(arguments)); });
 }
 
+// raise_long_lived(least) -> the number of objects that survived the last full collection, before it is raised
+PyObject* raise_long_lived(PyObject*, PyObject* number) {
+  const Py_ssize_t least = PyLong_AsSsize_t(number);
+  if (least == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  return PyLong_FromSsize_t(gl_raise_long_lived(least));
+}
+
 // census(before or None, examples, hidden) -> (Graph without references, as compare_objects, {node: description})
 PyObject* census_function(PyObject* module, PyObject* arguments) {
   return guarded([&] {
@@ -283,6 +291,7 @@ PyMethodDef functions[] = {
     {"open_graph", open_function, METH_O, nullptr},
     {"compare_objects", compare_objects_function, METH_VARARGS, nullptr},
     {"compare_paths", compare_paths_function, METH_VARARGS, nullptr},
+    {"raise_long_lived", raise_long_lived, METH_O, nullptr},
     {"malloc_bytes", malloc_bytes, METH_NOARGS, nullptr},
     {"native_census", native_census, METH_NOARGS, nullptr},
     {"native_objects", native_objects, METH_O, nullptr},

@@ -57,6 +57,13 @@ size_t gl_estimate_tracked(void) {
   return count > 0 ? (size_t)count : 0;
 }
 
+Py_ssize_t gl_raise_long_lived(Py_ssize_t least) {
+  struct _gc_runtime_state* gc = &PyInterpreterState_Get()->gc;
+  const Py_ssize_t before = gc->long_lived_total;
+  if (before < least) gc->long_lived_total = least;
+  return before;
+}
+
 /* --- interpreter and threads
  * ------------------------------------------------------------------------------------------ */
 

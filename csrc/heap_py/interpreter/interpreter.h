@@ -1,6 +1,7 @@
 /* What only CPython's internal headers show: the collector's lists, the frames that run, interpreter and thread state,
  * attributes that have no dict yet. Those headers are C and differ from version to version, so they stay behind this
- * file, which is C too. Everything here only reads, makes no object and runs no code. The interpreter lock is held. */
+ * file, which is C too. Nothing here makes an object or runs code, and only gl_raise_long_lived writes. The interpreter
+ * lock is held. */
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -16,6 +17,9 @@ typedef void (*gl_labelled_visitor)(const char* label, PyObject* object, void* s
 /* Every object that the collector knows, frozen ones too. */
 void gl_visit_tracked(gl_object_visitor visit, void* state);
 size_t gl_estimate_tracked(void); /* about how many, without counting them */
+/* Raises the number of objects that survived the last full collection; returns what it was. The collector takes the
+ * next full one when a quarter as many are new. */
+Py_ssize_t gl_raise_long_lived(Py_ssize_t least);
 
 /* What the interpreter itself holds: modules, hooks, codecs, callbacks of exit and fork. */
 void gl_visit_interpreter(PyInterpreterState* interpreter, gl_labelled_visitor visit, void* state);

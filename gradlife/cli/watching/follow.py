@@ -20,7 +20,6 @@ from gradlife.hunting.run.findings_log import FindingsLog
 from gradlife.hunting.run.parent import Result, passing_on
 from gradlife.hunting.run.running import Progress, Terms
 from gradlife.model.hunt import HuntReport
-from gradlife.model.watching.look import Look
 from gradlife.reports.theme import make_console
 
 if TYPE_CHECKING:
@@ -49,11 +48,6 @@ class Follower:
             print_first_screen(self._console, replace(report, findings=fresh))
             sys.stdout.flush()
 
-    def look(self, look: Look) -> None:
-        """Send the measurement."""
-        if self._metrics is not None:
-            self._metrics.look(look)
-
     def follow(
         self, session: Session, terms: Terms, every: float, command: str, progress: Callable[[Progress], object]
     ) -> HuntReport | None:
@@ -65,7 +59,8 @@ class Follower:
             self.report(found)
 
         try:
-            session.follow(terms, every, command, progress=progress, look=self.look, report=report)
+            look = self._metrics.look if self._metrics is not None else None
+            session.follow(terms, every, command, progress=progress, look=look, report=report)
         except KeyboardInterrupt:
             print("gradlife: detached", file=sys.stderr)
         return latest[0] if latest else None

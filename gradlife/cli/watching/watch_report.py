@@ -108,4 +108,4 @@ def follow_here(
         Terms(seconds=inf, step_on=step_on),
         every,
     )
-    return Follow(hunt, every, report, *([gauges.look] if gauges is not None else []))
+    return Follow(hunt, every, report, gauges.look if gauges is not None else None)

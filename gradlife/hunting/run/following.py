@@ -11,9 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 
-from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.process.forked import NICENESS, in_fork
 from gradlife.hunting.process.memory_limits import usage
 from gradlife.hunting.run.running import Progress, RunningHunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
@@ -36,12 +37,12 @@ class Follow:
         hunt: RunningHunt,
         every: float,
         on_report: Callable[[HuntReport], object],
-        on_look: Callable[[Look], object] = lambda look: None,
+        on_look: Callable[[Look], object] | None = None,
     ) -> None:
         self._hunt = hunt
         self._every = every  # seconds between two measurements, and least seconds of a later round
         self._on_report = on_report
-        self._on_look = on_look
+        self._on_look = on_look  # None: nothing is measured, which saves a fork per measurement
         self._reported = 0  # number of snapshots at the last report
         self._measured = -every  # time of the last measurement
 
@@ -70,21 +71,26 @@ class Follow:
 
     def _measure(self, progress: Progress) -> None:
         """Measure what is alive, once per interval."""
-        if progress.seconds - self._measured >= self._every:
+        if self._on_look is not None and progress.seconds - self._measured >= self._every:
             self._measured = progress.seconds
-            self._on_look(self._hunt.undisturbed(lambda: look_now(progress.steps)))
+            with suppress(MemoryError):  # there may be enough at the next measurement
+                self._on_look(self._hunt.undisturbed(lambda: look_now(progress.steps)))
 
 
 def look_now(steps: int) -> Look:
-    """Measure what is alive, in a forked copy of the process."""
-    snapshot = take_snapshot(steps, with_labels=True, collect=Collect.NOTHING)
+    """Measure what is alive: one forked copy of the process writes a snapshot, another one reads it.
+
+    Raises MemoryError if the snapshot could not be written.
+    """
+    snapshot = take_snapshot(steps, with_labels=True, collect=Collect.NOTHING, waits=False)
+    snapshot.is_written(waits=True)
 
     def read() -> tuple[PerStep, tuple[Owner, ...]]:
         from gradlife.hunting.findings.failed_program import largest_owners  # only in the copy
 
         return snapshot.totals, tuple(largest_owners(snapshot.graph))
 
-    live, owners = in_fork(read)
+    live, owners = in_fork(read, NICENESS)
     return Look(time.time(), steps, live, usage(os.getpid())[0], owners)
 
 

@@ -17,7 +17,7 @@ from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
 from gradlife.hunting.growth.suspects import CleanResult, Suspects, has_slowing, is_in_doubt, suspects, types_of
-from gradlife.hunting.process.collector import count_foreign, is_off
+from gradlife.hunting.process.collector import OldObjects, count_foreign, is_off
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
@@ -75,7 +75,7 @@ class Hunt:
     _grown_in_place: tuple[Place, ...] = ()
     cut_short_by: str = ""  # why the hunt ended before it knew enough
     _asked_for: int = 0
-    _has_frozen: bool = False
+    _old_objects: OldObjects = field(default_factory=OldObjects)  # frozen in a service until enough is known
     has_paused_collector: bool = False  # whether the round without the collector has run
     #: Collections that the program itself ran before the first snapshot; None if the collector was on.
     _foreign_collections: int | None = None
@@ -97,7 +97,8 @@ class Hunt:
         self._foreign_collections = count_foreign() if is_off() else None
         if self.records_from_start:
             self.recording.start(USUAL)
-        self._freeze_old_objects()
+        if self.keeps_serving:
+            self._old_objects.freeze()
         yield from self._take_snapshot(collect=Collect.ALL)
         for number, length in enumerate(self.schedule.rounds):
             if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.recorded):
@@ -116,7 +117,7 @@ class Hunt:
         self.recording.stop()
         if self.after_rounds is not None:
             yield from self.after_rounds(self)
-        self._unfreeze_old_objects()
+        self._old_objects.unfreeze()
         self.early_snapshots = len(self.snapshots)
         self.on_known()
         while self.goes_on:
@@ -167,8 +168,8 @@ class Hunt:
     def _late_round(self) -> Iterator[int]:
         """Run a round that is longer than any before, so that there are few however long the program runs.
 
-        No controls are planted. In a service no full collection runs, which would stop it for 0.1 s per million
-        objects. Garbage does no harm, because late growth counts reachable objects only.
+        No controls are planted. In a service no collection runs, which would stop it for 0.1 s per million objects.
+        Garbage does no harm, because late growth counts reachable objects only.
         """
         yield from self._steps(self.late_length(self.steps))
         self.clock.stop()
@@ -176,30 +177,15 @@ class Hunt:
             del self.snapshots[self.early_snapshots + 1 :: 2]
         began = time.monotonic()
         self.count_steps_of_others()
-        collect = Collect.YOUNG if self.keeps_serving else Collect.ALL
+        collect = Collect.NOTHING if self.keeps_serving else Collect.ALL
         waits = not self.keeps_serving
         yield from self._add(take_snapshot(self.steps, with_labels=True, collect=collect, waits=waits), began)
 
     def close(self) -> None:
         """Remove everything that the hunt left in the program."""
-        self._unfreeze_old_objects()
+        self._old_objects.unfreeze()
         self.recording.stop()
         self.controls.uproot()
-
-    def _freeze_old_objects(self) -> None:
-        """Freeze the objects of a service, so that its requests do not wait for full collections.
-
-        A full collection takes a second for each few million objects. They stay frozen until enough is known. A program
-        that freezes objects itself is left as it is.
-        """
-        if self.keeps_serving and not gc.get_freeze_count():
-            gc.freeze()
-            self._has_frozen = True
-
-    def _unfreeze_old_objects(self) -> None:
-        if self._has_frozen:
-            self._has_frozen = False
-            gc.unfreeze()
 
     def settle(self) -> None:
         """Wait for the snapshots that are still being written; leave out one that cannot be written."""
@@ -280,7 +266,8 @@ class Hunt:
         collect.run()
         self.malloc.end_round(self.steps)
         self.controls.plant(steps, self.steps)
-        with_labels |= self.schedule.may_end and len(self.snapshots) >= MIN_ROUNDS  # may be the last snapshot
+        may_be_last = self.schedule.may_end or (self.keeps_serving and collect is Collect.ALL)
+        with_labels |= may_be_last and len(self.snapshots) >= MIN_ROUNDS
         latest = take_snapshot(
             self.steps,
             with_labels=with_labels,

@@ -127,7 +127,7 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
     if hunt.early_snapshots == 0 or hunt.steps_now == hunt.snapshots[hunt.early_snapshots - 1].steps:
         return report
     snapshots = hunt.snapshots
-    collect = Collect.YOUNG if hunt.keeps_serving else Collect.ALL
+    collect = Collect.NOTHING if hunt.keeps_serving else Collect.ALL
     now = take_snapshot(hunt.steps_now, with_labels=True, collect=collect)
 
     def work() -> HuntReport:

@@ -240,6 +240,6 @@ class DeviceReport:
 
     def __str__(self) -> str:
         """The report as `gradlife open` prints it."""
-        from gradlife import _text_of_devices
+        from gradlife import _text_of
 
-        return _text_of_devices(self)
+        return _text_of(self)

@@ -249,6 +249,12 @@ class PeakReport:
         """The reduction of the peak by all savings together."""
         return self.peak_bytes - min((one.peak_after for one in self.savings), default=self.peak_bytes)
 
+    def __str__(self) -> str:
+        """Return the report as `gradlife peak` prints it."""
+        from gradlife import _text_of
+
+        return _text_of(self)
+
     def _repr_html_(self) -> str:
         """Return the report as a notebook shows it: its page, in a frame."""
         from gradlife import _html_of

@@ -5,13 +5,12 @@ from __future__ import annotations
 import linecache
 import os
 from collections.abc import Iterator
-from io import StringIO
 
 from rich.console import Console
 from rich.text import Text
 
 from gradlife.model.device.memory import Advice, BlockOwner, DeviceMemory, DeviceReport, FailedRequest, Frame, OwnerKind
-from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, make_console
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
 
 #: Most owners on the first screen.
@@ -42,13 +41,6 @@ def print_devices(console: Console, report: DeviceReport, in_full: bool = False)
         console.print(line, overflow="fold")
     for limit in report.limits:
         console.print(Text(limit, QUIET))
-
-
-def as_text(report: DeviceReport, width: int = 120) -> str:
-    """Return the first screen of each device as plain text."""
-    with StringIO() as file:
-        print_devices(make_console(file, width, color=False), report)
-        return file.getvalue().rstrip("\n")
 
 
 def device_lines(memory: DeviceMemory, source: str, in_full: bool) -> Iterator[Text]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -32,6 +34,37 @@ def test_only_a_collection_that_the_hunt_did_not_ask_for_is_foreign() -> None:
     assert count_foreign() == before
     gc.collect(0)
     assert count_foreign() == before + 1
+
+
+#: Freezes and gives back; prints the collector's number before, meanwhile and afterwards, and how many are frozen.
+FREEZES = """\
+import gc
+from gradlife import _heap
+from gradlife.hunting.process.collector import OldObjects
+heap = [[number] for number in range(100_000)]
+gc.collect()
+{first}
+before = _heap.raise_long_lived(0)
+old = OldObjects()
+old.freeze()
+gc.collect()
+meanwhile = _heap.raise_long_lived(0)
+old.unfreeze()
+print(before > 100_000, meanwhile < 1000, _heap.raise_long_lived(0) == before, gc.get_freeze_count() > 0)
+"""
+
+
+def output_of(source: str) -> str:
+    return subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
+
+
+def test_old_objects_of_a_service_come_back_with_their_number() -> None:
+    """The collector compares new objects with that number: with a small one it soon stops the service."""
+    assert output_of(FREEZES.format(first="")) == "True True True False\n"
+
+
+def test_objects_that_the_program_has_frozen_stay_frozen() -> None:
+    assert output_of(FREEZES.format(first="gc.freeze()")).endswith(" True\n")
 
 
 def test_a_threshold_of_zero_switches_the_collector_off() -> None:

@@ -8,10 +8,12 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gradlife.hunting.run import following
 from gradlife.hunting.run.running import LONGEST, RunningHunt, Terms
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.steps.schedule import schedule_for
@@ -98,8 +100,8 @@ def test_late_rounds_take_the_time_that_was_asked_for_and_a_day_at_most(monkeypa
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no forked copies")
-@pytest.mark.parametrize(("keeps_serving", "full"), [(True, 0), (False, 1)])
-def test_a_late_look_stops_a_service_for_no_full_collection(keeps_serving: bool, full: int) -> None:
+@pytest.mark.parametrize(("keeps_serving", "collections"), [(True, []), (False, [2])])
+def test_a_late_look_stops_a_service_for_no_collection(keeps_serving: bool, collections: list[int]) -> None:
     """A collection of a million objects takes longer than the fork."""
     generations: list[int] = []
 
@@ -117,4 +119,23 @@ def test_a_late_look_stops_a_service_for_no_full_collection(keeps_serving: bool,
         gc.callbacks.remove(note)
         gc.enable()
         hunt.forget()
-    assert generations.count(2) == full
+    assert generations == collections
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no forked copies")
+def test_the_last_look_of_a_service_has_labels_while_old_objects_are_frozen() -> None:
+    """Another look for labels alone came after that, with a collection of all objects."""
+    hunt = Hunt(replace(schedule_for(None, is_endless=False), may_end=False), keeps_serving=True)
+    plan = hunt.plan()
+    while not hunt.early_snapshots and next(plan, None) is not None:
+        hunt.goes_on = True
+    assert hunt.snapshots[-1].has_labels
+    plan.close()
+    hunt.close()
+    hunt.forget()
+
+
+def test_nothing_is_measured_if_nobody_wants_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "look_now", lambda steps: pytest.fail("each measurement forks the process twice"))
+    hunt = RunningHunt("a service", "", Terms(seconds=0.0), every=0.2)
+    assert following.Follow(hunt, 0.2, lambda report: None).run().verdict == "inconclusive"
