@@ -57,7 +57,7 @@ def trace_of(
         cycle=merged_steps(found["cycle"], is_cycle=True),
         tail=tail_steps(found["tail"], found["cycle"]),
         ledger=ledger_of(found, is_scanned, graph.is_partial, found["half_referrers"]),
-        legs=tuple(uncollectable_texts(found["uncollectable"], graph)),
+        hidden_references=tuple(uncollectable_texts(found["uncollectable"], graph)),
         limits=limits,
         tensor=tensor_facts(graph, found["node"]),
         lead=native_steps if len(native_steps) > 1 else (),

@@ -21,7 +21,7 @@ FORMAT = "gradlife.hunt/1"
 RANKS_FORMAT = "gradlife.hunt/2"
 
 #: The fields of a trace that hold steps.
-WAYS = ("steps", "cycle", "tail", "lead")
+PATHS = ("steps", "cycle", "tail", "lead")
 
 
 def no_text(trace: Trace) -> str:
@@ -123,8 +123,8 @@ def encode_trace(trace: Trace, text_of: Callable[[Trace], str]) -> dict[str, Any
         "object": trace.object,
         "label": trace.detail,
         "lifetime": trace.lifetime.value,
-        **{name: [encode_step(step) for step in getattr(trace, name)] for name in WAYS},
-        "legs": list(trace.legs),
+        **{name: [encode_step(step) for step in getattr(trace, name)] for name in PATHS},
+        "legs": list(trace.hidden_references),
         "keepers": [asdict(holder) for holder in trace.keepers],
         "ledger": {**asdict(trace.ledger), "unaccounted": trace.ledger.unaccounted},
         "limits": list(trace.limits),
@@ -163,8 +163,12 @@ def decode_report(document: dict[str, Any]) -> HuntReport:
 def finding_item(item: dict[str, Any]) -> dict[str, Any]:
     """Convert a finding to the model's fields: a separate diagnosis, `detail` for `label`."""
     trace = item["trace"]
-    steps = {name: [step_item(step) for step in trace[name]] for name in WAYS if name in trace}
-    return {**item, "diagnosis": item, "trace": {**trace, **steps, "detail": trace["label"]}}
+    steps = {name: [step_item(step) for step in trace[name]] for name in PATHS if name in trace}
+    return {
+        **item,
+        "diagnosis": item,
+        "trace": {**trace, **steps, "detail": trace["label"], "hidden_references": trace.get("legs", [])},
+    }
 
 
 def step_item(item: dict[str, Any]) -> dict[str, Any]:

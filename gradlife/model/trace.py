@@ -154,12 +154,12 @@ class Trace:
     cycle: tuple[PathStep, ...]
     ledger: Ledger
     tail: tuple[PathStep, ...] = ()  # from the cycle to the object, if it is not on the cycle
-    legs: tuple[str, ...] = ()  # if the lifetime is `never`: objects with references that the collector cannot see
+    # If the lifetime is `never`: objects with references that the collector cannot see.
+    hidden_references: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     tensor: TensorFacts | None = None  # if the object is a tensor
-    lead: tuple[
-        PathStep, ...
-    ] = ()  # from an object that only native code holds, if no root and no cycle keeps the target
+    # From an object that only native code holds, if no root and no cycle keeps the target.
+    lead: tuple[PathStep, ...] = ()
     keepers: tuple[NativeHolder, ...] = ()  # the holders of the first object of `lead`, if memory was searched
 
     def __str__(self) -> str:
@@ -242,8 +242,8 @@ def trace_lines(trace: Trace) -> Iterator[Line]:
     yield from lead_lines(trace)
     yield plain("")
     yield from ledger_lines(trace.ledger)
-    for leg in trace.legs:
-        yield plain(f"  {leg}")
+    for line in trace.hidden_references:
+        yield plain(f"  {line}")
     for limit in trace.limits:
         yield ((f"  not seen: {limit}", Part.NOTE),)
 

@@ -46,7 +46,9 @@ def test_a_cycle_is_printed_as_a_ring_with_what_hangs_on_it() -> None:
         PathStep("SinBackward0", "", "grad_node", "hook 0", "internal"),
     )
     tail = (PathStep("Tensor", "", "python", ".note", "attribute"), PathStep("str", "len 3", "python", "", ""))
-    trace = Trace("str", "len 3", Lifetime.NEVER, (), ring, Ledger(1, ()), tail, legs=("SinBackward0: a leg",))
+    trace = Trace(
+        "str", "len 3", Lifetime.NEVER, (), ring, Ledger(1, ()), tail, hidden_references=("SinBackward0: hidden",)
+    )
     assert (
         str(trace)
         == """\
@@ -65,7 +67,7 @@ The cycle leads to this object:
 
 1 reference, not known:
   1 that nothing here explains: native code holds it
-  SinBackward0: a leg"""
+  SinBackward0: hidden"""
     )
 
 

@@ -140,7 +140,7 @@ def sentences(trace: Trace, created_at: Sequence[str] = ()) -> Iterator[str]:
         yield f"{shown}{made} is held by nothing but a cycle"
         yield from ring_lines(trace.cycle)
         yield from (f"  the cycle leads to {words(step)} of {named(step)}" for step in trace.tail[:-1])
-        yield from (f"  {leg}" for leg in trace.legs)
+        yield from (f"  {line}" for line in trace.hidden_references)
     elif trace.ledger.native:
         yield f"{shown}{made} is held by native code: {trace.ledger.native[0].description}"
     else:

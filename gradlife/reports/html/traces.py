@@ -66,20 +66,20 @@ class TraceView:
     lead: Sequence[Row]
     facts: Sequence[str]
     natives: Sequence[str]
-    legs: Sequence[str] = field(default_factory=tuple)
+    hidden_references: Sequence[str] = field(default_factory=tuple)
 
 
 def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
     """Collect the data of a trace without its ledger."""
     return TraceView(
         path=path_rows(trace.steps, verdicts),
-        ring=ring_drawing(trace.cycle, trace.legs) if trace.cycle else None,
+        ring=ring_drawing(trace.cycle, trace.hidden_references) if trace.cycle else None,
         members=path_rows(trace.cycle, verdicts, is_ring=True),
         tail=path_rows(trace.tail, verdicts),
         lead=path_rows(trace.lead, verdicts),
         facts=tensor_facts(trace),
         natives=[*keeper_lines(trace), *native_lines(trace.ledger, bool(trace.steps or trace.cycle))],
-        legs=[short(leg) for leg in trace.legs],
+        hidden_references=[short(line) for line in trace.hidden_references],
     )
 
 
@@ -109,23 +109,25 @@ def row_of(step: PathStep, more: int, verdicts: Verdicts, is_ring: bool) -> Row:
     )
 
 
-def ring_drawing(cycle: Sequence[PathStep], legs: Sequence[str] = ()) -> Drawn:
+def ring_drawing(cycle: Sequence[PathStep], hidden_references: Sequence[str] = ()) -> Drawn:
     """Draw the cycle as a ring, with a sign on references that the collector does not see."""
     nodes = [
-        RingNode(short(step.object, 80), short(step.via, 80), step.is_suspect, is_unseen(step, after, legs))
+        RingNode(
+            short(step.object, 80), short(step.via, 80), step.is_suspect, is_unseen(step, after, hidden_references)
+        )
         for step, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
     ]
     title = f"A cycle of {counted(len(cycle), 'object')}"
     return Drawn(ring(nodes, WIDE, title), ring(nodes, NARROW, title))
 
 
-def is_unseen(step: PathStep, after: PathStep, legs: Sequence[str]) -> bool:
+def is_unseen(step: PathStep, after: PathStep, hidden_references: Sequence[str]) -> bool:
     """Whether the reference from an object of a cycle to the next one is hidden from the collector.
 
-    The legs say so: `Tensor float32 [4] has 1 reference from DoubleBackward and Round that the collector cannot see`.
+    Their texts say so: `Tensor float32 [4] has 1 reference from DoubleBackward and Round that the collector cannot see`.
     """
-    for leg in legs:
-        found = re.fullmatch(r"(.*) has \d+ references? from (.*) that the collector cannot see.*", leg)
+    for line in hidden_references:
+        found = re.fullmatch(r"(.*) has \d+ references? from (.*) that the collector cannot see.*", line)
         if found and f"{found[1]} ".startswith(f"{after.object} ") and step.object in found[2].split(" and "):
             return True
     return False

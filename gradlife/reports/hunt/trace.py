@@ -33,8 +33,8 @@ def trace_part(trace: Trace) -> Iterator[RenderableType]:
     yield from held_unseen(trace)
     yield from facts(trace.tensor)
     yield from unexplained(trace.ledger, bool(trace.steps or trace.cycle))
-    for leg in trace.legs:
-        yield Hanging(Text("  "), Text(leg))
+    for line in trace.hidden_references:
+        yield Hanging(Text("  "), Text(line))
 
 
 def path_down(steps: Sequence[PathStep]) -> Iterator[RenderableType]:

@@ -73,7 +73,7 @@ def test_the_path_from_what_native_code_holds_is_reported(natively_held: Callabl
     place = f"(test_held_unseen.py:{callback_over.__code__.co_firstlineno + 1})"
     function = f"function callback_over.<locals>.callback {place}"
     assert sentence(trace) == f"Native code holds {function}, which keeps it: closure variable 'batch'['batch']"
-    assert trace.legs == (f"{function} has 1 reference that the collector cannot see",)
+    assert trace.hidden_references == (f"{function} has 1 reference that the collector cannot see",)
 
 
 def test_a_file_shows_the_same_path(natively_held: Callable[[Any], None], tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_objects_that_the_collector_starts_from_alike_are_reported_once() -> Non
         (2, "app.Thing", "len 2", 2, []),
         (3, "app.Thing", "", 1, []),
     ]
-    legs = [*map(UncollectableObject, rows)]
-    assert uncollectable_texts(legs, _heap.walk()) == [
+    uncollectable = [*map(UncollectableObject, rows)]
+    assert uncollectable_texts(uncollectable, _heap.walk()) == [
         "Thing has 1 reference that the collector cannot see (and 1 more such object)",
         "Thing len 2 has 2 references that the collector cannot see",
     ]
@@ -162,7 +162,7 @@ class TestWithAScan:
             assert [step.object for step in trace.steps] == ["module", "dict", "Future", "dict", "Tensor"]
             assert trace.steps[1].via == "['first']"
             assert trace.steps[2].via.startswith("in C++")
-            assert (trace.legs, trace.lead, trace.keepers) == ((), (), ())
+            assert (trace.hidden_references, trace.lead, trace.keepers) == ((), (), ())
         finally:
             KEPT.clear()
         assert batch() is None
