@@ -16,6 +16,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.whole
 def test_it_is_clean_at_each_width_in_both_schemes(visitor: Visitor, name: str) -> None:
     assert visitor.look(PAGES[name]) == []
 

@@ -87,6 +87,7 @@ def test_the_rounds_are_reported_in_numbers_on_demand(visitor: Visitor) -> None:
     assert page.locator("#rounds tbody tr").count() == 3
 
 
+@pytest.mark.whole
 def test_ten_thousand_findings_are_drawn_within_a_second_and_found(visitor: Visitor) -> None:
     findings = [
         replace(LOSSES, diagnosis=replace(LOSSES.diagnosis, title=f"leak {number}")) for number in range(10_000)

@@ -38,6 +38,7 @@ def notebook(piece: str, is_light: bool) -> str:
 
 @pytest.mark.parametrize("is_light", [True, False], ids=["light", "dark"])
 @pytest.mark.parametrize("name", VALUES)
+@pytest.mark.whole
 def test_it_is_readable_in_each_theme_of_the_notebook(visitor: Visitor, name: str, is_light: bool) -> None:
     for width in (1000, 400):
         visit = visitor.open(notebook(fragment(VALUES[name]), is_light), width)

@@ -234,6 +234,7 @@ def test_a_run_of_one_system_is_put_beside_itself(visitor: Visitor) -> None:
     assert visit.page.locator("svg .box.odd").count() == 0
 
 
+@pytest.mark.whole
 def test_the_command_writes_the_page_and_the_json_is_spared_what_only_drawings_need(
     visitor: Visitor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,6 +67,7 @@ class Both(DictLoader):
         return self.others.get_source(env, template)  # type: ignore[arg-type]
 
 
+@pytest.mark.whole
 def test_it_is_clean_at_each_width_in_both_schemes(visitor: Visitor, page: str) -> None:
     assert visitor.look(page) == []
 

@@ -147,6 +147,7 @@ def test_a_file_that_stands_in_the_place_of_torch_is_to_be_renamed(
     assert sign.remedy == "rename the torch.py, or the folder torch, where you work"
 
 
+@pytest.mark.whole
 def test_a_torch_that_never_answers_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "torch.py").write_text("import time\nwhile True:\n    time.sleep(1)\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -30,6 +30,7 @@ def test_every_code_has_a_page_with_its_reason_and_its_fix(written: dict[str, st
         assert f"[{code}]({code}.md)" in written["index"]
 
 
+@pytest.mark.whole
 def test_every_code_has_a_program_that_leaks(written: dict[str, str]) -> None:
     """But for what only a device, a compiler or another process can show, what is not known, and what only a hunt sees."""
     without = {

@@ -64,6 +64,7 @@ def test_each_command_is_run_or_has_a_reason() -> None:
     assert len(HERE) >= 4
 
 
+@pytest.mark.whole
 def test_the_quick_commands_run(tmp_path: Path) -> None:
     for shown in dict.fromkeys(one for one in commands_of(README) if one.command in HERE):
         done = run(shown, tmp_path)

@@ -34,6 +34,7 @@ def late_noise() -> None:
         total = total + one.sum()
 
 
+@pytest.mark.whole
 def test_a_buffer_that_is_made_too_early_could_be_made_where_it_is_read_first() -> None:
     before, after = gradlife.peak(early_noise), gradlife.peak(late_noise)
     [saving] = before.savings
@@ -50,6 +51,7 @@ def words(report: PeakReport) -> tuple[str, str, str]:
     return verdict(report), headline(report).partition(": ")[2], life(report.savings[0], report.target)
 
 
+@pytest.mark.whole
 def test_the_report_tells_what_is_held_before_its_first_use() -> None:
     report = gradlife.peak(early_noise)
     first, name = early_noise.__code__.co_firstlineno, "test_lags.py"
@@ -80,6 +82,7 @@ def unpacked() -> None:
 
 
 @pytest.mark.parametrize("step", [derived, unpacked])
+@pytest.mark.whole
 def test_what_cannot_be_made_later_is_no_saving(step: Callable[[], None]) -> None:
     assert [saving for saving in gradlife.peak(step).savings if saving.use is Use.LAG] == []
 
@@ -98,6 +101,7 @@ def make_and_use() -> None:
     (x + 1).sum()
 
 
+@pytest.mark.whole
 def test_a_queue_holds_what_later_steps_read() -> None:
     QUEUE.extend(torch.ones(50_000) for _ in range(4))
     before = gradlife.peak(take_from_queue)

@@ -77,6 +77,7 @@ def test_a_graph_on_an_old_tensor_is_the_leak_of_the_test_that_made_it(ran: Ran,
         "test_uses_what_its_own_fixture_made",
     ],
 )
+@pytest.mark.whole
 def test_graphs_that_end_with_the_test_or_are_a_fixtures_are_none(ran: Ran, name: str) -> None:
     assert ran.outcome(name) == "PASSED"
     assert ran.checked(name)["findings"] == []

@@ -306,6 +306,7 @@ def test_it_is_refused_when_tests_are_collected(pytester: pytest.Pytester) -> No
     assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
+@pytest.mark.whole
 def test_a_file_for_reports_is_written_beside_others(ran: Ran) -> None:
     assert ran.report["format"] == "gradlife.pytest/1"
     assert ran.report["exit_status"] == ran.status == 1

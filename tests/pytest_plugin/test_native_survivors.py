@@ -112,6 +112,7 @@ def test_the_graph_of_an_old_tensors_gradient_is_the_leak_of_the_test_that_made_
         "test_uses_what_a_wider_fixture_has_in_native_code",
     ],
 )
+@pytest.mark.whole
 def test_what_goes_or_was_there_or_is_small_is_none(ran: Ran, name: str) -> None:
     assert ran.outcome(name) == "PASSED"
     assert ran.checked(name)["findings"] == []

@@ -121,6 +121,7 @@ def test_a_coroutine_that_leaves_something_fails(awaited: Ran, name: str) -> Non
 @pytest.mark.parametrize(
     "name", ["test_marked_clean", "test_marked_uses_a_wider_fixture", "test_clean", "test_uses_a_wider_fixture"]
 )
+@pytest.mark.whole
 def test_a_coroutine_that_leaves_nothing_passes(awaited: Ran, name: str) -> None:
     assert (awaited.outcome(name), awaited.codes(name)) == ("PASSED", [])
 
@@ -198,6 +199,7 @@ def test_what_an_earlier_try_left_is_no_leak_of_the_next(rerun: tuple[Ran, Path]
 
 
 @pytest.mark.parametrize("name", ["test_marked_keeps", "test_keeps"])
+@pytest.mark.whole
 def test_a_test_that_leaks_in_each_try_fails(rerun: tuple[Ran, Path], name: str) -> None:
     ran, _ = rerun
     assert (ran.outcome(name), ran.codes(name)) == ("FAILED", [("new", "GL512")])

@@ -239,6 +239,7 @@ def test_what_is_read_of_pytorch_is_what_the_engine_reports_about_its_imitation(
 
 @pytest.mark.torch
 @pytest.mark.scan
+@pytest.mark.whole
 def test_looking_changes_no_reading_of_pytorch(path: str) -> None:
     def readings(report: RunReport) -> list[tuple[object, ...]]:
         return [(*one.key, one.value) for one in report.readings if one.subject != "resident"]

@@ -90,7 +90,7 @@ CTX = Trace(
         step("Tensor float32 [512, 512]", "grad_fn", "leaking", "backward is over", suspect=True),
     ),
     Ledger(2, (), native=(NativeHolder("SinBackward0 +232 → SavedVariable +8", "block", "", "", Confidence.LIKELY),)),
-    legs=("RoundBackward has 1 reference from Tensor that the collector cannot see",),
+    hidden_references=("RoundBackward has 1 reference from Tensor that the collector cannot see",),
 )
 CYCLE = Finding(
     FindingKind.NEVER,

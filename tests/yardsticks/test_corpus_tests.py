@@ -80,6 +80,7 @@ def test_each_path_has_a_program_of_its_own_without_its_label(tmp_path: Path) ->
 
 
 @pytest.mark.torch
+@pytest.mark.whole
 def test_a_program_fails_where_its_label_says_so(tmp_path: Path) -> None:
     case_file(tmp_path)
     done = subprocess.run(

@@ -56,6 +56,7 @@ def test_every_test_is_checked_where_that_is_asked_for(leaky: Ran) -> None:
     }
 
 
+@pytest.mark.whole
 def test_a_leak_is_annotated_beside_its_line(leaky: Ran) -> None:
     lines = (PROJECT / "leaky" / "training.py").read_text(encoding="utf-8").splitlines()
     made = next(number for number, line in enumerate(lines, 1) if "loss = self.model" in line)

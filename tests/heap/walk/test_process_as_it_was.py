@@ -34,9 +34,10 @@ WAYS: dict[str, Look] = {
     "save": save,
     "judge": lambda subject: _heap.judge([id(subject)], None),
 }
+SLOW = ("cycles", "save")  # seconds each beside all other tests
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.whole] * (name in SLOW)) for name in WAYS])
 def look(request: pytest.FixtureRequest) -> Look:
     return WAYS[request.param]
 

@@ -136,6 +136,7 @@ class Reading:
 @pytest.mark.parametrize("system", SYSTEMS)
 @given(steps=STEPS)
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.whole
 def test_edges_and_slots_are_those_that_the_nodes_show(system: str, steps: list[tuple[str, int, int]]) -> None:
     result = build(pytest.importorskip(system), steps)
     if result.grad_fn is None:  # a node of the first two

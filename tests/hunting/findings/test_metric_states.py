@@ -133,11 +133,13 @@ def test_states_of_one_metric_are_one_finding() -> None:
     assert [(one.consequences, round(one.per_step.tensors)) for one in mine] == [(1, 2), (1, 2)]
 
 
+@pytest.mark.whole
 def test_graphs_in_a_metric_are_a_leak() -> None:
     one = grown(Auc(), has_graph=True)
     assert (one.code, one.severity) == ("GL402", Severity.MAJOR)
 
 
+@pytest.mark.whole
 def test_a_metric_that_would_fill_the_memory_is_minor() -> None:
     metric = Auc()
     (one,) = findings(evidence(lambda number: metric.update(torch.ones(1 << 15)), *LENGTHS))

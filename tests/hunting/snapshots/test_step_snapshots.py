@@ -182,6 +182,7 @@ def addresses_of_marked(graph: _heap.Graph) -> set[int]:
     return {graph.describe(node).address for node in graph.nodes("python", f"{__name__}.Marked")}
 
 
+@pytest.mark.whole
 def test_a_comparison_finds_every_new_object_among_many_that_come_and_go() -> None:
     chance = random.Random(0)
     kept = [Marked() for _ in range(2_000)]

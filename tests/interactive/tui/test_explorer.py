@@ -94,6 +94,7 @@ def test_of_a_long_list_only_the_rows_in_sight_are_looked_at(heap_file: str, mon
         ("nothing.is.so", "0 objects called 'nothing.is.so'", ""),
     ],
 )
+@pytest.mark.whole
 def test_a_search_shows_what_is_called_so(heap_file: str, wanted: str, caption: str, first: str) -> None:
     async def look(app: Explorer, pilot: Any) -> None:
         await type_in(pilot, wanted)
@@ -186,6 +187,7 @@ def test_types_are_sorted_in_three_paths_and_enter_shows_the_objects(heap_file: 
     explored(heap_file, look)
 
 
+@pytest.mark.whole
 def test_the_mouse_puts_the_cursor_opens_marks_changes_tabs_and_scrolls(heap_file: str) -> None:
     async def look(app: Explorer, pilot: Any) -> None:
         tree = app.query_one(HolderTree)
@@ -247,6 +249,7 @@ def test_help_shows_every_key_that_is_bound(heap_file: str) -> None:
     assert [key for key in keys if key not in message] == []
 
 
+@pytest.mark.whole
 def test_names_are_shown_as_data_whatever_stands_in_them(heap_file: str) -> None:
     async def look(app: Explorer, pilot: Any) -> None:
         await type_in(pilot, "Evil")

@@ -74,6 +74,7 @@ def numbered(is_enumerated: bool) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.whole
 def test_what_enumerate_keeps_is_not_freed_by_deleting_the_name() -> None:
     """`del` of the name was predicted to save the item once."""
     pytest.importorskip("torch")

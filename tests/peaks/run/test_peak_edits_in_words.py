@@ -155,6 +155,7 @@ def step_through_twice(function: Any) -> None:
     (2 * function.apply(2 * function.apply(weight + 1))).sum().backward()
 
 
+@pytest.mark.whole
 def test_what_a_backward_pass_unpacks_and_does_not_read_is_told() -> None:
     """Unpacking makes a view of an output, which was taken for a read; and `ctx` for the variable that holds it."""
     wasteful, clean = swish_function(3), swish_function(2)

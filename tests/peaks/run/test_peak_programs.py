@@ -167,6 +167,7 @@ def keep_outputs(keeps: bool) -> None:
         del loss
 
 
+@pytest.mark.whole
 def test_a_list_of_outputs_saves_what_it_saves_without_them() -> None:
     before = gradlife.peak(lambda: keep_outputs(True))
     after = gradlife.peak(lambda: keep_outputs(False))

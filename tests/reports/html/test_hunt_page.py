@@ -31,7 +31,7 @@ def with_names(finding: Finding, name: str) -> Finding:
     steps = tuple(replace(one, object=name, detail=name, via=name, reason=name) for one in trace.steps)
     cycle = tuple(replace(one, object=name, detail=name, via=name) for one in trace.cycle)
     diagnosis = Diagnosis("GL402", name, name, Advice(name, name, (name,)), name)
-    made = replace(trace, object=name, detail=name, steps=steps, cycle=cycle, legs=(name,))
+    made = replace(trace, object=name, detail=name, steps=steps, cycle=cycle, hidden_references=(name,))
     return replace(finding, trace=made, diagnosis=diagnosis, created_at=(name,), also_held_by=(name,), fingerprint=name)
 
 
