@@ -16,6 +16,8 @@ from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
 from gradlife.output import visible
 
+NO_BUDGET = 0
+
 
 def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
     """Explain why ``obj`` is alive: its path from a root, or the cycle that keeps it alive.
@@ -31,13 +33,13 @@ def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
     for a budget below 1.
     """
     layout_limits = ensure_calibrated()
-    graph, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan, checked_budget(budget))
+    graph, found = investigate(obj, scan, checked_budget(budget))
     limits = (*graph.limits, *layout_limits)
     if found is None and graph.is_partial:
         return Trace(
             short_type(type_name(obj)), "", Lifetime.UNKNOWN, (), (), Ledger(0, (), is_partial=True), limits=limits
         )
-    if found is None:  # nothing in the graph refers to it, so it dies with its last name or at a collection
+    if found is None:  # nothing in the graph refers to it, so it dies with its last variable or at a collection
         ledger = unknown_ledger(obj) if scan else Ledger(0, ())
         return Trace(type_name(obj), "", Lifetime.GC, (), (), ledger, limits=limits)
     return trace_of(short_type(type_name(obj)), found, graph, limits, scan)
@@ -74,7 +76,7 @@ def refs(obj: object, *, scan: bool = False) -> Ledger:
     systems other than Linux with glibc on x86-64 or arm64.
     """
     ensure_calibrated()
-    _, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan, 0)
+    _, found = investigate(obj, scan, NO_BUDGET)
     if found is not None:
         return ledger_of(found, scan, behind=found["half_referrers"])
     return unknown_ledger(obj) if scan else Ledger(0, ())
@@ -91,11 +93,16 @@ def type_name(obj: object) -> str:
     return visible(type(obj).__qualname__)  # type(), not __class__: that may be a property of the user's
 
 
+def investigate(obj: object, scan: bool, budget: int) -> tuple[HeapGraph, Explanation | None]:
+    """Walk the heap for one object, without sizes and without references from gradlife's own modules."""
+    return _heap.investigate(obj, False, OWN_FOLDER, (), scan, budget)
+
+
 def checked_budget(budget: int | None) -> int:
-    """Return the budget for the extension, where 0 means no budget."""
+    """Return the budget for the extension."""
     if budget is not None and budget < 1:
         raise ValueError(f"a budget is a number of objects, at least 1, not {budget}")
-    return budget or 0
+    return budget or NO_BUDGET
 
 
 def ledger_of(
@@ -103,7 +110,7 @@ def ledger_of(
 ) -> Ledger:
     """Count the references to an object: known ones with their names, and unexplained ones.
 
-    ``behind``: the references to the C++ object, if this object is the Python wrapper that it holds.
+    ``behind``: if the object is a Python wrapper that its C++ object holds, the references to that C++ object.
     """
     chains = [(*owners, referrer) for owners, referrer in zip(found["owners"], found["referrers"], strict=True)]
     unaccounted = max(0, found["references"] - found["referrer_count"])
@@ -139,7 +146,7 @@ def uncollectable_texts(objects: Sequence[UncollectableObject], graph: HeapGraph
 
 
 def uncollectable_text(one: UncollectableObject, graph: HeapGraph) -> str:
-    """Describe one uncollectable object, and who holds the references that the collector cannot see."""
+    """Describe one uncollectable object: how many of the references to it the collector cannot see, and who holds them."""
     holders = sorted({short_type(graph.type(node)) for node in one.referrers})
     sources = f" from {' and '.join(holders)}" if holders else ""
     count = f"{one.hidden} reference{'s' * (one.hidden != 1)}"

@@ -28,7 +28,9 @@ class Watch:
         self.ref = ref
         self.is_canary = is_canary
         self.size = 0  # bytes of a storage
-        self.count_owners: Callable[[Any], int] | None = None  # counts C++ owners of an object without `_use_count`
+        self.count_owners: Callable[[Any], int] | None = (
+            None  # counts the C++ owners of an object that has no method `_use_count`
+        )
 
     def alive(self) -> bool | None:
         """Whether the subject is alive; None: unknown."""
@@ -39,7 +41,7 @@ class Watch:
         return {None: "inconclusive", True: "alive", False: "dead"}[self.alive()]
 
     def refcount(self) -> Any:
-        """Return the number of Python references less one: 0 if a single variable holds it; None if unknown."""
+        """Return the number of Python references besides the story's own variable; None if unknown."""
         return None if self.ref is None or self.is_canary else reference_count(self.ref)
 
     def use_count(self) -> Any:
@@ -61,7 +63,7 @@ def watch_object(name: str, obj: Any) -> Watch:
 
 
 def watch_by_canary(name: str, obj: Any) -> Watch:
-    """Watch an object without weak references by a canary in a node's metadata, else among its attributes."""
+    """Watch an object that allows no weak reference: put a canary into its `metadata` if it is a node, else set an attribute."""
     canary = Canary()
     metadata = getattr(obj, "metadata", None) if type_attribute(obj, "metadata") is not None else None
     if isinstance(metadata, dict):

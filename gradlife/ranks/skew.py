@@ -12,8 +12,8 @@ from gradlife.model.ranks import Skew, packed
 GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
 PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
-#: An owner explains a rank's higher peak if its bytes there exceed their median over the ranks by at least this share of
-#: the amount by which the peak exceeds the median peak.
+#: A rank's peak and the bytes of each owner are compared with their medians over all ranks. An owner explains a high
+#: peak if its excess is at least this share of the peak's.
 MIN_SHARE = 0.1
 
 #: The reason that is given if nothing that is alive at a snapshot explains a peak.
@@ -67,10 +67,10 @@ def apart(
 
 
 def by_growth(skew: Skew, rank: int, ranks: Ranks) -> Skew:
-    """Name the finding whose growth on this rank exceeds its median over all ranks by most."""
-    title, _, usual = most_above(rank, {number: one.rates for number, one in ranks.items()})
+    """Name the finding whose growth on this rank is furthest above its median over all ranks."""
+    finding, _, usual = most_above(rank, {number: one.rates for number, one in ranks.items()})
     how = "faster than on the other ranks" if usual else "not on the other ranks"
-    return replace(skew, reason=f"{title}: {how}", code=title.partition(" ")[0])
+    return replace(skew, reason=f"{finding}: {how}", code=finding.partition(" ")[0])
 
 
 def by_peak(skew: Skew, rank: int, ranks: Ranks) -> Skew:
@@ -86,7 +86,7 @@ def by_peak(skew: Skew, rank: int, ranks: Ranks) -> Skew:
 
 
 def by_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
-    """Name the owner whose bytes on this rank exceed their median over all ranks by most; None if that is too little."""
+    """Name the owner whose bytes on this rank are furthest above their median over all ranks; None if that is too little."""
     if not ranks[rank].owners:
         return None
     name, value, usual = most_above(rank, {number: one.owners for number, one in ranks.items()})
@@ -97,7 +97,7 @@ def by_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
 
 
 def most_above(rank: int, tables: Mapping[int, Mapping[str, float]]) -> tuple[str, float, float]:
-    """Return the name whose value on this rank exceeds its median by most, the value, and the median."""
+    """Return the name whose value on this rank is furthest above its median over all ranks, the value, and the median."""
     usual = {name: statistics.median_low([one.get(name, 0.0) for one in tables.values()]) for name in tables[rank]}
     name = max(tables[rank], key=lambda one: tables[rank][one] - usual[one])
     return name, tables[rank][name], usual[name]

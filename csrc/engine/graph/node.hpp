@@ -68,8 +68,8 @@ class NodePtr {
   RefCounted* block_ = nullptr;
 };
 
-// Imitates malloc: a new node gets the address of a freed one of its size (stale_handles.hpp). Number of freed nodes
-// whose address a raw handle still has; usually 0.
+// How many freed nodes have an address that a non-owning handle of a saved slot still uses; usually 0. If it is not, a
+// new node takes the address of a freed one of its size, as it would get it from malloc (stale_handles.hpp).
 extern size_t watched_addresses;
 void give_out_address(Node& node);
 void take_back_address(const Node& node);
@@ -117,7 +117,7 @@ class WeakNodePtr {
 struct Edge {
   NodePtr node;
   uint32_t input_nr = 0;
-  WeakPtr<TensorImpl> tensor{};  // the forward input whose gradient it carries, in releases with closures
+  WeakPtr<TensorImpl> tensor{};  // the forward input whose gradient it carries; only in OneFlow's releases
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 using EdgeList = std::vector<Edge>;
@@ -128,14 +128,14 @@ struct InputMetadata {
   DType dtype = DType::float32;
 };
 
-inline constexpr const char* first_argument = "#0 'self'";
+inline constexpr const char* first_argument = "#0 'self'";  // what error texts call an operation's first argument
 
 // A saved field of a node class, for the attributes `_saved_NAME` of its wrapper.
 struct SavedField {
   enum class Type : uint8_t { tensor, tensor_list, value };
   const char* name;
   Type type;
-  const char* argument = first_argument;  // in the error text for a tensor that was never saved
+  const char* argument = first_argument;  // its name in the error text if the tensor was not saved
 };
 
 struct NodeSpec {
@@ -170,12 +170,12 @@ class Node : public Managed {
 
   virtual TensorList apply(TensorList&& gradients) = 0;
   virtual const NodeSpec& spec() const = 0;
-  // Whether the node also computes unneeded gradients. Custom Functions do, operations do not.
+  // Whether the node computes even gradients that nobody needs. Custom Functions do, operations do not.
   virtual bool computes_all_outputs() const { return false; }
-  virtual bool computes_outputs_together() const { return false; }  // all if any is needed
+  virtual bool computes_outputs_together() const { return false; }  // if any is needed, all
   const char* name() const override { return name_in_release(spec().name, policy()); }
 
-  // Saved slots, in the order of spec().fields of the types tensor and tensor_list.
+  // The slots of the fields with the types tensor and tensor_list, in the order of spec().fields.
   virtual size_t slot_count() const { return 0; }
   virtual SavedSlot& slot(size_t index);
   // Return the range [first, last) of a field's slots.
@@ -184,7 +184,7 @@ class Node : public Managed {
   // Release saved tensors ("buffers freed"); edges and hooks stay.
   virtual void release_variables();
 
-  // Set the node's size in bytes.
+  // Set the node's size in bytes; a node of known size may take a freed one's address (see watched_addresses).
   void set_memory_size(size_t bytes) {
     memory_size_ = bytes;
     if (watched_addresses != 0) give_out_address(*this);
@@ -197,7 +197,7 @@ class Node : public Managed {
   // PyTorch issue 18619, fixed by PR 22983.
   virtual bool may_be_stripped() const { return false; }
 
-  // Whether Python sees this node as a custom Function's context; that context, or nullptr once it is gone.
+  // The first: does Python see this node as a custom Function's context? The second: that context, unless it is gone.
   virtual bool has_python_context() const { return false; }
   virtual Object* python_context() const { return nullptr; }
 
@@ -227,7 +227,7 @@ class Node : public Managed {
   std::vector<std::unique_ptr<NodePostHook>> post_hooks;
   virtual std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() {
     return {};
-  }  // AccumulateGrad reads its leaf's
+  }  // AccumulateGrad returns those of its leaf
   virtual PostAccumulateHook* post_accumulate_hook() { return nullptr; }
 
   Handle metadata;  // a dict of Python, made on first use

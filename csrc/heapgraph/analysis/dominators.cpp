@@ -5,8 +5,9 @@
 namespace gradlife::heap {
 namespace {
 
-// Works on the numbers of a depth-first search, so that all arrays but `number_` are read in order. `parent_` has the
-// edge by which a node is first met; the other edges are listed by their targets.
+// Numbers the nodes in the order in which a depth-first search meets them. All arrays but `number_` have these numbers
+// as indices, so that they are read in order. `parent_` has the edge by which a node is first met; the other edges are
+// listed by their targets.
 class SemiNca {
  public:
   explicit SemiNca(const Graph& graph) : graph_(graph), number_(graph.size(), no_node) {}
@@ -65,7 +66,8 @@ class SemiNca {
     }
     number_ = {};
   }
-  // Reverses the edges: a counting sort by target.
+  // Reverses the edges: a counting sort by target. Counts go two places up, because the second loop makes them starts
+  // and the third moves each start to the end of its target, which is the start of the next.
   void reverse_edges() {
     first_.assign_zero(reached() + 2);
     for (const Edge& edge : other_edges_) first_[edge.to + 2] += 1;
@@ -81,7 +83,7 @@ class SemiNca {
     semi_.resize(count);
     label_.resize(count);
     for (uint32_t i = 0; i < count; ++i) {
-      dominator_[i] = parent_[i];  // the parent in the tree, which `parent_` loses as paths are compressed
+      dominator_[i] = parent_[i];  // at first the tree's parent, a copy: `parent_` changes as paths are shortened
       semi_[i] = label_[i] = i;
     }
     for (uint32_t i = count - 1; i >= 1; --i) {
@@ -92,8 +94,8 @@ class SemiNca {
     }
   }
 
-  // Returns the node with the least semidominator among `i` and its finished ancestors, whose numbers are not below
-  // `first_finished`; compresses the path to the one nearest the root.
+  // Returns the node with the least semidominator among `i` and its finished ancestors: those from `first_finished` on.
+  // Leaves in the label of each node on the way what it found there, so that no later call goes this way again.
   uint32_t evaluate(uint32_t i, uint32_t first_finished) {
     if (parent_[i] < first_finished) return label_[i];
     path_.clear();

@@ -15,17 +15,18 @@ from typing import Any
 from gradlife.hunting.steps.count_step import Begin, CountStep
 
 #: Steps after which an optimizer counts as lasting.
-WARMUP_FIRINGS = 4
+WARMUP_STEPS = 4
 
-#: If earlier optimizers are gone, one that does not last is chosen, too, once all together have taken this many steps:
-#: such a program makes a new optimizer every few steps.
-BRIEF_FIRINGS = 3 * WARMUP_FIRINGS
+#: A program may make a new optimizer every few steps. If some optimizers are gone and all of them together have taken
+#: this many steps, one that does not last is chosen.
+BRIEF_STEPS = 3 * WARMUP_STEPS
 
 #: Steps of the chosen optimizer during which a rarer one may still replace it.
 DOUBT = 200
 
-#: The chosen optimizer is finished if others have taken more than `QUIET` steps since its last one, and more than
-#: `QUIET_PAUSES` times the steps of its longest pause: the program trains one model and then another.
+#: The length of an optimizer's pause is the number of steps that the others take meanwhile. The chosen optimizer is
+#: finished if its pause is longer than `QUIET` and than `QUIET_PAUSES` times its longest one before: the program trains
+#: one model and then another.
 QUIET = 40
 QUIET_PAUSES = 4
 
@@ -39,17 +40,17 @@ class Known:
 
     alive: weakref.ref[Any]
     name: str
-    firings: int = 0
+    steps: int = 0
     first: int = 0  # number of its first step among all steps
-    chosen_firings: int = 0  # steps that the chosen optimizer had taken when this one first stepped
+    chosen_steps: int = 0  # steps that the chosen optimizer had taken when this one first stepped
     last: int = 0  # number of its latest step among all steps
     longest_pause: int = 0  # between two of its steps, in steps of all optimizers
 
-    def fired(self, now: int) -> None:
+    def count_step(self, now: int) -> None:
         """Count one more step; `now` is its number among the steps of all optimizers."""
-        self.longest_pause = max(self.longest_pause, now - self.last) if self.firings else 0
+        self.longest_pause = max(self.longest_pause, now - self.last) if self.steps else 0
         self.first = self.first or now
-        self.firings += 1
+        self.steps += 1
         self.last = now
 
     def is_quiet(self, now: int) -> bool:
@@ -58,7 +59,7 @@ class Known:
 
     def is_followed_by(self, other: Known, now: int) -> bool:
         """Whether the other optimizer began after this one had ended."""
-        is_later = other.first > self.last and other.firings >= WARMUP_FIRINGS
+        is_later = other.first > self.last and other.steps >= WARMUP_STEPS
         return is_later and now - self.last > SUCCESSION_PAUSES * self.longest_pause
 
 
@@ -97,18 +98,18 @@ class OptimizerSteps:
         if known is None or known.alive() is not optimizer:
             known = self._add(key, optimizer)
         self._all += 1
-        known.fired(self._all)
+        known.count_step(self._all)
         if key == self._chosen and self._step is not None:
             self._step()
         else:
             self._consider(key, known)
 
     def _add(self, key: int, optimizer: Any) -> Known:
-        before = self._known[self._chosen].firings if self._chosen in self._known else 0
+        before = self._known[self._chosen].steps if self._chosen in self._known else 0
         if key == self._chosen:  # the chosen one is gone, and another one has its ID
             self._chosen = 0
         self._forget_dead()
-        self._known[key] = known = Known(weakref.ref(optimizer), type(optimizer).__name__, chosen_firings=before)
+        self._known[key] = known = Known(weakref.ref(optimizer), type(optimizer).__name__, chosen_steps=before)
         return known
 
     def _consider(self, key: int, known: Known) -> None:
@@ -117,9 +118,9 @@ class OptimizerSteps:
         if chosen is None or chosen.alive() is None or is_brief(chosen, known):
             self._replace_missing(key, known)
         elif chosen.is_quiet(self._all) or chosen.is_followed_by(known, self._all):
-            if known.firings >= WARMUP_FIRINGS:
+            if known.steps >= WARMUP_STEPS:
                 self._follow(key, known)
-        elif known.firings >= WARMUP_FIRINGS and not self._has_followed and self._is_rarer(chosen, known):
+        elif known.steps >= WARMUP_STEPS and not self._has_followed and self._is_rarer(chosen, known):
             self._chosen = key
             self._step = self._begin(f"{known.name}.step")
 
@@ -127,22 +128,23 @@ class OptimizerSteps:
         """Choose this optimizer if none is chosen, or the chosen one is gone or was brief."""
         if self._step is not None:
             self._follow(key, known)
-            self._step()
-        elif known.firings >= WARMUP_FIRINGS or (self._have_some_ended and self._all >= BRIEF_FIRINGS):
+        elif known.steps >= WARMUP_STEPS or (self._have_some_ended and self._all >= BRIEF_STEPS):
             self._chosen = key
             self._step = self._begin(f"{known.name}.step")
 
     @property
     def _have_some_ended(self) -> bool:
-        """Whether an optimizer is gone, or has long stopped and waits in a cycle for the collector."""
-        return self._has_lost or any(self._all - one.last > 2 * WARMUP_FIRINGS for one in self._known.values())
+        """Whether an optimizer is gone, or has paused for so long that it may be garbage that waits for the collector."""
+        return self._has_lost or any(self._all - one.last > 2 * WARMUP_STEPS for one in self._known.values())
 
     def _follow(self, key: int, known: Known) -> None:
         self._chosen, self._has_followed = key, True
         self._step = self._go_on(f"{known.name}.step")
+        self._step()  # the step that was just taken
 
     def _is_rarer(self, chosen: Known, known: Known) -> bool:
-        return chosen.firings <= DOUBT and 2 * known.firings <= chosen_firings_since(chosen, known) + 1
+        # `+ 1`: of the steps of the other, the first began the count.
+        return chosen.steps <= DOUBT and 2 * known.steps <= chosen_steps_since(chosen, known) + 1
 
     def _forget_dead(self) -> None:
         living = {key: known for key, known in self._known.items() if known.alive() is not None}
@@ -152,11 +154,11 @@ class OptimizerSteps:
 
 def is_brief(chosen: Known, other: Known) -> bool:
     """Whether the chosen optimizer stopped before it counted as lasting, and the other one began after that."""
-    return chosen.firings < WARMUP_FIRINGS and other.first > chosen.last
+    return chosen.steps < WARMUP_STEPS and other.first > chosen.last
 
 
 def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
-    """Call ``then`` when an optimizer is made: its steps will count, even if they are rare, and calls of functions not."""
+    """Call ``then`` when an optimizer is made: from then on its steps count, however rare, and no calls of functions."""
     optimizer = optimizer_module.Optimizer
     plain = optimizer.__init__
 
@@ -168,6 +170,6 @@ def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
     optimizer.__init__ = __init__
 
 
-def chosen_firings_since(chosen: Known, known: Known) -> int:
+def chosen_steps_since(chosen: Known, known: Known) -> int:
     """Return the steps that the chosen optimizer has taken since the other's first."""
-    return chosen.firings - min(chosen.firings, known.chosen_firings)
+    return chosen.steps - min(chosen.steps, known.chosen_steps)

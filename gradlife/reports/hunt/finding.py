@@ -29,7 +29,7 @@ def finding_part(finding: Finding, number: int, total: int, report: HuntReport) 
         yield Hanging(Text(MARGIN), Text(finding.diagnosis.reason))
     if finding.diagnosis.library:
         yield Hanging(Text(f"{MARGIN}a bug of: "), Text(finding.diagnosis.library, TITLE))
-    yield Hanging(Text(f"{MARGIN}keywords: ", QUIET), Text(", ".join(keywords(finding)), QUIET))
+    yield Hanging(Text(f"{MARGIN}search terms: ", QUIET), Text(", ".join(keywords(finding)), QUIET))
     yield Text("")
     yield from trace_part(finding.trace)
     yield Text("")
@@ -52,7 +52,7 @@ def cluster(finding: Finding, step: str) -> Text:
     if who_has(finding):
         parts.append(who_has(finding))
     if finding.survivors:
-        more = ", one of them shown" if finding.survivors > 1 else ""
+        more = "; one is shown" if finding.survivors > 1 else ""
         parts.append(f"{counted(finding.survivors, 'object')} survived{more}")
     if finding.retained_bytes:
         parts.append(f"{size(finding.retained_bytes)} retained")

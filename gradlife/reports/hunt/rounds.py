@@ -19,7 +19,7 @@ MEASURES = (
     ("tensors", "tensor", "tensors"),
     ("storages", "storage", "storages"),
     ("graph_nodes", "graph node", "nodes"),
-    ("objects", "object", "objects"),
+    ("objects", "Python object", "objects"),
 )
 
 

@@ -130,11 +130,12 @@ def amounts(per_step: PerStep) -> str:
     first = [rate(count, word) for count, word in counts if count and count > STRAY_SHARE * most][:2]
     if per_step.tensors and abs(per_step.storages - per_step.tensors) <= STRAY_SHARE * per_step.tensors:
         first = [rate(max(per_step.tensors, per_step.storages), "tensor")]  # one at a reused address looks old
-    nbytes = round(per_step.bytes)
+    nbytes = [size(round(per_step.bytes))] if round(per_step.bytes) else []
     more = per_step.retained_bytes - per_step.bytes
-    if first and more >= max(MIN_EXTRA_BYTES, MIN_EXTRA_SHARE * per_step.bytes):  # the graph behind the storages
-        nbytes = round(per_step.retained_bytes)
-    return listed(first + ([size(nbytes)] if nbytes else [])) or "nothing"
+    if first and more >= max(MIN_EXTRA_BYTES, MIN_EXTRA_SHARE * per_step.bytes):
+        included = "graph" if per_step.graph_nodes else "all that is kept"
+        nbytes = [f"{size(round(per_step.retained_bytes))} ({included} included)"]
+    return listed(first + nbytes) or "nothing"
 
 
 def rate(count: float, word: str) -> str:
@@ -177,7 +178,7 @@ def held_by(trace: Trace) -> str:
     """Return the holder of the survivors."""
     if trace.steps:
         first = trace.steps[0]
-        return f"{named(first)} holds {'it' if len(trace.steps) == 2 else 'them'}: {path_text(trace.steps)}."
+        return f"Held by {named(first)}: {path_text(trace.steps)}."
     if trace.cycle:
         ring = " → ".join(step.object for step in (*trace.cycle, trace.cycle[0]))
         return f"Nothing but their own cycle keeps them: {ring}."
@@ -341,6 +342,6 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     if all(one.proof is None and one.in_workers is None for one in report.findings):
         lines.append((f"gradlife hunt --prove {target}", "cuts the reference and measures again"))
     lines.append((f"gradlife hunt -i {target}", "stops at the leak, to look around and to cut it"))
-    lines.append((f"gradlife hunt --json before.json {target}", "before the fix: keeps the rates"))
+    lines.append((f"gradlife hunt --json before.json {target}", "before the fix: saves the growth per step"))
     lines.append((f"gradlife hunt --verify before.json {target}", "after the fix: compares them"))
     return lines

@@ -234,7 +234,7 @@ class Seen:
 def see(build: Build, fw: Any) -> Seen:
     reference = build(fw)
     trace = why(reference())
-    seen = Seen(trace.lifetime, sentences(trace), bool(trace.steps), bool(trace.legs), is_alive=False)
+    seen = Seen(trace.lifetime, sentences(trace), bool(trace.steps), bool(trace.hidden_references), is_alive=False)
     del trace
     gc.collect()
     return replace(seen, is_alive=reference() is not None)

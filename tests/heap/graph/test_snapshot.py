@@ -213,7 +213,7 @@ def test_cycle_that_only_a_reference_without_a_holder_keeps_is_no_leak_that_is_s
         [cycle] = [one for one in heap.cycles(10_000) if {step.object for step in one.steps} == {"Thing", "list"}]
         assert cycle.lifetime is Lifetime.UNKNOWN
         assert heap.why(address).lifetime is Lifetime.NEVER
-        assert heap.why(address).legs == ("Thing has 1 reference that the collector cannot see",)
+        assert heap.why(address).hidden_references == ("Thing has 1 reference that the collector cannot see",)
     finally:
         ctypes.pythonapi.Py_DecRef(ctypes.py_object(object_at(address)))
 

@@ -246,7 +246,9 @@ def test_hook_over_its_own_tensor_is_never_freed() -> None:
     assert trace.lifetime is Lifetime.NEVER
     assert [step.object for step in trace.cycle] == ["Tensor", "SinBackward0", "function"]
     assert [step.via for step in trace.cycle][-1] == "closure variable 'y'"
-    assert trace.legs == ("OrderedDict len 1 has 1 reference from SinBackward0 that the collector cannot see",)
+    assert trace.hidden_references == (
+        "OrderedDict len 1 has 1 reference from SinBackward0 that the collector cannot see",
+    )
 
 
 @pytest.mark.leaves(tensor=2, storage=2, node=2, saved=2)

@@ -32,7 +32,7 @@ def _collector_off() -> Iterator[None]:
 
 def test_leg_of_a_hook_names_the_node_that_owns_it_too() -> None:
     trace = why(hook_over_its_own_tensor(torch)())
-    assert trace.legs == (
+    assert trace.hidden_references == (
         "OrderedDict len 1 has 1 reference from SinBackward0 and TensorImpl that the collector cannot see",
     )
 

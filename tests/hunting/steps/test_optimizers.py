@@ -77,7 +77,7 @@ def test_one_that_fires_no_more_makes_path_for_the_one_that_fires_now() -> None:
     recorder.fire(first, 30)
     recorder.fire(second, 41)
     assert (recorder.begun, recorder.followed) == (["Adam.step"], ["SGD.step"])
-    assert recorder.steps == 26 + 37
+    assert recorder.steps == 26 + 38
 
 
 def test_steps_of_optimizers_that_are_made_for_each_trial_and_kept_all_count() -> None:
@@ -85,7 +85,7 @@ def test_steps_of_optimizers_that_are_made_for_each_trial_and_kept_all_count() -
     for one in kept:
         recorder.fire(one, 30)
     assert (recorder.begun, len(recorder.followed)) == (["Adam.step"], 19)
-    assert recorder.steps == 26 * 20
+    assert recorder.steps == 26 + 27 * 19
 
 
 def test_steps_of_optimizers_that_are_made_for_each_trial_and_dropped_all_count() -> None:

@@ -74,7 +74,8 @@ def test_growth_is_told_per_second_where_seconds_were_counted() -> None:
     text = printed(lambda console: print_hunt(console, report), 200)
     assert "3 seconds of warm-up, then 3 rounds of 7 seconds" in text
     assert (
-        "exactly 65.5 kB of storages, 1 tensor, 1 storage, 4 graph nodes and 3 objects a second, in every round" in text
+        "exactly 65.5 kB of storages, 1 tensor, 1 storage, 4 graph nodes and 3 Python objects a second, in every round"
+        in text
     )
     assert "step leaves" not in text
 

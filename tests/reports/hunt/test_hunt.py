@@ -50,7 +50,7 @@ def test_verdict_is_the_first_word_and_stands_in_the_last_line() -> None:
 
 
 def test_trace_has_a_verdict_for_each_step_and_tildes_under_the_suspect_stretch() -> None:
-    assert part(LEAKING, "  keywords")[1:] == []
+    assert part(LEAKING, "  search terms")[1:] == []
     assert part(LEAKING, "┬  module")[:] == [
         "│    global variable 'run'",
         "├─ Run   expected: it is there before the first step",
@@ -66,7 +66,7 @@ def test_trace_has_a_verdict_for_each_step_and_tildes_under_the_suspect_stretch(
 def test_problem_says_what_how_much_where_and_by_whom_in_plain_words() -> None:
     text = " ".join(report_text(LEAKING, 120).split())
     assert (
-        "Each step leaks 1 tensor and 65.5 kB, still reachable. module __main__ holds them: "
+        "Each step leaks 1 tensor and 65.5 kB, still reachable. Held by module __main__: "
         "global variable 'run'.history[17]. Stored in list len 20, global variable 'run'.history. "
         "Freeing its holder would free 1.11 MB. Created at train.py:41 in step, called from train.py:60 in <module>."
     ) in text
@@ -134,7 +134,8 @@ def test_rounds_end_in_a_rate_that_does_not_move() -> None:
 def test_growth_that_is_not_even_is_reported_as_a_spread() -> None:
     uneven = (Round(10, PerStep(objects=10)), Round(10, PerStep(objects=25)))
     assert (
-        part(hunt(rounds=uneven), "What each round added")[-1] == "  → growing in every round: 1 to 2.5 objects a step"
+        part(hunt(rounds=uneven), "What each round added")[-1]
+        == "  → growing in every round: 1 to 2.5 Python objects a step"
     )
 
 

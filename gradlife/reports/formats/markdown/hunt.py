@@ -87,7 +87,7 @@ def finding_lines(finding: Finding, report: HuntReport) -> Iterator[str]:
         yield from fenced(advice.code, "python")
     if advice.links:
         yield f"\nSee {', '.join(map(plain, advice.links))}."
-    yield f"\n<sub>keywords: {plain(', '.join(keywords(finding)))}</sub>"
+    yield f"\n<sub>search terms: {plain(', '.join(keywords(finding)))}</sub>"
 
 
 def table_of_ranks(report: HuntReport) -> Iterator[str]:
