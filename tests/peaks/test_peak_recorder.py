@@ -12,7 +12,7 @@ from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.forked import in_fork
 from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
-from gradlife.peaks.recording.torch import Contexts, Recorder, limits_now
+from gradlife.peaks.recording.torch import Contexts, Recorder
 from peak_recordings import names, recorded
 
 torch = pytest.importorskip("torch")
@@ -344,12 +344,3 @@ def test_batches_of_a_loader_are_made_by_its_stack() -> None:
     stacks = [number for number, name in enumerate(names(found)) if name == "stack"]
     assert [birth for birth, _, _ in lives(found, 400)] == stacks
     assert len(stacks) == 2
-
-
-def test_compiled_code_is_said_to_run_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler = type(sys)("torch._dynamo.utils")
-    compiler.counters = {"frames": {"ok": 1}}  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "torch._dynamo.utils", compiler)
-    assert limits_now() == ("Code under torch.compile ran uncompiled in the recorded steps.",)
-    compiler.counters = {}  # type: ignore[attr-defined]
-    assert limits_now() == ()

@@ -16,8 +16,8 @@ from gradlife.peaks.recording.variables import Kind
 #: The ticks during which a storage is alive without need, for example from its last use to its end.
 Gap = tuple[int, int]
 
-#: What makes storages alike: the operation, the lines of its stack, and the module that made them.
-Origin = tuple[str, object, str]
+#: What makes storages alike: the operation that made them, the lines of its stack, the module, and which output they are.
+Origin = tuple[str, object, str, int]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def origin_of(recording: Recording, storage: Storage) -> Origin | None:
     if storage.birth is None:
         return None
     operation = recording.operations[storage.birth]
-    return operation.function, tuple(operation.frames), operation.context
+    return operation.function, tuple(operation.frames), operation.context, storage.place
 
 
 class Looks:
@@ -148,22 +148,14 @@ class Looks:
         """Map the address of each storage to that of its twin, made ``shift`` operations earlier; older ones to
         their own.
         """
-        made = {(one.birth, place): one for place, one in placed(self._recording.storages)}
+        made = {(one.birth, one.place): one for one in self._recording.storages}
         found: dict[int, int] = {}
-        for place, one in placed(self._recording.storages):
+        for one in self._recording.storages:
             lasting = one if one.born == 0 else None
-            twin = lasting if one.birth is None else made.get((one.birth - shift, place))
+            twin = lasting if one.birth is None else made.get((one.birth - shift, one.place))
             if twin is not None and origin_of(self._recording, twin) == origin_of(self._recording, one):
                 found |= dict.fromkeys((one.address, *one.aliases), twin.address)
         return found
-
-
-def placed(storages: Sequence[Storage]) -> Iterator[tuple[int, Storage]]:
-    """Yield each storage with its index among those that one operation made."""
-    counts: dict[int | None, int] = {}
-    for one in storages:
-        counts[one.birth] = counts.get(one.birth, -1) + 1
-        yield counts[one.birth], one
 
 
 def held_in(look: Look, storage: Storage) -> Held | None:

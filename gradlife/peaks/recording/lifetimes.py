@@ -6,6 +6,7 @@ Moments are ticks: tick 2n is before operation n, tick 2n + 1 within it, when it
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -60,6 +61,7 @@ class Storage:
     reads: list[int] = field(default_factory=list)  # operations
     overwrites: list[int] = field(default_factory=list)
     aliases: list[int] = field(default_factory=list)  # addresses of other storages with the same memory
+    place: int = 0  # among those that the same operation made
 
     @property
     def final_bytes(self) -> int:
@@ -144,9 +146,14 @@ def read_storages(events: bytes, rows: bytes) -> list[Storage]:
         Storage(at // 4, facts[at], facts[at + 1], facts[at + 3], born=0, birth=None) for at in range(0, len(facts), 4)
     ]
     words = memoryview(events).cast("Q")
+    made = Counter[int]()
     for at in range(0, len(words), 3):
         head, number, nbytes = words[at], words[at + 1], words[at + 2]
-        note(found[number], head & 0xFFFFFFFF, head >> 32, nbytes)
+        operation, what = head & 0xFFFFFFFF, head >> 32
+        note(found[number], operation, what, nbytes)
+        if what == BORN:
+            found[number].place = made[operation]
+            made[operation] += 1
     return found
 
 

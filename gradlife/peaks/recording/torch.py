@@ -15,6 +15,7 @@ from gradlife.errors import GradlifeError
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.creation_recorder import RUNNERS, foreign_files, library_files
+from gradlife.peaks.recording.compiled import CompiledRegions, mode_beside_compiled_code
 from gradlife.peaks.recording.holders import storage_addresses
 from gradlife.peaks.recording.lifetimes import Recording, read_recording
 
@@ -39,6 +40,7 @@ class Recorder:
     def __init__(self, contexts: Contexts, on_alarm: Callable[[], object]) -> None:
         self._on_alarm = on_alarm
         self._mode: Any = None
+        self._regions: Any = None
         self._names: list[str] = []
         self._contexts = contexts
         self._handles: list[Any] = []
@@ -51,7 +53,7 @@ class Recorder:
         Raises GradlifeError if the memory layout of this torch is unknown.
         """
         import torch
-        from torch.utils._python_dispatch import TorchDispatchMode
+        from torch.utils import _python_dispatch
 
         ensure_calibrated()
         known = in_fork(storage_addresses)
@@ -62,8 +64,10 @@ class Recorder:
             )
         except RuntimeError as error:
             raise GradlifeError(f"storages cannot be followed here: {error}", "gradlife doctor") from None
-        self._mode = TorchDispatchMode()
+        self._mode = mode_beside_compiled_code(_python_dispatch.TorchDispatchMode)
         self._mode.__torch_dispatch__ = types.MethodType(_heap.run_followed, self._mode)
+        self._regions = CompiledRegions(self._mode, _python_dispatch)
+        self._regions.start()
         self._handles = self._contexts.start(torch.nn.modules.module)
         self._steps = [0]
         self._mode.__enter__()
@@ -71,6 +75,7 @@ class Recorder:
 
     def mark_step(self) -> int:
         """End the current step. Return the number of operations so far."""
+        self._regions.start()
         self._contexts.mark_step()
         self._steps.append(_heap.followed_operations())
         return self._steps[-1]
@@ -85,6 +90,7 @@ class Recorder:
 
         self.is_on = False
         self._mode.__exit__(None, None, None)
+        self._regions.stop()
         del self._mode.__torch_dispatch__
         for handle in self._handles:
             handle.remove()
@@ -191,14 +197,6 @@ def whole_outputs(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] |
         first = args[0] if args else ()
         outputs = list(first) if isinstance(first, (list, tuple)) else [first]
     return [one for one in outputs if covers_its_storage(one)]
-
-
-def limits_now() -> tuple[str, ...]:
-    """Return what a recording of this process cannot show as it usually runs."""
-    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
-    if counters.get("frames", {}).get("ok"):
-        return ("Code under torch.compile ran uncompiled in the recorded steps.",)
-    return ()
 
 
 def covers_its_storage(tensor: Any) -> bool:

@@ -16,8 +16,9 @@ from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.analysis.judge import Judge, Recorded, judged
 from gradlife.peaks.analysis.looks import Look
 from gradlife.peaks.analysis.scouting import scout_peaks
+from gradlife.peaks.recording.compiled import limits_of
 from gradlife.peaks.recording.holders import holders_now
-from gradlife.peaks.recording.torch import Contexts, Recorder, limits_now
+from gradlife.peaks.recording.torch import Contexts, Recorder
 
 #: Steps before the recording. Earlier calls, which show what a step is, do not count.
 WARMUP = 2
@@ -110,7 +111,7 @@ class PeakSession:
     def _finish(self) -> None:
         assert self._recorder is not None
         recording = self._recorder.stop()
-        about = replace(self.about, warmup_steps=self._warmup, limits=(*self.about.limits, *limits_now()))
+        about = replace(self.about, warmup_steps=self._warmup, limits=(*self.about.limits, *limits_of(recording)))
         recorded = Recorded(recording, self._looks, 1, self._contexts.seconds, self._malloc)
         self.report = in_fork(lambda: judged(recorded, about))
         self._on_report(self.report)

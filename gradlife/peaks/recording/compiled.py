@@ -1,0 +1,72 @@
+"""Compiled regions: what Inductor makes of a graph runs kernels of its own, so a region is recorded as one operation."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+from gradlife import _heap
+from gradlife.peaks.recording.lifetimes import Recording
+
+#: What a region is called among the operations.
+NAME = "compiled region"
+
+#: What torch warns of when a compiled module runs beside the hooks that tell the running module.
+HOOKS_WARNING = r"Using `torch\.compile\(module\)` when there are global hooks on modules"
+
+#: What a report says of compiled code: as one operation a region, or as this torch runs it under a dispatch mode.
+AS_ONE = "A compiled region is one operation here: memory that it frees before it ends is not seen."
+UNCOMPILED = "Code under torch.compile ran uncompiled in the recorded steps."
+
+
+def mode_beside_compiled_code(base: Any) -> Any:
+    """Return a dispatch mode under which compiled code stays compiled, if this torch has such modes."""
+    return type("LifetimeMode", (base,), {"ignore_compile_internals": classmethod(lambda cls: True)})()
+
+
+def limits_of(recording: Recording) -> tuple[str, ...]:
+    """Return what a recording does not show of code under torch.compile."""
+    if any(one.function == NAME for one in recording.operations):
+        return (AS_ONE,)
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
+    base = getattr(sys.modules.get("torch.utils._python_dispatch"), "TorchDispatchMode", None)
+    is_uncompiled = counters.get("frames", {}).get("ok") and not hasattr(base, "ignore_compile_internals")
+    return (UNCOMPILED,) if is_uncompiled else ()
+
+
+class CompiledRegions:
+    """Records each run of a compiled region under a dispatch mode: its inputs as read, its outputs as made."""
+
+    def __init__(self, mode: Any, modes: Any) -> None:
+        self._mode, self._modes = mode, modes  # the latter is torch's module of dispatch modes
+        self._graph: Any = None  # the class of what Inductor makes of a graph
+        self._plain: Any = None
+        self._operation = SimpleNamespace(_overloadpacket=NAME, _op=self._run)
+
+    def start(self) -> None:
+        """Record regions from now on. Does nothing if that is so, or if nothing is compiled yet."""
+        graph = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
+        if graph is not None and self._graph is None:
+            warnings.filterwarnings("ignore", HOOKS_WARNING)
+            self._graph, self._plain = graph, graph.__call__
+            graph.__call__ = lambda compiled, inputs: self._record(compiled, inputs)
+
+    def stop(self) -> None:
+        """Restore torch's own call."""
+        if self._graph is not None:
+            self._graph.__call__ = self._plain
+            self._graph = None
+
+    def _record(self, compiled: Any, inputs: Any) -> Any:
+        if (
+            self._modes._get_current_dispatch_mode() is not self._mode
+        ):  # within another operation, or under a mode of the program
+            return self._plain(compiled, inputs)
+        return _heap.run_followed(self._mode, self._operation, (), (compiled, inputs), {})
+
+    def _run(self, compiled: Any, inputs: Any) -> Any:
+        """Run a region without the mode: its kernels call some operations of torch."""
+        with self._modes._pop_mode_temporarily():
+            return self._plain(compiled, inputs)
