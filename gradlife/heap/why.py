@@ -39,7 +39,7 @@ def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
         return Trace(
             short_type(type_name(obj)), "", Lifetime.UNKNOWN, (), (), Ledger(0, (), is_partial=True), limits=limits
         )
-    if found is None:  # nothing in the graph refers to it, so it dies with its last variable or at a collection
+    if found is None:  # not in the graph: only variables of the caller may hold it, or garbage
         ledger = unknown_ledger(obj) if scan else Ledger(0, ())
         return Trace(type_name(obj), "", Lifetime.GC, (), (), ledger, limits=limits)
     return trace_of(short_type(type_name(obj)), found, graph, limits, scan)
@@ -59,7 +59,7 @@ def trace_of(
         cycle=merged_steps(found["cycle"], is_cycle=True),
         tail=tail_steps(found["tail"], found["cycle"]),
         ledger=ledger_of(found, is_scanned, graph.is_partial, found["half_referrers"]),
-        hidden_references=tuple(uncollectable_texts(found["uncollectable"], graph)),
+        hidden_references=tuple(hidden_reference_texts(found["uncollectable"], graph)),
         limits=limits,
         tensor=tensor_facts(graph, found["node"]),
         lead=native_steps if len(native_steps) > 1 else (),
@@ -136,16 +136,16 @@ def referrer_of(chain: References) -> Referrer:
     )
 
 
-def uncollectable_texts(objects: Sequence[UncollectableObject], graph: HeapGraph) -> list[str]:
+def hidden_reference_texts(objects: Sequence[UncollectableObject], graph: HeapGraph) -> list[str]:
     """Describe the objects held by references that the collector cannot see; identical lines are merged."""
-    counts = Counter(uncollectable_text(one, graph) for one in objects)
+    counts = Counter(hidden_reference_text(one, graph) for one in objects)
     return [
         f"{text} (and {count - 1} more such object{'s' * (count > 2)})" if count > 1 else text
         for text, count in counts.items()
     ]
 
 
-def uncollectable_text(one: UncollectableObject, graph: HeapGraph) -> str:
+def hidden_reference_text(one: UncollectableObject, graph: HeapGraph) -> str:
     """Describe one uncollectable object: how many of the references to it the collector cannot see, and who holds them."""
     holders = sorted({short_type(graph.type(node)) for node in one.referrers})
     sources = f" from {' and '.join(holders)}" if holders else ""

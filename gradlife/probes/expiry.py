@@ -27,7 +27,7 @@ class Watch:
         self.name = name
         self.ref = ref
         self.is_canary = is_canary
-        self.size = 0  # bytes of a storage
+        self.size = 0  # in bytes, if the subject is a storage
         self.count_owners: Callable[[Any], int] | None = (
             None  # counts the C++ owners of an object that has no method `_use_count`
         )

@@ -13,7 +13,7 @@ GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
 PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
 #: A rank's peak and the bytes of each owner are compared with their medians over all ranks. An owner explains a high
-#: peak if its excess is at least this share of the peak's.
+#: peak if its excess is at least this share of the excess of the peak.
 MIN_SHARE = 0.1
 
 #: The reason that is given if nothing that is alive at a snapshot explains a peak.

@@ -68,11 +68,11 @@ class NodePtr {
   RefCounted* block_ = nullptr;
 };
 
-// How many freed nodes have an address that a non-owning handle of a saved slot still uses; usually 0. If it is not, a
-// new node takes the address of a freed one of its size, as it would get it from malloc (stale_handles.hpp).
+// The number of freed nodes whose addresses non-owning handles of saved slots still use; usually 0. A new node of the
+// same size takes over such an address, because malloc would give it the same memory (stale_handles.hpp).
 extern size_t watched_addresses;
-void give_out_address(Node& node);
-void take_back_address(const Node& node);
+void give_out_address(Node& node);         // to a new node, if one is vacant
+void take_back_address(const Node& node);  // from a node that dies
 
 template <class T, class... Args>
 NodePtr make_node(Args&&... args) {
@@ -155,7 +155,7 @@ struct SavedValue {
   std::vector<SavedValue> list;
 };
 
-// Return a node's name in a release, as static text. Up to 1.9, operations with one signature had no number:
+// Return a node's name in a release, as static text. Up to 1.9, operations without overloads had no number:
 // ExpBackward, but MulBackward0.
 const char* name_in_release(const char* name, const Policy& policy);
 
@@ -191,13 +191,13 @@ class Node : public Managed {
   }
   size_t memory_size() const { return memory_size_; }
 
-  // Add an owner; return what counts it, the node itself or a control block (see NodePtr).
+  // Add an owner; return the count of owners that it is added to: the node's own or a control block (see NodePtr).
   virtual RefCounted* new_owner();
   // Whether the death of one control block strips this node's edges although other blocks still own it: the bug behind
   // PyTorch issue 18619, fixed by PR 22983.
   virtual bool may_be_stripped() const { return false; }
 
-  // The first: does Python see this node as a custom Function's context? The second: that context, unless it is gone.
+  // Whether Python sees this node as a custom Function's context; below: that context, or nullptr once it is gone.
   virtual bool has_python_context() const { return false; }
   virtual Object* python_context() const { return nullptr; }
 

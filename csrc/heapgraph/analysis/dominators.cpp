@@ -60,14 +60,15 @@ class SemiNca {
       const NodeId target = targets[frame.next++];
       if (number_[target] == no_node) {
         enter(target, frame.number);
-      } else if (number_[target] != 0) {
+      } else if (number_[target] != 0) {  // not the root, which nothing dominates
         other_edges_.push_back({frame.number, number_[target]});
       }
     }
     number_ = {};
   }
-  // Reverses the edges: a counting sort by target. Counts go two places up, because the second loop makes them starts
-  // and the third moves each start to the end of its target, which is the start of the next.
+  // Reverses the edges: a counting sort by target. The first loop counts the edges to t in first_[t + 2]; the second
+  // adds up, so that first_[t + 1] is where those edges begin; the third moves it to where they end, as it places them.
+  // Afterwards they begin at first_[t].
   void reverse_edges() {
     first_.assign_zero(reached() + 2);
     for (const Edge& edge : other_edges_) first_[edge.to + 2] += 1;
@@ -94,8 +95,9 @@ class SemiNca {
     }
   }
 
-  // Returns the node with the least semidominator among `i` and its finished ancestors: those from `first_finished` on.
-  // Leaves in the label of each node on the way what it found there, so that no later call goes this way again.
+  // Returns the node with the least semidominator among `i` and those of its ancestors that are finished, which have
+  // numbers from `first_finished` upwards. Stores the result for each node on the way in its label; a later call reads
+  // it there.
   uint32_t evaluate(uint32_t i, uint32_t first_finished) {
     if (parent_[i] < first_finished) return label_[i];
     path_.clear();

@@ -17,16 +17,16 @@ from gradlife.hunting.steps.count_step import Begin, CountStep
 #: Steps after which an optimizer counts as lasting.
 WARMUP_STEPS = 4
 
-#: A program may make a new optimizer every few steps. If some optimizers are gone and all of them together have taken
-#: this many steps, one that does not last is chosen.
+#: A program may make a new optimizer every few steps, so that none lasts. Once some are gone, and all that ever stepped
+#: have together taken this many steps, even an optimizer that does not last is chosen.
 BRIEF_STEPS = 3 * WARMUP_STEPS
 
 #: Steps of the chosen optimizer during which a rarer one may still replace it.
 DOUBT = 200
 
 #: The length of an optimizer's pause is the number of steps that the others take meanwhile. The chosen optimizer is
-#: finished if its pause is longer than `QUIET` and than `QUIET_PAUSES` times its longest one before: the program trains
-#: one model and then another.
+#: finished if its present pause is longer than `QUIET`, and also longer than `QUIET_PAUSES` times its longest earlier
+#: one: the program trains one model and then another.
 QUIET = 40
 QUIET_PAUSES = 4
 
@@ -42,11 +42,11 @@ class Known:
     name: str
     steps: int = 0
     first: int = 0  # number of its first step among all steps
-    chosen_steps: int = 0  # steps that the chosen optimizer had taken when this one first stepped
+    chosen_steps_before: int = 0  # steps that the chosen optimizer had taken when this one first stepped
     last: int = 0  # number of its latest step among all steps
     longest_pause: int = 0  # between two of its steps, in steps of all optimizers
 
-    def count_step(self, now: int) -> None:
+    def add_step(self, now: int) -> None:
         """Count one more step; `now` is its number among the steps of all optimizers."""
         self.longest_pause = max(self.longest_pause, now - self.last) if self.steps else 0
         self.first = self.first or now
@@ -69,7 +69,7 @@ class OptimizerSteps:
     def __init__(self, begin: Begin, go_on: Begin | None = None) -> None:
         self._begin = begin
         self._go_on = go_on or begin  # called in place of `begin` when another optimizer follows a finished one
-        self._has_followed = False  # whether one has followed; after that no rarer one restarts the hunt
+        self._has_followed = False  # whether another followed a finished one; if so, a rarer one does not replace it
         self._all = 0
         self._has_lost = False  # whether an optimizer is gone
         self._step: CountStep | None = None
@@ -98,7 +98,7 @@ class OptimizerSteps:
         if known is None or known.alive() is not optimizer:
             known = self._add(key, optimizer)
         self._all += 1
-        known.count_step(self._all)
+        known.add_step(self._all)
         if key == self._chosen and self._step is not None:
             self._step()
         else:
@@ -109,7 +109,7 @@ class OptimizerSteps:
         if key == self._chosen:  # the chosen one is gone, and another one has its ID
             self._chosen = 0
         self._forget_dead()
-        self._known[key] = known = Known(weakref.ref(optimizer), type(optimizer).__name__, chosen_steps=before)
+        self._known[key] = known = Known(weakref.ref(optimizer), type(optimizer).__name__, chosen_steps_before=before)
         return known
 
     def _consider(self, key: int, known: Known) -> None:
@@ -143,7 +143,7 @@ class OptimizerSteps:
         self._step()  # the step that was just taken
 
     def _is_rarer(self, chosen: Known, known: Known) -> bool:
-        # `+ 1`: of the steps of the other, the first began the count.
+        # `+ 1`: its first step is counted, but comes before all steps of the chosen one that are.
         return chosen.steps <= DOUBT and 2 * known.steps <= chosen_steps_since(chosen, known) + 1
 
     def _forget_dead(self) -> None:
@@ -158,7 +158,7 @@ def is_brief(chosen: Known, other: Known) -> bool:
 
 
 def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
-    """Call ``then`` when an optimizer is made: from then on its steps count, however rare, and no calls of functions."""
+    """Call ``then`` when an optimizer is made: from then on optimizer steps count, however rare, and no longer calls of functions."""
     optimizer = optimizer_module.Optimizer
     plain = optimizer.__init__
 
@@ -172,4 +172,4 @@ def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
 
 def chosen_steps_since(chosen: Known, known: Known) -> int:
     """Return the steps that the chosen optimizer has taken since the other's first."""
-    return chosen.steps - min(chosen.steps, known.chosen_steps)
+    return chosen.steps - min(chosen.steps, known.chosen_steps_before)

@@ -49,11 +49,11 @@ def cluster(finding: Finding, step: str) -> Text:
     parts = [KINDS[finding.kind]]
     if finding.kind is not FindingKind.RETAINED:
         parts.append(f"+{amounts(finding.per_step)} a {step}")
-    if who_has(finding):
-        parts.append(who_has(finding))
-    if finding.survivors:
+    elif finding.survivors:
         more = "; one is shown" if finding.survivors > 1 else ""
         parts.append(f"{counted(finding.survivors, 'object')} survived{more}")
+    if who_has(finding):
+        parts.append(who_has(finding))
     if finding.retained_bytes:
         parts.append(f"{size(finding.retained_bytes)} retained")
     if finding.fingerprint:

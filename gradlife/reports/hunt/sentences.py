@@ -171,7 +171,7 @@ def share_of(finding: Finding, report: HuntReport) -> str:
     steps = sum(one.steps for one in report.rounds)
     grown = sum(one.added.bytes for one in report.rounds) / steps if steps else 0.0
     part = finding.per_step.bytes / grown if grown > 0 else 0.0
-    return f"{part:.0%} of all growth in bytes" if 0 < part < 0.995 else ""
+    return f"{part:.0%} of all growth in storages" if 0 < part < 0.995 else ""
 
 
 def held_by(trace: Trace) -> str:
@@ -334,7 +334,7 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
         return []
     target = report.target
     code = report.findings[0].code
-    lines = [] if code == "GL000" else [(f"gradlife explain {code}", "what this is, on a small program")]
+    lines = [] if code == "GL000" else [(f"gradlife explain {code}", "explains it with a small program")]
     if report.ranks or report.findings[0].trace.object == SHARED_MEMORY:
         return lines
     if ATTACHED in report.settings:  # the process can be attached to again, but not run again
@@ -342,6 +342,6 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     if all(one.proof is None and one.in_workers is None for one in report.findings):
         lines.append((f"gradlife hunt --prove {target}", "cuts the reference and measures again"))
     lines.append((f"gradlife hunt -i {target}", "stops at the leak, to look around and to cut it"))
-    lines.append((f"gradlife hunt --json before.json {target}", "before the fix: saves the growth per step"))
+    lines.append((f"gradlife hunt --json before.json {target}", "before the fix: writes down the growth per step"))
     lines.append((f"gradlife hunt --verify before.json {target}", "after the fix: compares them"))
     return lines

@@ -16,7 +16,7 @@ import gradlife.engine as engine
 from gradlife import _heap
 from gradlife.heap import open_snapshot, snapshot, why
 from gradlife.heap.graph import UncollectableObject
-from gradlife.heap.why import uncollectable_texts
+from gradlife.heap.why import hidden_reference_texts
 from gradlife.model.trace import Lifetime, Trace, sentence
 
 
@@ -126,7 +126,7 @@ def test_objects_that_the_collector_starts_from_alike_are_reported_once() -> Non
         (3, "app.Thing", "", 1, []),
     ]
     uncollectable = [*map(UncollectableObject, rows)]
-    assert uncollectable_texts(uncollectable, _heap.walk()) == [
+    assert hidden_reference_texts(uncollectable, _heap.walk()) == [
         "Thing has 1 reference that the collector cannot see (and 1 more such object)",
         "Thing len 2 has 2 references that the collector cannot see",
     ]

@@ -73,7 +73,7 @@ def test_problem_says_what_how_much_where_and_by_whom_in_plain_words() -> None:
 
 
 def test_a_finding_among_others_says_its_share_of_what_grows() -> None:
-    assert "65.5 kB, still reachable. That is 6% of all growth in bytes." in report_text(EVERYTHING, 120)
+    assert "65.5 kB, still reachable. That is 6% of all growth in storages." in report_text(EVERYTHING, 120)
     assert "of all growth" not in report_text(LEAKING, 120)
 
 
