@@ -11,15 +11,15 @@ namespace gradlife {
 
 enum class EventKind : uint8_t {
   created,
-  wrapped,
-  dropped,
-  flipped,
-  resurrected,
-  saved,
-  packed,
-  unpacked,
-  released,
-  hook,
+  wrapped,      // a tensor or node got a Python wrapper
+  dropped,      // its wrapper, which had owned it, let go of it
+  flipped,      // ownership changed its direction: the tensor owns its wrapper, or the wrapper its tensor
+  resurrected,  // a wrapper without Python references was kept, because C++ still owns its tensor
+  saved,        // a tensor was saved for the backward pass
+  packed,       // a pack hook was called
+  unpacked,     // an unpack hook was called
+  released,     // a node let go of its saved tensors, or of its edges
+  hook,         // a hook was called; `detail` has its kind
   destroyed,
   count_
 };
