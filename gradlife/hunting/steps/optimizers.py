@@ -158,7 +158,7 @@ def is_brief(chosen: Known, other: Known) -> bool:
 
 
 def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
-    """Call ``then`` when an optimizer is made: from then on optimizer steps count, however rare, and no longer calls of functions."""
+    """Call ``then`` when an optimizer is made: its steps, however rare, are those of the program; calls of functions are not."""
     optimizer = optimizer_module.Optimizer
     plain = optimizer.__init__
 
