@@ -52,8 +52,8 @@ def _text_of(report: object) -> str:
     return importlib.import_module("gradlife.reports.formats.plain_text").plain_text(report)  # type: ignore[no-any-return]
 
 
-def __getattr__(name):  # type: ignore[no-untyped-def]
-    """Import functions that need the compiled walk on first use: ``gradlife.why(obj)``, ``gradlife.refs(obj)``."""
+def _found(name):  # type: ignore[no-untyped-def]
+    """Import a name that is used for the first time."""
     if name in _IN_HEAP:
         return getattr(importlib.import_module("gradlife.heap"), name)
     if name == "device_memory":
@@ -71,6 +71,15 @@ def __getattr__(name):  # type: ignore[no-untyped-def]
     if name == "load_ipython_extension":  # `%load_ext gradlife`
         return importlib.import_module("gradlife.interactive.notebook.magics").load_ipython_extension
     raise AttributeError(f"module 'gradlife' has no attribute {name!r}")
+
+
+def __getattr__(name):  # type: ignore[no-untyped-def]
+    """Import functions that need the compiled walk on first use: ``gradlife.why(obj)``, ``gradlife.refs(obj)``.
+
+    A function that was found stays: a loop calls ``gradlife.watch()`` in every step.
+    """
+    found = globals()[name] = _found(name)
+    return found
 
 
 if os.environ.get("GRADLIFE_SERVE") == "1":

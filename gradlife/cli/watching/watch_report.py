@@ -66,11 +66,12 @@ def watch(
             lambda: follow_here(seconds_of(every), step_on, FindingsLog(findings, state), on_finding, metrics)
         )
     caller = sys._getframe(1)
-    place = (os.path.abspath(caller.f_code.co_filename), caller.f_lineno)
-    if place not in _watches:
+    place = (caller.f_code.co_filename, caller.f_lineno)
+    found = _watches.get(place)
+    if found is None:
         _watches[place] = found = Watch(on_report or show, steps)
         atexit.register(found.finish)
-    return _watches[place]
+    return found
 
 
 def show(report: HuntReport) -> None:

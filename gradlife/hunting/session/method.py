@@ -31,6 +31,9 @@ from gradlife.hunting.stores.executed_lines import LineWatch
 
 T = TypeVar("T")
 
+#: Most steps of the warm-up whose lines are recorded.
+MAX_TRACED_STEPS = 6
+
 #: Late rounds follow the first verdict. Each has at least this many steps, else this share of all steps so far.
 LATE_LEAST = 31
 LATE_SHARE = 0.3
@@ -145,17 +148,22 @@ class Hunt:
             yield from self._steps(end - self.steps)
 
     def _warm_up(self) -> Iterator[int]:
-        """Run the warm-up. The first step runs alone: the lines that set things up are not lines of a usual step."""
+        """Run the warm-up. The first step runs alone: the lines that set things up are not lines of a usual step.
+
+        Lines are recorded in a few of its steps only, because tracing makes a step several times as slow.
+        """
         yield from self._steps(min(1, self.schedule.warmup))
         if self.schedule.has_spare:
             self._take_spare()
         watch = LineWatch()
+        traced = min(self.schedule.warmup - 1, MAX_TRACED_STEPS)
         watch.start()
         try:
-            yield from self._steps(self.schedule.warmup - 1)
+            yield from self._steps(traced)
         finally:
             watch.stop()
         self.creation_sites.executed = watch.lines
+        yield from self._steps(self.schedule.warmup - 1 - traced)
 
     def _take_spare(self) -> None:
         """Take a snapshot without a full collection: most programs take more steps and never need it."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
+
+import pytest
+
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.steps.schedule import schedule_for
+from gradlife.hunting.stores.executed_lines import LineWatch
 
 PROGRAM = """\
 import json
@@ -51,3 +58,13 @@ def test_nothing_is_watched_beside_another_tool(tmp_path: Path) -> None:
         "    watch.start()", "    __import__('sys').settrace(lambda *given: None)\n    watch.start()"
     )
     assert lines_of(tmp_path, traced) == []
+
+
+def test_only_a_few_steps_of_a_long_warm_up_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All were: the first tenth of a hunt with `--steps 10000` was several times as slow."""
+    calls: list[str] = []
+    monkeypatch.setattr(LineWatch, "start", lambda watch: calls.append("start"))
+    monkeypatch.setattr(LineWatch, "stop", lambda watch: calls.append("stop"))
+    plan = Hunt(schedule_for(1000, is_endless=False)).plan()
+    assert [(steps, *calls) for steps in islice(plan, 3)] == [(1,), (6, "start"), (93, "start", "stop")]
+    plan.close()
