@@ -52,7 +52,7 @@ def _text_of(report: object) -> str:
     return importlib.import_module("gradlife.reports.formats.plain_text").plain_text(report)  # type: ignore[no-any-return]
 
 
-def _found(name):  # type: ignore[no-untyped-def]
+def _found(name: str) -> object:
     """Import a name that is used for the first time."""
     if name in _IN_HEAP:
         return getattr(importlib.import_module("gradlife.heap"), name)

@@ -53,8 +53,15 @@ def main() -> int:
             table.add_row(name, phase, f"{seconds:.1f}", f"{row.per_second:.0f}", *times, found)
             name = ""
     load = os.getloadavg()[0]
-    Console().print(table, f"{server}, {args.clients} clients, load average {load:.1f}, {os.cpu_count()} processors")
+    wide_console().print(
+        table, f"{server}, {args.clients} clients, load average {load:.1f}, {os.cpu_count()} processors"
+    )
     return 0
+
+
+def wide_console() -> Console:
+    """Return a console that is wide enough for the tables in a file, too."""
+    return Console(width=None if Console().is_terminal else 120)
 
 
 def count_rounds(rounds: int) -> int:
@@ -62,7 +69,7 @@ def count_rounds(rounds: int) -> int:
     table = Table("attached by", "rounds", "objects", "threads", "files", "MB resident", "ms a round")
     for name, socket in (("gdb", ""), ("serve()", "door")):
         table.add_row(name, str(rounds), *counts_around(rounds, socket))
-    Console().print(table, f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
+    wide_console().print(table, f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
     return 0
 
 
@@ -76,7 +83,7 @@ def print_pauses() -> int:
             figures = (f"{1000 * row.processor:.1f}", f"{1000 * row.wall:.1f}")
             table.add_row(*lead, name, str(row.steps), str(looks), *figures)
             lead = ["", "", ""]
-    Console().print(table, f"in ms; load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
+    wide_console().print(table, f"in ms; load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
     return 0
 
 
