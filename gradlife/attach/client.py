@@ -17,7 +17,7 @@ from gradlife._version import __version__
 from gradlife.attach.bootstrap import expression, script
 from gradlife.attach.debugger import inject
 from gradlife.attach.processes import Target, find_target
-from gradlife.attach.protocol import VERSION, AttachError, Channel, Message, door_of, error_of, peer_of
+from gradlife.attach.protocol import VERSION, AttachError, Channel, Message, error_of, peer_of, socket_path
 from gradlife.attach.remote_exec import request, runs_on_request
 from gradlife.errors import UsageError
 from gradlife.hunting.run.running import Progress, Terms
@@ -152,7 +152,7 @@ def attach(pid: int, folder: str = "") -> Session:
     """
     target = find_target(pid)
     with suppress(Unanswered):  # there is no socket, or one that a dead process of the same number left behind
-        return connect(door_of(pid), target)
+        return connect(socket_path(pid), target)
     with ExitStack() as stack:
         private = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradlife-attach-"))
         path = os.path.join(private, "socket")

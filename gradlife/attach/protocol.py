@@ -71,7 +71,7 @@ def error_of(message: Message) -> GradlifeError:
     return kind(str(message.get("error", "")), str(message.get("hint", "")))
 
 
-def door_folder() -> str:
+def socket_folder() -> str:
     """Return the folder where this user's processes open their sockets."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     if base and os.path.isdir(base):
@@ -79,6 +79,6 @@ def door_folder() -> str:
     return f"/tmp/gradlife-{os.geteuid()}"
 
 
-def door_of(pid: int) -> str:
-    """Return the path of the socket that a process opens by itself."""
-    return os.path.join(door_folder(), f"{pid}.sock")
+def socket_path(pid: int) -> str:
+    """Return the path of the socket on which a process listens after `gradlife.serve()`."""
+    return os.path.join(socket_folder(), f"{pid}.sock")

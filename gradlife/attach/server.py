@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 
-from gradlife.attach.protocol import Channel, Gone, door_folder, door_of, peer_of
+from gradlife.attach.protocol import Channel, Gone, peer_of, socket_folder, socket_path
 from gradlife.errors import UsageError
 from gradlife.output import reason
 
@@ -99,7 +99,7 @@ def serve_one(connection: socket.socket) -> None:
 
 def own_door() -> str:
     """Return the path of this process's socket, in a folder that only this user can enter."""
-    folder = door_folder()
+    folder = socket_folder()
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         status = os.stat(folder)
@@ -107,7 +107,7 @@ def own_door() -> str:
         raise UsageError(f"cannot make {folder}: {reason(error)}", "gradlife.serve(path)") from None
     if status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise UsageError(f"{folder} is open to other users", "gradlife.serve(path) in a folder of your own")
-    return door_of(os.getpid())
+    return socket_path(os.getpid())
 
 
 def bound(path: str) -> socket.socket:

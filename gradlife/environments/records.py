@@ -82,11 +82,11 @@ def interpreter_of(place: str) -> str:
         if environment.name == place:
             return ready(environment).interpreter
     names = [environment.name for environment in known]
-    raise UnknownNameError("environment", place, names, "gradlife env list; or the path of an interpreter, with a /")
+    raise UnknownNameError("environment", place, names, "gradlife env list; or the path, with a /, of an interpreter")
 
 
 def interpreter_at(path: Path) -> str:
-    """Return the interpreter at a path: the file itself, or that of a virtual environment's folder."""
+    """Return the interpreter at a path: the path itself, or if it is a virtual environment's folder, the interpreter in it."""
     if path.is_dir() and not python_of(path).exists():
         raise UsageError(f"{path} is a folder without bin/python", "the path of a Python interpreter")
     return str(python_of(path) if path.is_dir() else path)

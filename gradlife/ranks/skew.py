@@ -42,21 +42,21 @@ Ranks = Mapping[int, RankFacts]
 def skew_of(ranks: Ranks) -> Iterator[Skew]:
     """Find skew in growth and in peak memory."""
     growth = {rank: one.growth for rank, one in ranks.items()}
-    yield from apart(
+    yield from compared(
         "growth per step", growth, GROWTH_FACTOR, MIN_GROWTH, lambda skew, rank: by_growth(skew, rank, ranks)
     )
     peaks = {rank: one.peak for rank, one in ranks.items() if one.peak}
-    yield from apart("peak memory", peaks, PEAK_FACTOR, MIN_PEAK, lambda skew, rank: by_peak(skew, rank, ranks))
+    yield from compared("peak memory", peaks, PEAK_FACTOR, MIN_PEAK, lambda skew, rank: by_peak(skew, rank, ranks))
 
 
-def apart(
+def compared(
     measure: str,
     values: Mapping[int, float],
     factor: float,
     least: float,
     explain: Callable[[Skew, int], Skew],
 ) -> Iterator[Skew]:
-    """Report the ranks far above the median, together as one skew."""
+    """Compare the ranks' values; report those far above the median, together as one skew."""
     if len(values) < 2:
         return
     usual = statistics.median_low(values.values())
@@ -74,7 +74,7 @@ def by_growth(skew: Skew, rank: int, ranks: Ranks) -> Skew:
 
 
 def by_peak(skew: Skew, rank: int, ranks: Ranks) -> Skew:
-    """Explain a high peak by what the rank holds, else by growth, by more steps, or by none of them."""
+    """Explain a high peak: what the rank holds, else its growth, else its additional steps; or say that nothing explains it."""
     with_owner = by_owner(skew, rank, ranks)
     if with_owner is not None:
         return with_owner
@@ -86,7 +86,7 @@ def by_peak(skew: Skew, rank: int, ranks: Ranks) -> Skew:
 
 
 def by_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
-    """Name the owner whose bytes on this rank are furthest above their median over all ranks; None if that is too little."""
+    """Name the owner whose bytes on this rank are furthest above their median over all ranks, if they are far enough above."""
     if not ranks[rank].owners:
         return None
     name, value, usual = most_above(rank, {number: one.owners for number, one in ranks.items()})

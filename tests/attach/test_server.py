@@ -16,7 +16,7 @@ import pytest
 from attachable import ASLEEP, running
 from gradlife.attach import client, server
 from gradlife.attach.client import attach, connect
-from gradlife.attach.protocol import AttachError, Channel, door_of
+from gradlife.attach.protocol import AttachError, Channel, socket_path
 from gradlife.attach.server import Server, serve
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
@@ -128,7 +128,7 @@ def test_the_environment_opens_a_door_that_attach_finds_by_the_number(
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with running(f"import gradlife\n{ASLEEP}", tmp_path, GRADLIFE_SERVE="1") as pid:
-        assert os.path.exists(door_of(pid))
+        assert os.path.exists(socket_path(pid))
         with attach(pid) as session:
             assert session.pid == pid
             assert session.stopped_seconds == 0
@@ -146,7 +146,7 @@ def test_a_door_that_a_dead_process_of_the_same_number_left_does_not_keep_the_de
     with running(ASLEEP, tmp_path) as pid:
         os.mkdir(tmp_path / "gradlife")
         with socket.socket(socket.AF_UNIX) as left:
-            left.bind(door_of(pid))
+            left.bind(socket_path(pid))
         with pytest.raises(AttachError, match="the debugger was asked"):
             attach(pid)
 

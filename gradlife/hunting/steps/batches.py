@@ -1,4 +1,4 @@
-"""Steps of programs in which no optimizer steps: one batch of a DataLoader each."""
+"""The steps of a program without optimizer steps: each batch of a DataLoader is one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from gradlife.hunting.steps.count_step import Begin, CountStep
 
-#: Batches before they count as steps, if no optimizer steps.
+#: Number of batches that do not count as steps, because an optimizer may still begin.
 WARMUP_BATCHES = 8
 
 
