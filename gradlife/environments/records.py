@@ -21,9 +21,9 @@ class Environment:
     name: str
     base: str  # the interpreter that it was made from
     packages: tuple[str, ...]  # as requested
-    python: str  # the version
-    framework: str = ""  # empty until it is ready
-    version: str = ""
+    python: str  # its version
+    framework: str = ""  # "torch", for example; empty until it is installed
+    version: str = ""  # of the framework
 
     @property
     def folder(self) -> Path:
@@ -82,7 +82,7 @@ def interpreter_of(place: str) -> str:
         if environment.name == place:
             return ready(environment).interpreter
     names = [environment.name for environment in known]
-    raise UnknownNameError("environment", place, names, "gradlife env list; or the path, with a /, of an interpreter")
+    raise UnknownNameError("environment", place, names, "gradlife env list; or a path, such as ./venv/bin/python")
 
 
 def interpreter_at(path: Path) -> str:

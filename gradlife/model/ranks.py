@@ -177,7 +177,7 @@ class SharedLedger:
     leftovers: tuple[SharedLeftover, ...] = ()  # the largest first
 
 
-def packed(ranks: Iterable[int]) -> str:
+def rank_ranges(ranks: Iterable[int]) -> str:
     """Format rank numbers as ranges: ``0-7,9``."""
     return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ranges(ranks))
 

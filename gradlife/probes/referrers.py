@@ -60,8 +60,8 @@ def objgraph_chain(subject: Any) -> str | None:
     if is_module(chain[0]):  # the far end of the chain; chain[-1] is the subject
         return ROOT
     referrers = [referrer for referrer in gc.get_referrers(subject) if id(referrer) not in ignored]
-    is_held = any(referrer is not chain for referrer in referrers)  # `chain` is a list with the subject in it
-    return DEAD_END if is_held else NOTHING
+    has_referrer = any(referrer is not chain for referrer in referrers)  # `chain` is a list with the subject in it
+    return DEAD_END if has_referrer else NOTHING
 
 
 def is_module(obj: Any) -> bool:

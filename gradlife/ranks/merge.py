@@ -25,7 +25,7 @@ from gradlife.model.ranks import (
     RankRow,
     SharedLedger,
     Spread,
-    packed,
+    rank_ranges,
 )
 from gradlife.ranks.rank_report import RankReport
 from gradlife.ranks.skew import RankFacts, skew_of
@@ -177,7 +177,7 @@ class Fold:
             steps_to_limit=fastest.steps_to_limit,
             fills=fastest.fills,
             severity=min(map(Severity, shared.severities), key=list(Severity).index),
-            on_ranks=FindingRanks(packed(shared.rates), len(shared.rates), world, Spread(min(rates), max(rates))),
+            on_ranks=FindingRanks(rank_ranges(shared.rates), len(shared.rates), world, Spread(min(rates), max(rates))),
         )
 
     def _script_status(self) -> int | None:
@@ -192,7 +192,9 @@ class Fold:
     def _limits_of_ranks(self) -> list[str]:
         silent = [rank for rank, one in self.kept.items() if one.verdict == NO_VERDICT]
         return (
-            [f"rank{'s' if len(silent) > 1 else ''} {packed(silent)} left no report: what was held there is unknown"]
+            [
+                f"rank{'s' if len(silent) > 1 else ''} {rank_ranges(silent)} left no report: what was held there is unknown"
+            ]
             if silent
             else []
         )
@@ -208,7 +210,7 @@ class Fold:
         members = [self.kept[rank] for rank in ranks]
         first = members[0]
         return RankRow(
-            packed(ranks),
+            rank_ranges(ranks),
             len(ranks),
             first.verdict,
             first.report.end,
@@ -328,7 +330,7 @@ def end_texts(ends: Iterable[tuple[int, int | None, str]]) -> list[str]:
     for rank, _, words in sorted(ends, key=lambda one: (one[1] == TERMINATED, one[0])):
         if words:
             alike.setdefault(words, []).append(rank)
-    return [f"rank{'s' if len(ranks) > 1 else ''} {packed(ranks)} {words}" for words, ranks in alike.items()]
+    return [f"rank{'s' if len(ranks) > 1 else ''} {rank_ranges(ranks)} {words}" for words, ranks in alike.items()]
 
 
 def of_all_ranks(ledgers: Mapping[int, SharedLedger]) -> SharedLedger:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from gradlife.errors import UsageError
 from gradlife.hunting.process.rank import RESULT
 from gradlife.model.peak.report import PeakRank, PeakReport
-from gradlife.model.ranks import RankEnd, Skew, Spread, packed
+from gradlife.model.ranks import RankEnd, Skew, Spread, rank_ranges
 from gradlife.peaks.run.parent import read_report
 from gradlife.ranks.merge import ROW_EACH, capped, end_text, end_texts, status_of_run
 from gradlife.ranks.rank_report import end_of, folders_of_ranks, json_at, member_at
@@ -92,7 +92,7 @@ def row(ranks: Sequence[RankPeak]) -> PeakRank:
     reports = [one.report or PeakReport("", "") for one in ranks]
     first = ranks[0]
     return PeakRank(
-        packed(one.rank for one in ranks),
+        rank_ranges(one.rank for one in ranks),
         len(ranks),
         first.end,
         first.status,
@@ -117,7 +117,7 @@ def skew_of(worst: RankPeak, ranks: Sequence[RankPeak]) -> Iterator[Skew]:
     how = "more than on the other ranks" if other else "not on the other ranks"
     yield Skew(
         "peak",
-        packed(high),
+        rank_ranges(high),
         len(high),
         worst.bytes,
         usual,

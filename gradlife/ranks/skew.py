@@ -6,14 +6,14 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from gradlife.model.ranks import Skew, packed
+from gradlife.model.ranks import Skew, rank_ranges
 
 #: Ranks above the median by this factor and by this many bytes are reported.
 GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
 PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
-#: A rank's peak and the bytes of each owner are compared with their medians over all ranks. An owner explains a high
-#: peak if its excess is at least this share of the excess of the peak.
+#: The excess of a value is how far it lies above its median over all ranks. An owner explains a high peak if the excess of
+#: its bytes is at least this share of the excess of the peak.
 MIN_SHARE = 0.1
 
 #: The reason that is given if nothing that is alive at a snapshot explains a peak.
@@ -24,7 +24,8 @@ TRANSIENT = "nothing that it holds after a step explains it: `gradlife peak --np
 class RankFacts:
     """The figures by which one rank is compared with the others."""
 
-    rates: Mapping[str, float] = field(default_factory=dict)  # bytes added per step, by code and title of the finding
+    # Bytes added per step, by finding: "GL402 stored results keep their graphs".
+    rates: Mapping[str, float] = field(default_factory=dict)
     peak: float = 0.0  # resident bytes; 0: unknown
     steps: int = 0
     owners: Mapping[str, int] = field(default_factory=dict)  # retained bytes, by owner
@@ -63,7 +64,7 @@ def compared(
     high = [rank for rank, value in values.items() if value >= factor * usual and value - usual >= least]
     if high:
         worst = max(high, key=lambda rank: (values[rank], -rank))
-        yield explain(Skew(measure, packed(high), len(high), values[worst], usual, ""), worst)
+        yield explain(Skew(measure, rank_ranges(high), len(high), values[worst], usual, ""), worst)
 
 
 def by_growth(skew: Skew, rank: int, ranks: Ranks) -> Skew:

@@ -12,7 +12,7 @@ from gradlife.errors import UsageError
 from gradlife.model import hunt_codec
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import Control, Finding, HuntReport, HuntVerdict, PerStep, Round, Severity
-from gradlife.model.ranks import RankEnd, Skew, SnapshotCost, Spread, packed, unpacked
+from gradlife.model.ranks import RankEnd, Skew, SnapshotCost, Spread, rank_ranges, unpacked
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import RankReport, SnapshotTime
 
@@ -277,6 +277,6 @@ def test_a_look_that_all_ranks_take_after_the_same_step_costs_the_time_until_the
 
 
 def test_sets_of_ranks_are_written_as_ranges_and_read_back() -> None:
-    assert packed([9, 0, 2, 1, 11, 12]) == "0-2,9,11-12"
+    assert rank_ranges([9, 0, 2, 1, 11, 12]) == "0-2,9,11-12"
     assert [*unpacked("0-2,9,11-12")] == [0, 1, 2, 9, 11, 12]
-    assert packed([]) == ""
+    assert rank_ranges([]) == ""

@@ -8,12 +8,12 @@ from typing import Any
 
 from gradlife.hunting.steps.count_step import Begin, CountStep
 
-#: Number of batches that do not count as steps, because an optimizer may still begin.
+#: Number of batches during which an optimizer may still take its first step; if none does, the next batches are steps.
 WARMUP_BATCHES = 8
 
 
 class BatchSteps:
-    """Listens to every batch taken from a DataLoader in this process."""
+    """Listens to every batch taken from a DataLoader in this process; `begin` starts the hunt and returns what counts a step."""
 
     def __init__(self, begin: Begin) -> None:
         self._begin = begin
@@ -41,7 +41,7 @@ class BatchSteps:
         iterator.__next__ = next_batch
 
     def _about_to_take(self) -> None:
-        """Count a step: the batch before is finished."""
+        """Count a step for the previous batch, which is finished now."""
         if not self.is_wanted:
             return
         self.heard += 1

@@ -15,7 +15,7 @@ from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
 from gradlife.model.hunt import Finding, HuntReport, HuntVerdict, Severity
-from gradlife.model.ranks import NO_VERDICT, CopyOnRead, FindingRanks, Spread, WorkerRow, packed
+from gradlife.model.ranks import NO_VERDICT, CopyOnRead, FindingRanks, Spread, WorkerRow, rank_ranges
 
 #: Most seconds to wait for a report that is being written.
 LONGEST = 120.0
@@ -125,7 +125,12 @@ def shared_findings(group: Sequence[Left]) -> Iterator[Finding]:
         fastest = max(by_number.values(), key=rate_of)
         first = group[0].worker
         who = FindingRanks(
-            packed(by_number), len(by_number), size_of(group), Spread(min(rates), max(rates)), first.kind, first.step
+            rank_ranges(by_number),
+            len(by_number),
+            size_of(group),
+            Spread(min(rates), max(rates)),
+            first.kind,
+            first.step,
         )
         yield replace(fastest, in_workers=who)
 
@@ -157,7 +162,7 @@ def row_of(members: Sequence[Left], size: int) -> WorkerRow:
     return WorkerRow(
         first.worker.kind,
         first.worker.label,
-        packed(one.worker.number for one in members),
+        rank_ranges(one.worker.number for one in members),
         len(members),
         size,
         first.worker.start_method,
