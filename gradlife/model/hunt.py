@@ -248,6 +248,8 @@ class Round:
     added: PerStep
     malloc_per_step: float | None = None  # growth of malloc's bytes in use, without the first step; None: unknown
     is_collected: bool = False  # whether a full collection ended it, so that malloc's bytes hold no garbage
+    new_workers: int = 0  # threads that did new work in it: each may take memory for that, once
+    threads: int = 0  # threads that the program had when its rounds began
 
 
 #: Countable additions, the last rounds that must agree, and the least number per step that is growth.
@@ -268,6 +270,9 @@ BYTES_SHARE = 0.02
 #: Bytes of malloc per step that are a leak by themselves; a Python tensor would have shown.
 MIN_MALLOC_BYTES = 8_000
 
+#: How many times as many threads may do new work per step of one round as of another, if memory grows evenly because of it.
+NEW_WORK_SPREAD = 3
+
 #: The name of malloc's bytes among unexplained growth.
 MALLOC = "malloc_bytes"
 
@@ -286,6 +291,12 @@ def malloc_rates(rounds: Sequence[Round], count: int = MIN_ROUNDS) -> Sequence[f
     last = [one.malloc_per_step for one in rounds[-count:]]
     known = [rate for rate in last if rate is not None]
     return known if len(known) == count else [0.0]
+
+
+def has_new_work(rounds: Sequence[Round]) -> bool:
+    """Whether about as many threads per step did new work in each of the last rounds."""
+    rates = [one.new_workers / one.steps for one in rounds if one.steps][-MIN_ROUNDS:]
+    return bool(rates) and min(rates) > 0 and max(rates) <= NEW_WORK_SPREAD * min(rates)
 
 
 def steady_rates(rounds: Sequence[Round]) -> dict[str, float]:
@@ -350,7 +361,7 @@ class HuntReport:
             return HuntVerdict.LEAK
         if not is_sound or not (self.rounds or self.works_in_workers):
             return HuntVerdict.INCONCLUSIVE
-        if self.unexplained:
+        if self.unexplained or self.new_work_rate:
             return HuntVerdict.INCONCLUSIVE
         if any(row.verdict == HuntVerdict.INCONCLUSIVE.value for row in self.workers) and not kinds:
             return HuntVerdict.INCONCLUSIVE
@@ -413,7 +424,8 @@ class HuntReport:
             FindingKind.NEEDS_GC
         }
         is_no_garbage = any(one.is_collected for one in rounds[-MIN_ROUNDS:])
-        if not is_known or not is_no_garbage or not grows_evenly(rates, MIN_MALLOC_BYTES, EVEN_SHARE):
+        is_of_objects = is_no_garbage and not has_new_work(rounds)
+        if not is_known or not is_of_objects or not grows_evenly(rates, MIN_MALLOC_BYTES, EVEN_SHARE):
             return 0.0
         explained = sum(one.bytes for one in self.meant) / sum(one.steps for one in rounds)
         return min(rates) - explained if min(rates) > MORE_THAN_EXPLAINED * explained else 0.0
@@ -421,6 +433,15 @@ class HuntReport:
     @property
     def unheld_rate(self) -> float:
         """Growth of malloc's bytes per step in every one of the last rounds, if its holder is unknown."""
+        return 0.0 if has_new_work(self.rounds) else self._malloc_rate
+
+    @property
+    def new_work_rate(self) -> float:
+        """The same, if threads did new work in those rounds: it may end when all have."""
+        return self._malloc_rate if has_new_work(self.rounds) else 0.0
+
+    @property
+    def _malloc_rate(self) -> float:
         rounds = [one for one in self.rounds if one.steps]
         if self.findings or self.meant or self.ranks or len(rounds) < MIN_ROUNDS or self.unexplained:
             return 0.0

@@ -155,3 +155,16 @@ def test_memory_is_explained_only_by_growth_of_about_its_size() -> None:
     assert {rate: report.unexplained for rate, report in found.items()} == {20e3: {}, 21e3: {"malloc_bytes": 11_000}}
     unknown = replace(cache, bytes=0)
     assert hunt(rounds=collected(malloc_rounds(90e3, 90e3, 90e3)), explained=(unknown,)).unexplained == {}
+
+
+@pytest.mark.parametrize(
+    ("workers", "verdict", "unheld"),
+    [((6, 8, 14), HuntVerdict.INCONCLUSIVE, 0.0), ((0, 0, 0), HuntVerdict.CLEAN, 59e3), ((20, 4, 2), HuntVerdict.CLEAN, 59e3)],
+    ids=["grows with them", "no threads", "fewer and fewer threads"],
+)
+def test_memory_that_grows_with_the_threads_that_do_new_work_may_be_theirs(
+    workers: tuple[int, ...], verdict: HuntVerdict, unheld: float
+) -> None:
+    grown = malloc_rounds(60e3, 61e3, 59e3)
+    report = hunt(rounds=tuple(replace(one, new_workers=more) for one, more in zip(grown, workers, strict=True)))
+    assert (report.verdict, report.unheld_rate) == (verdict, unheld)

@@ -104,7 +104,8 @@ def rounds_of(evidence: Evidence, planted: Planted) -> Iterator[Round]:
     for number, (before, after) in enumerate(itertools.pairwise(evidence.snapshots)):
         mine = weight(evidence.graph, members.get(number, ()))
         added = minus(minus(after.totals, before.totals), mine)
-        yield Round(after.steps - before.steps, added, after.malloc_per_step, after.is_collected)
+        threads = after.new_workers, after.threads
+        yield Round(after.steps - before.steps, added, after.malloc_per_step, after.is_collected, *threads)
 
 
 def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) -> list[Control]:

@@ -7,6 +7,7 @@ first step allocates others in their place.
 from __future__ import annotations
 
 from gradlife import _heap
+from gradlife.hunting.process.new_work import NewWork
 
 #: Changes up to this many bytes per step, plus this many at once, are ignored. A leaked torch object is larger than the
 #: first, and malloc's own reserve varies by the second.
@@ -25,9 +26,12 @@ class Malloc:
         self._rounds = 0  # rounds in a row that changed the bytes
         self._begun = 0  # the step after which the round began
         self.per_step: float | None = None  # growth in the last round; None: malloc has no counters
+        self.threads = NewWork()
+        self.new_workers = 0  # threads that worked in the last round as never before
 
     def begin_round(self, step: int) -> None:
         """Begin a round after this step."""
+        self.threads.look()
         self._before = _heap.malloc_bytes()
         self._begun = step
 
@@ -38,6 +42,7 @@ class Malloc:
         self.per_step = added / steps if added is not None and steps > 0 else None
         has_changed = now is None or (added is not None and abs(added) > LEAST + MIN_A_STEP * steps)
         self._rounds = self._rounds + 1 if has_changed else 0
+        self.new_workers = self.threads.look()
 
     @property
     def keeps_changing(self) -> bool:

@@ -28,6 +28,7 @@ from gradlife.hunting.snapshots.stale_activations import StaleActivations, Watch
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import MAX_EXTENSION, MIN_ROUNDS, MIN_SNAPSHOTS, Clock, Schedule
 from gradlife.hunting.stores.executed_lines import LineWatch
+from gradlife.model.hunt import MIN_MALLOC_BYTES
 
 T = TypeVar("T")
 
@@ -285,6 +286,7 @@ class Hunt:
         )
         latest.is_collected = collect is Collect.ALL
         latest.malloc_per_step = self.malloc.per_step
+        latest.new_workers, latest.threads = self.malloc.new_workers, self.malloc.threads.threads
         self.keep_creation_sites(latest)
         yield from self._add(latest, began)
 
@@ -335,11 +337,20 @@ class Hunt:
         If nothing slows down, they only make the rate more exact and are left out if they take long.
         """
         if self.suspects is None or not self.suspects.has_growth or not self.schedule.extension:
+            yield from self._rounds_of_new_work()
             return
         if self._affords(self.schedule.extension) or self.suspects.has_slowing_growth:
             yield from self._longer(self.schedule.extension)
             if (yield from self._slows()):
                 yield from self._longer(self.schedule.confirmation)
+
+    def _rounds_of_new_work(self) -> Iterator[int]:
+        """Run longer rounds while malloc's bytes grow and threads do new work, to see whether both end."""
+        for length in self.schedule.extension + self.schedule.confirmation:
+            last = self.snapshots[-MIN_ROUNDS:]
+            if (last[-1].malloc_per_step or 0.0) < MIN_MALLOC_BYTES or not any(one.new_workers for one in last):
+                return
+            yield from self._longer((length,))
 
     def _longer(self, lengths: tuple[int, ...]) -> Iterator[int]:
         for length in lengths:

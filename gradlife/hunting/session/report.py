@@ -11,7 +11,7 @@ from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
-from gradlife.model.hunt import MALLOC, FindingKind, HuntReport, HuntVerdict
+from gradlife.model.hunt import MALLOC, MIN_ROUNDS, FindingKind, HuntReport, HuntVerdict
 
 #: The text for a program whose memory grows although no finding does.
 CAUSE_NOT_FOUND = "the cause was not found"
@@ -50,10 +50,20 @@ def with_unknown_cause(report: HuntReport, facts: TargetFacts) -> HuntReport:
     """
     if report.unheld_rate:
         return with_unheld_memory(report, facts)
+    if report.new_work_rate:
+        return replace(report, trouble=report.trouble or new_work(report))
     if not report.unexplained or report.trouble:
         return report
     amounts = " and ".join(amount_text(*one) for one in report.unexplained.items())
     return replace(report, trouble=f"{CAUSE_NOT_FOUND}: each {report.step} leaves {amounts}")
+
+
+def new_work(report: HuntReport) -> str:
+    """Say that memory grows while threads do new work: whether it ends with that, only more steps show."""
+    rounds = [one for one in report.rounds if one.steps][-MIN_ROUNDS:]
+    workers = f"{sum(one.new_workers for one in rounds):,} of {rounds[-1].threads:,}"
+    amount = f"malloc hands out {report.new_work_rate / 1000:,.0f} kB per {report.step}"
+    return f"{amount} while threads do their first work ({workers}): a longer run shows if it ends"
 
 
 def amount_text(name: str, amount: float) -> str:

@@ -87,6 +87,8 @@ class StepSnapshot:
     compiled: Compiled = field(default_factory=Compiled)
     #: Bytes per step that malloc handed out in the round, without its first step; None if unknown.
     malloc_per_step: float | None = None
+    new_workers: int = 0  # threads that worked in the round as never before
+    threads: int = 0  # threads that it watched
     #: What was free on each device in use. Forked copies cannot ask CUDA.
     free_on_devices: FreeBytes = field(default_factory=free_bytes)
 
