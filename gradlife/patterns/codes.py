@@ -106,6 +106,7 @@ SENTENCES = {
     "GL614": "An unfinished DataLoader iterator keeps the batches that wait in it.",
     "GL615": "Each step adds a child, parameter or buffer to a module.",
     "GL616": "A traced module, its graph and the graph's nodes refer to one another.",
+    "GL617": "A stager of asynchronous checkpoints keeps a copy of what it staged until it is closed.",
     "GL701": "A view, an array or a saved slice keeps the whole storage that it is part of.",
     "GL702": "A tensor has an attribute with a view of itself, and the view owns the tensor.",
     "GL703": "A storage has an attribute with its tensor, and the tensor owns the storage.",
@@ -128,6 +129,7 @@ SENTENCES = {
     "GL908": "The cache of pinned host memory keeps freed blocks.",
     "GL909": "cudaMallocAsync keeps freed memory in the driver's pool.",
     "GL910": "A process group stays registered until it is destroyed.",
+    "GL911": "A remote reference (RRef) keeps its value in the worker that owns it.",
 }
 
 

@@ -159,7 +159,11 @@ def test_memory_is_explained_only_by_growth_of_about_its_size() -> None:
 
 @pytest.mark.parametrize(
     ("workers", "verdict", "unheld"),
-    [((6, 8, 14), HuntVerdict.INCONCLUSIVE, 0.0), ((0, 0, 0), HuntVerdict.CLEAN, 59e3), ((20, 4, 2), HuntVerdict.CLEAN, 59e3)],
+    [
+        ((6, 8, 14), HuntVerdict.INCONCLUSIVE, 0.0),
+        ((0, 0, 0), HuntVerdict.CLEAN, 59e3),
+        ((20, 4, 2), HuntVerdict.CLEAN, 59e3),
+    ],
     ids=["grows with them", "no threads", "fewer and fewer threads"],
 )
 def test_memory_that_grows_with_the_threads_that_do_new_work_may_be_theirs(

@@ -308,6 +308,22 @@ def handles_in_list(hold: SimpleNamespace) -> Any:
     return hold.kept[4]
 
 
+@case("GL911", GROWTH, handles_in_list)
+def remote_references_in_list(hold: SimpleNamespace) -> Any:
+    hold.kept = [same_as("torch._C._distributed_rpc.PyRRef") for _ in range(9)]
+    return hold.kept[4]
+
+
+@case("GL617", GROWTH, tensors_in_list)
+def stagers_in_list(hold: SimpleNamespace) -> Any:
+    def stager(batch: Any) -> Any:
+        made = same_as("torch.distributed.checkpoint.staging.DefaultStager")
+        made.copies = weakref.WeakKeyDictionary({made: batch})
+        return made
+
+    return several(hold, stager)
+
+
 @case("GL910", GROWTH, plain_list)
 def process_groups_in_table(hold: SimpleNamespace) -> Any:
     groups = [same_as("torch.distributed.distributed_c10d.ProcessGroup") for _ in range(9)]

@@ -57,6 +57,8 @@ def growth_finding(graph: _heap.Graph, grown: GrownGroup, creation_sites: Creati
         trace = lost_trace(graph, path.node, Lifetime.NEVER)
         kind, lifetime = FindingKind.NEVER if trace.cycle else FindingKind.NATIVE, Lifetime.NEVER
         raw = explain(graph, path.node)["tail"]
+        if grown.unseen_holder is not None:
+            trace = replace(trace, ledger=replace(trace.ledger, native=(grown.unseen_holder,)))
     trace = with_siblings(graph, trace, raw, grown.group.members)
     return finding(
         kind,

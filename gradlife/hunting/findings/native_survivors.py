@@ -15,6 +15,7 @@ from gradlife.hunting.findings.leak_trace import name_of
 from gradlife.hunting.growth.groups import held_groups
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_in_growing_container, with_growth_rate
 from gradlife.hunting.snapshots.node_weights import FIELDS, LARGE_BYTES, NATIVE
+from gradlife.hunting.snapshots.remote_references import HOLDER, are_owned
 from gradlife.model.hunt import PerStep
 
 #: Types whose objects hold nothing, or only what their references show.
@@ -24,10 +25,12 @@ PLAIN = frozenset(
 )
 
 #: Types of handles of distributed operations.
-HANDLES = frozenset({"Work"})
+HANDLES = frozenset({"Work", "Future"})
 
-#: The relative difference that the rates of holders and held objects may have from round to round.
+#: The relative difference that the rates of holders and held objects may have from round to round. What handles hold
+#: comes from other threads, and some of it is not recognized at the address of a freed tensor.
 TOLERANCE = 0.2
+HANDLE_TOLERANCE = 0.5
 
 
 def with_native_parts(evidence: Evidence, groups: Sequence[GrownGroup]) -> list[GrownGroup]:
@@ -40,22 +43,33 @@ def with_native_parts(evidence: Evidence, groups: Sequence[GrownGroup]) -> list[
         lost = joined(evidence, others, lost)
         held += [one for one in others if one.per_step.tensors]
     left = {id(one) for one in lost}
-    return [
-        *held,
-        *(one for one in groups if one.group.anchor is None and (id(one) in left or has_cycle(evidence.graph, one))),
-    ]
+    cyclic = (one for one in groups if one.group.anchor is None and has_cycle(evidence.graph, one))
+    return [*held, *(with_rref_owner(evidence, one) for one in groups if id(one) in left), *cyclic]
+
+
+def with_rref_owner(evidence: Evidence, one: GrownGroup) -> GrownGroup:
+    """Name torch.distributed.rpc as the holder if other workers got RRefs to as many values of this one."""
+    counts = [one.owned_rrefs for one in evidence.snapshots[evidence.judged_rounds.start :]]
+    new = sum(evidence.born[top] in evidence.judged_rounds for top in one.group.tops)
+    return replace(one, unseen_holder=HOLDER) if are_owned(counts, new) else one
 
 
 def joined(evidence: Evidence, held: list[GrownGroup], lost: Sequence[GrownGroup]) -> list[GrownGroup]:
     """Merge groups without a holder into their holders in `held`; return the groups that have none."""
     left = []
+    order = sorted(range(len(held)), key=lambda number: not has_handles(evidence.graph, held[number]))
     for one in lost:
-        number = next((number for number, other in enumerate(held) if is_part(evidence, other, one)), None)
+        number = next((number for number in order if is_part(evidence, held[number], one)), None)
         if number is None:
             left.append(one)
         else:
             held[number] = united(held[number], one)
     return left
+
+
+def has_handles(graph: _heap.Graph, one: GrownGroup) -> bool:
+    """Whether handles of operations are among the group."""
+    return any(name_of(graph, node) in HANDLES for node in one.group.members)
 
 
 def unlike(evidence: Evidence, known: Sequence[GrownGroup]) -> list[GrownGroup]:
@@ -120,8 +134,8 @@ def holds_as_many(evidence: Evidence, holder: GrownGroup, part: GrownGroup) -> b
     for name in {name_of(graph, node) for node in opaque}:
         rates = rates_of(evidence, (node for node in opaque if name_of(graph, node) == name))
         shares = [rate / want for rate, want in zip(rates, wanted, strict=True)]
-        least = 0 if name in HANDLES else 1 - TOLERANCE
-        if min(shares) > least and max(shares) <= (1 + TOLERANCE) * min(shares):
+        least, tolerance = (0.0, HANDLE_TOLERANCE) if name in HANDLES else (1 - TOLERANCE, TOLERANCE)
+        if min(shares) > least and max(shares) <= (1 + tolerance) * min(shares):
             return True
     return False
 

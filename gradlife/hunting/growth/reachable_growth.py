@@ -31,6 +31,7 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_
 from gradlife.hunting.snapshots.survivors import Births, births
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import Arrivals, PerStep
+from gradlife.model.trace import NativeHolder
 
 #: Growth must hold in this many last rounds; growth in earlier rounds may be a cache that fills.
 ROUNDS = 3
@@ -89,6 +90,7 @@ class GrownGroup:
     arrivals: Arrivals | None = None  # set if growth does not happen in every step
     #: Of the places that lead to a chain of graphs: the one that passes it to the next step.
     carrier: Carrier | None = None
+    unseen_holder: NativeHolder | None = None  # of objects that no object leads to
 
 
 @dataclass(frozen=True)

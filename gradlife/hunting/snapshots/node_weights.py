@@ -46,6 +46,9 @@ LEAK_BASES = (
     ("logging", "Handler"),
     ("concurrent.futures", "Executor"),
     PROCESS_GROUP,
+    ("torch._C", "Future"),  # handles: what they keep is in C++, or in another process
+    ("torch._C._distributed_c10d", "Work"),
+    ("torch._C._distributed_rpc", "PyRRef"),
 )
 
 #: A piece of plain Python data of this many bytes counts as a leak, too.

@@ -20,6 +20,7 @@ from gradlife.hunting.process.collector import collect
 from gradlife.hunting.process.device_limits import FreeBytes, free_bytes
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
+from gradlife.hunting.snapshots.remote_references import owned_now
 from gradlife.model.hunt import PerStep
 
 #: Modules that define the classes of tensors, storages and contexts: of torch, and of gradlife's engine.
@@ -85,6 +86,7 @@ class StepSnapshot:
     file: SnapshotFile | None = None
     opened: _heap.Graph | None = None
     compiled: Compiled = field(default_factory=Compiled)
+    owned_rrefs: int = field(default_factory=owned_now)  # values that other workers have RRefs to
     #: Bytes per step that malloc handed out in the round, without its first step; None if unknown.
     malloc_per_step: float | None = None
     new_workers: int = 0  # threads that worked in the round as never before

@@ -138,6 +138,20 @@ MODULE_CYCLES = (
     ),
 )
 
+CHECKPOINT_PATHS = (
+    Pattern(
+        "GL617",
+        "checkpoint stagers are kept open",
+        "{holder} has {count} stagers. Each keeps a copy of all tensors that it staged until they die or it is closed.",
+        "Make one stager for all checkpoints, and close it after the last.",
+        "stager = DefaultStager(options)  # once, before the loop\n...\nstager.close()",
+        paths=("@ {growing} {inside}~ stager.* ...",),
+        kinds=GROWTH,
+        links=("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",),
+        example="state .stagers → list [7] → DefaultStager ._state_dict_stager → … → UntypedStorage",
+    ),
+)
+
 MODULE_PATHS = (
     Pattern(
         "GL612",

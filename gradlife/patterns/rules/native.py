@@ -25,6 +25,11 @@ def is_traced(case: Case) -> bool:
     return is_held_unseen(case) and any("torch.jit._trace." in step.detail for step in case.trace.lead[:1])
 
 
+def is_of_rref(case: Case) -> bool:
+    """Whether torch.distributed.rpc holds it for the RRefs of other workers."""
+    return is_held_unseen(case) and any("OwnerRRef" in holder.description for holder in case.trace.ledger.native)
+
+
 def is_of_library(case: Case) -> bool:
     """Whether a table of torch.library holds it."""
     return bool(case.steps) and case.steps[0].detail.startswith(("torch._library.", "torch.library"))
@@ -70,6 +75,17 @@ NATIVE_PATHS = (
         kinds=NATIVE,
         links=("pytorch/pytorch#35600", "pytorch/pytorch#86537"),
         example="(no Python referrer) type TracedModule.__init__.<locals>.QualnameWrapper → dict",
+    ),
+    Pattern(
+        "GL911",
+        "other workers keep RRefs to values of this one",
+        "torch.distributed.rpc keeps each value that a remote call returned, as long as another worker has an RRef to it.",
+        "Look in the calling workers for RRefs that pile up, and drop each after its value was fetched.",
+        "value = rref.to_here()  # in the calling worker\ndel rref",
+        when=is_of_rref,
+        kinds=NATIVE,
+        links=("https://docs.pytorch.org/docs/stable/rpc/rref.html",),
+        example="(no Python referrer) OwnerRRef → Future → ConcretePyObjectHolder → Tensor",
     ),
     Pattern(
         "GL808",
@@ -176,6 +192,17 @@ NATIVE_PATHS = (
         "work.wait()",
         paths=("distributed*.* ...",),
         example="state .works → list [41] → Work → …",
+    ),
+    Pattern(
+        "GL911",
+        "remote references pile up",
+        "{holder} has {count} RRefs. Each keeps its value in the worker that owns it, as long as anyone has an RRef to it.",
+        "Fetch the value, and drop the RRef.",
+        "value = rref.to_here()\ndel rref",
+        paths=("@ {growing} {inside}~ =rref$",),
+        kinds=frozenset({FindingKind.GROWTH}),
+        links=("https://docs.pytorch.org/docs/stable/rpc/rref.html",),
+        example="state .results → list [41] → PyRRef",
     ),
     Pattern(
         "GL910",

@@ -7,7 +7,7 @@ from gradlife.patterns.rules.devices import ALLOCATOR_STATES
 from gradlife.patterns.rules.functions import FUNCTION_CYCLES, FUNCTION_PATHS
 from gradlife.patterns.rules.graphs import GRAPH_PATHS
 from gradlife.patterns.rules.holders import EXCEPTION_PATHS, HOLDER_CYCLES, HOLDER_PATHS, PLAIN_PATHS, SPREAD_PATHS
-from gradlife.patterns.rules.modules import MODULE_CYCLES, MODULE_PATHS
+from gradlife.patterns.rules.modules import CHECKPOINT_PATHS, MODULE_CYCLES, MODULE_PATHS
 from gradlife.patterns.rules.native import NATIVE_PATHS
 
 #: Specific patterns before general ones.
@@ -18,6 +18,7 @@ PATTERNS: tuple[Pattern, ...] = (
     *SPREAD_PATHS,
     *EXCEPTION_PATHS,
     *FUNCTION_PATHS,
+    *CHECKPOINT_PATHS,
     *HOLDER_PATHS,
     *MODULE_PATHS,
     *GRAPH_PATHS,
