@@ -6,6 +6,7 @@ and torch's also the process that made it.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import struct
@@ -16,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gradlife.hunting.process.cuda_ipc import count_unreleased, is_counters
 from gradlife.hunting.process.forked import COPY
 from gradlife.hunting.process.process_tree import processes, tree_of
 from gradlife.model.ranks import SharedLedger, SharedLeftover, SharedStorages
@@ -26,9 +28,10 @@ FOLDER = "/dev/shm"
 #: The program itself in a ledger.
 PROGRAM = "the program"
 
-DESCRIPTOR, FILE_SYSTEM, BLOCK, HEAP, ANONYMOUS, MEMFD, OTHER = (
+DESCRIPTOR, FILE_SYSTEM, CUDA_IPC, BLOCK, HEAP, ANONYMOUS, MEMFD, OTHER = (
     "torch, file descriptor",
     "torch, file_system",
+    "torch, CUDA IPC counters",
     "SharedMemory",
     "multiprocessing",
     "anonymous",
@@ -61,18 +64,21 @@ class Segment:
     mappings: Counter[int] = field(default_factory=Counter)  # by process
     descriptors: Counter[int] = field(default_factory=Counter)  # by process
 
-    @property
+    @functools.cached_property
     def kind(self) -> str:
         """How it is shared."""
-        return kind_of(self.path)
+        found = kind_of(self.path)
+        return CUDA_IPC if found == FILE_SYSTEM and is_counters(self.path, self.mappings) else found
 
     @property
     def waiting(self) -> int:
-        """How often it was handed over and not mapped yet.
+        """How often it was handed over and not mapped yet; of CUDA's tensors, how many were sent and not released yet.
 
         Torch keeps one descriptor for each mapping; each further one waits in a queue. Its files in /dev/shm begin
         with the number of their users. Of other shared memory it is unknown.
         """
+        if self.kind == CUDA_IPC:
+            return count_unreleased(self.path)
         if self.kind == FILE_SYSTEM:
             return max(0, users_of(self.path) - self.mappings.total())
         if self.kind != DESCRIPTOR:
@@ -164,6 +170,7 @@ class SharedMemoryWatch:
         self._names = {pid: PROGRAM}
         self._first: dict[Key, int] = {}  # the process that was first seen with a segment
         self._paths: dict[Key, str] = {}
+        self._kinds: dict[Key, str] = {}
         self._most = SharedLedger()
         self._due = 0.0
 
@@ -181,7 +188,7 @@ class SharedMemoryWatch:
         segments = segments_of(pids)
         for key, one in segments.items():
             self._first.setdefault(key, min(one.mappings | one.descriptors))
-            self._paths[key] = one.path
+            self._paths[key], self._kinds[key] = one.path, one.kind
         nbytes = sum(one.bytes for one in segments.values())
         if nbytes > self._most.bytes:
             self._most = SharedLedger(nbytes, len(segments), tuple(self._rows(segments))[:MOST])
@@ -248,7 +255,8 @@ class SharedMemoryWatch:
                 with suppress(OSError):
                     pid = maker_of(path)
                     maker = self._names.get(pid, "") if pid is not None else self._maker(key, path)
-                    yield SharedLeftover(path, kind_of(path), os.stat(path).st_size, maker)
+                    kind = self._kinds.get(key) or kind_of(path)
+                    yield SharedLeftover(path, kind, os.stat(path).st_size, maker)
 
     def _files(self) -> Iterator[tuple[Key, str]]:
         with suppress(OSError):

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from gradlife.hunting.process.rank import write_whole
-from gradlife.hunting.process.shared_memory import FILE_SYSTEM
+from gradlife.hunting.process.shared_memory import CUDA_IPC, FILE_SYSTEM
 from gradlife.model.from_json import built
 from gradlife.model.hunt import Advice, Diagnosis, Finding, FindingKind, HuntReport, PerStep, Severity
 from gradlife.model.ranks import SHARED_MEMORY, SharedLedger, SharedLeftover
@@ -31,6 +31,11 @@ REMOVE = (
 ORDER = (
     "Join the processes that share tensors before the program ends, and do not kill them: torch's manager removes the files. "
     "The sharing strategy `file_descriptor` leaves none."
+)
+
+RELEASE = (
+    "Let the receivers drop the CUDA tensors, or end them, before the process ends that sent the tensors. Until then the sender "
+    "keeps the memory of each."
 )
 
 
@@ -55,8 +60,9 @@ def with_shared_memory(report: HuntReport, folder: str) -> HuntReport:
 def leftover_finding(left: tuple[SharedLeftover, ...]) -> Finding:
     """Build the finding of files in /dev/shm that no process uses any more."""
     nbytes = sum(one.bytes for one in left)
-    by_torch = all(one.kind == FILE_SYSTEM for one in left)
-    advice = Advice(ORDER if by_torch else REMOVE, "rm " + " ".join(one.path for one in left[:2]))
+    kinds = {one.kind for one in left}
+    what = {FILE_SYSTEM: ORDER, CUDA_IPC: RELEASE}.get(kinds.pop(), REMOVE) if len(kinds) == 1 else REMOVE
+    advice = Advice(what, "rm " + " ".join(one.path for one in left[:2]))
     title = "Shared memory is left after the last process has ended"
     return Finding(
         FindingKind.RETAINED,

@@ -8,11 +8,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
 
 import pytest
 
+from gradlife.hunting.process.cuda_ipc import count_unreleased, is_counters
 from gradlife.hunting.process.shared_memory import (
     BLOCK,
+    CUDA_IPC,
     DESCRIPTOR,
     FILE_SYSTEM,
     HEAP,
@@ -114,6 +117,47 @@ def test_a_file_of_another_program_is_not_in_the_ledger() -> None:
         assert watch.ledger() == SharedLedger()
     finally:
         block.unlink()
+
+
+#: As torch sends CUDA tensors to another process: a file with a header and 10,000 counters. There is no device here.
+SENDER_SOURCE = """
+import mmap, os, struct
+path = "/dev/shm/torch_%d_4711_0" % os.getpid()
+with open(path, "w+b") as file:
+    file.write(struct.pack("<i60x", 1) + struct.pack("<5q", 1, 0, 1, 1, 0) + bytes(8 * 9_995))
+    file.flush()
+    counters = mmap.mmap(file.fileno(), 0)
+with open({driver!r}, "w+b") as file:
+    file.write(bytes(4096))
+    file.flush()
+    driver = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+print(path, flush=True)
+input()
+"""
+
+
+@pytest.mark.parametrize(
+    ("driver", "kind", "waiting"), [("libcuda.so.1", CUDA_IPC, 3), ("libother.so", FILE_SYSTEM, 0)], ids=["cuda", "cpu"]
+)
+def test_cuda_tensors_that_were_sent_and_not_released_are_counted(
+    tmp_path: Path, driver: str, kind: str, waiting: int
+) -> None:
+    with program(SENDER_SOURCE.format(driver=str(tmp_path / driver))) as (process, path):
+        watch = SharedMemoryWatch(process.pid)
+        watch.look()
+        process.kill()
+        process.wait()
+    try:
+        ledger = watch.ledger()
+        assert rows_of(ledger) == [("the program", kind, 1, waiting)]
+        assert [(left.path, left.kind, left.bytes) for left in ledger.leftovers] == [(path, kind, 80_064)]
+    finally:
+        os.unlink(path)
+
+
+def test_the_counters_of_a_file_that_is_gone_are_none(tmp_path: Path) -> None:
+    gone = str(tmp_path / "gone")
+    assert (count_unreleased(gone), is_counters(gone, [os.getpid()])) == (0, False)
 
 
 TORCH_SOURCE = """

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from fabricated_hunts import CLEAN, LEAKING
-from gradlife.hunting.run.shared_ledger import leave_ledger, with_shared_memory
+from gradlife.hunting.process.shared_memory import BLOCK, CUDA_IPC, FILE_SYSTEM
+from gradlife.hunting.run.shared_ledger import ORDER, RELEASE, REMOVE, leave_ledger, with_shared_memory
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport, HuntVerdict, Severity
 from gradlife.model.ranks import SharedLedger, SharedLeftover, SharedStorages
@@ -64,6 +65,23 @@ def test_a_small_file_that_is_left_behind_is_minor(tmp_path: Path) -> None:
     small = replace(LEDGER, leftovers=(replace(LEFT, bytes=4096),))
     [found] = left_in(tmp_path, small).findings
     assert found.severity is Severity.MINOR
+
+
+@pytest.mark.parametrize(
+    ("kinds", "advice"),
+    [
+        ((BLOCK,), REMOVE),
+        ((FILE_SYSTEM,), ORDER),
+        ((CUDA_IPC,), RELEASE),
+        ((CUDA_IPC, BLOCK), REMOVE),
+    ],
+)
+def test_the_advice_for_what_is_left_behind_is_that_of_its_kind(
+    tmp_path: Path, kinds: tuple[str, ...], advice: str
+) -> None:
+    left = tuple(replace(LEFT, kind=kind) for kind in kinds)
+    [found] = left_in(tmp_path, replace(LEDGER, leftovers=left)).findings
+    assert found.diagnosis.advice.text == advice
 
 
 def test_a_damaged_ledger_is_left_out(tmp_path: Path) -> None:
