@@ -17,10 +17,11 @@ WARMUP_PASSES = 8
 
 
 class BackwardSteps:
-    """Listens to every backward pass except nested ones."""
+    """Listens to every backward pass except nested ones. The first ``warmup`` ones are no steps."""
 
-    def __init__(self, begin: Begin) -> None:
+    def __init__(self, begin: Begin, warmup: int = WARMUP_PASSES) -> None:
         self._begin = begin
+        self._warmup = warmup
         self._step: CountStep | None = None
         self.heard = 0  # passes while listening
         self._inside = threading.local()
@@ -61,5 +62,5 @@ class BackwardSteps:
         self.heard += 1
         if self._step is not None:
             self._step()
-        elif self.heard > WARMUP_PASSES:
+        elif self.heard > self._warmup:
             self._step = self._begin("backward pass")

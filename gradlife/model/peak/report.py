@@ -82,6 +82,7 @@ class Edit:
     line: int = 0
     changes: tuple[LineChange, ...] = ()  # None: not known to be safe
     patch: str = ""  # the changes as a unified diff
+    is_no_grad: bool = False  # it computes without a graph: one such edit is enough for all that have a part of it
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ class Judge:
         uses |= {one.number: Use.VOID for one in alive if one.number in self._unread.numbers}
         self._held = self._looks.all_held(self._storages, operation)
         replay = Replay(self._recording, self._storages, self._first, self._end)
-        steps = replay.best_savings(self.groups())
+        steps = replay.steps(self.removing_first([one.group for one in replay.best_savings(self.groups())]))
         savings = self.savings(steps, replay.peak)
         proven = [step.group for step, saving in zip(steps, savings, strict=False) if saving.is_provable]
         return PeakReport(
@@ -259,6 +259,19 @@ class Judge:
             found.append(replace(self.saving(step, edits), needs_others=needs_others))
             dropped += own if found[-1].is_provable else []
         return tuple(found)
+
+    def removing_first(self, groups: Sequence[Group]) -> list[Group]:
+        """Return groups whose edits remove statements before those that have a diff only without these statements."""
+        lives = {id(one): self.life(one) for one in groups}
+        order = list(groups)
+        for number, group in enumerate(groups):
+            for other in groups[number + 1 :]:
+                gone = dropped_statements(other.holders, lives[id(other)])
+                now, then = (edits_for(group.holders, lives[id(group)], without) for without in ([], gone))
+                if gone and not all(one.changes for one in now) and all(one.changes for one in then):
+                    order.remove(other)
+                    order.insert(order.index(group), other)
+        return order
 
     def saving(self, step: PlannedSaving, edits: Sequence[Edit]) -> Saving:
         """Describe one saving for the report."""

@@ -95,7 +95,8 @@ def span_of(frame: Frame, holder: Holder) -> Span | None:
         return None
     first, end = (start_of(spot.statement), spot.end) if spot is not None else positions_at(line)
     if source is not None and node is not None and spot is not None and is_deleted(holder):
-        end = deletion_point(node, spot, holder.name, (), source.tree)[0].end
+        last = deletion_point(node, spot, holder.name, (), source.tree)[0].statement
+        first, end = min(first, start_of(last)), end_of(last)
     return file, function, first, end
 
 
@@ -111,6 +112,11 @@ def statement_span(frame: Frame) -> Span | None:
 def start_of(statement: ast.stmt) -> Position:
     """Return the beginning of a statement."""
     return statement.lineno, statement.col_offset
+
+
+def end_of(statement: ast.stmt) -> Position:
+    """Return the end of a statement and of its blocks."""
+    return statement.end_lineno or statement.lineno, statement.end_col_offset or 0
 
 
 def is_deleted(holder: Holder) -> bool:

@@ -73,7 +73,16 @@ class Replay:
         weighed = [(group, max(self._relief_of(group), default=0)) for group in self._all]
         left = sorted((one for one in weighed if one[1] >= least), key=lambda one: -one[1])
         chosen = self._choose([group for group, _ in left[:MAX_GROUPS]])
-        return self._steps(self._needed(chosen))
+        return self.steps(self._needed(chosen))
+
+    def steps(self, chosen: Sequence[Group]) -> list[PlannedSaving]:
+        """Return the savings of groups in an order: what each saves after those before it, and alone."""
+        now, found = self.peak, list[PlannedSaving]()
+        for number, group in enumerate(chosen, 1):
+            after = self.peak_after(chosen[:number])
+            found.append(PlannedSaving(group, after, now - after, self.peak - self.peak_after([group])))
+            now = after
+        return found
 
     def _needed(self, chosen: Sequence[Group]) -> list[Group]:
         """Return the savings without those that lower nothing beside the others, the last ones first."""
@@ -106,14 +115,6 @@ class Replay:
         if any(one.places < other.places for other in others):
             return True  # it was chosen before them for its fewer edits
         return self.peak_after(others) > self.peak_after(chosen) + MIN_SHARE * self.peak
-
-    def _steps(self, chosen: Sequence[Group]) -> list[PlannedSaving]:
-        now, found = self.peak, list[PlannedSaving]()
-        for number, group in enumerate(chosen, 1):
-            after = self.peak_after(chosen[:number])
-            found.append(PlannedSaving(group, after, now - after, self.peak - self.peak_after([group])))
-            now = after
-        return found
 
     def _live_without(self, groups: Iterable[Group]) -> list[int]:
         """Return the live bytes after the edits of these groups, which also free storages that no other name holds."""

@@ -48,9 +48,6 @@ from gradlife.peaks.sources.program import Function, Source, Spot, function_of, 
 #: What makes a backward pass keep its graph.
 RETAIN = re.compile(r",\s*retain_graph=True\b|\bretain_graph=True\s*,\s*|\bretain_graph=True\b")
 
-#: How an edit begins that records no graph.
-NO_GRAD = "`with torch.no_grad():`"
-
 #: The argument that makes an optimizer overwrite gradients instead of dropping them.
 ZEROS = "set_to_none=False"
 
@@ -85,13 +82,8 @@ def edits_for(holders: Sequence[Holder], life: Life, dropped: Sequence[ast.stmt]
     names = names_of(holders)
     gone = [*dropped, *dropped_statements(names, life)]
     found = {holder: edit_for(holder, life, gone) for holder in names}
-    unrecorded = next((one for one in found.values() if is_no_grad(one) and one.changes), None)
-    return tuple(dict.fromkeys(unrecorded if unrecorded and is_no_grad(one) else one for one in found.values()))
-
-
-def is_no_grad(edit: Edit) -> bool:
-    """Whether an edit records no graph. One is enough for all names that have a part of the graph."""
-    return edit.text.startswith(NO_GRAD)
+    unrecorded = next((one for one in found.values() if one.is_no_grad and one.changes), None)
+    return tuple(dict.fromkeys(unrecorded if unrecorded and one.is_no_grad else one for one in found.values()))
 
 
 def names_of(holders: Sequence[Holder]) -> list[Holder]:
@@ -299,7 +291,7 @@ def delete_after(source: Source, function: Function, spot: Spot, name: str, drop
 
 def container_edit(holder: Holder, life: Life) -> Edit:
     """Keep no tensors in a container that nobody reads, or release the container."""
-    whole = name_edit(holder, life, ()) if holder.kind is Kind.LOCAL else None
+    whole = name_edit(holder, life, ()) if holder.kind in (Kind.LOCAL, Kind.GLOBAL) else None
     if whole is not None and whole.changes:
         return whole
     what = f"`{holder.name}{holder.path}`"
@@ -453,7 +445,8 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
         return Edit(f"save no tensor for a backward pass that does not read it{made}", *place)
     if holder.path:
         return Edit(f"keep `{holder.name}{holder.path}` as `.item()` or `.detach()`: its graph is held", *place)
-    return no_grad_edit(life.makers) or Edit(f"{NO_GRAD}{where} if no backward pass reads it", *place)
+    text = f"`with torch.no_grad():`{where} if no backward pass reads it"
+    return no_grad_edit(life.makers) or Edit(text, *place, is_no_grad=True)
 
 
 def retain_edit(frame: Frame) -> Edit:
@@ -490,7 +483,8 @@ def no_grad_around(holder: Holder, makers: GraphMakers) -> Edit | None:
     more = "\t" if indent.startswith("\t") else "    "
     lines = (f"{indent}with torch.no_grad():", *(f"{more}{row}" if row.strip() else row for row in rows))
     where = f"line {first}" if len(statements) == 1 else f"lines {first} to {last}"
-    return edit_of(source, f"{NO_GRAD} around {where}", first, LineChange(first, last, lines))
+    text = f"`with torch.no_grad():` around {where}"
+    return replace(edit_of(source, text, first, LineChange(first, last, lines)), is_no_grad=True)
 
 
 def edit_of(source: Source, text: str, line: int, *changes: LineChange) -> Edit:

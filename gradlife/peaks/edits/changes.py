@@ -23,8 +23,16 @@ def changed(text: str, changes: Iterable[LineChange]) -> str:
 
 
 def from_the_end(changes: Iterable[LineChange]) -> list[LineChange]:
-    """Return changes in the order in which they leave the numbers of the others as they are."""
-    return sorted(changes, key=lambda one: (one.first, one.last), reverse=True)
+    """Return changes in the order in which they leave the numbers of the others as they are.
+
+    Of lines put in at one place, the deepest come last, which makes them the first: they belong to the block above.
+    """
+    return sorted(changes, key=lambda one: (one.first, one.last, -depth_of(one)), reverse=True)
+
+
+def depth_of(change: LineChange) -> int:
+    """Return the indentation of the first new line."""
+    return len(change.lines[0]) - len(change.lines[0].lstrip()) if change.lines else 0
 
 
 def nested(rows: list[str], changes: list[LineChange]) -> Iterator[LineChange]:

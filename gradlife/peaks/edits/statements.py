@@ -80,6 +80,8 @@ def without(source: Source, spot: Spot, dropped: Sequence[ast.stmt] = ()) -> Lin
 def place_of(source: Source, spot: Spot) -> str:
     """Name the place of a statement: ``line 12``; on a line that others share, with how it begins."""
     last = spot.statement.end_lineno or spot.statement.lineno
+    if isinstance(spot.statement, ast.For | ast.AsyncFor | ast.While):
+        return f"the loop of line {spot.statement.lineno}"
     if is_alone(source, spot):
         return f"line {last}"
     text = ast.unparse(spot.statement).partition("\n")[0]

@@ -293,7 +293,9 @@ class Search:
 
     def _is_record(self, node: int, owner: Reference, name: str) -> bool:
         """Whether variables other than ``self`` hold the object, such as a model's output, and it lasts no longer."""
-        if has_base(owner, MODULE) or has_base(owner, CONTEXT) or is_filled_by_its_class(owner.type, name):
+        if has_base(owner, MODULE) or has_base(owner, CONTEXT) or is_class(owner):
+            return False
+        if is_filled_by_its_class(owner.type, name):
             return False
         variables = self._variables.get(self._graph.describe(node).address, ())
         if not variables:
@@ -333,6 +335,11 @@ def has_base(reference: Reference, name: str) -> bool:
     return reference.type == name or name in reference.bases.splitlines()
 
 
+def is_class(reference: Reference) -> bool:
+    """Whether the object is a class, whose full name is then its detail."""
+    return has_base(reference, "type")
+
+
 def is_parameter(reference: Reference) -> bool:
     """Whether the object is a Parameter's wrapper."""
     return short_type(reference.type) == "Parameter" or "torch.nn.parameter.Parameter" in reference.bases.splitlines()
@@ -355,9 +362,11 @@ def global_holder(module: ModuleType, name: str, path: str, record: int) -> Hold
 
 def attribute_holder(owner: Reference, name: str, path: str, module: str) -> Holder:
     """Describe a tensor that an attribute of a lasting object holds. ``module``: where the object is in a model."""
-    kind = short_type(owner.type)
-    text = f"attribute .{name}{path} of {f'{module} ({kind})' if module else kind}"
-    return Holder(Owner.NAMED, text, Kind.ATTRIBUTE, name, file_of_class(owner.type), kind, path=path)
+    full = owner.detail if is_class(owner) else owner.type
+    kind = short_type(full)
+    shown = f"class {kind}" if is_class(owner) else f"{module} ({kind})" if module else kind
+    text = f"attribute .{name}{path} of {shown}"
+    return Holder(Owner.NAMED, text, Kind.ATTRIBUTE, name, file_of_class(full), kind, path=path)
 
 
 def link(step: Reference) -> str:

@@ -30,6 +30,9 @@ from gradlife.peaks.run.session import PeakSession
 #: The name of the report's file.
 REPORT = "peak"
 
+#: Backward passes before they count as steps: few, because a program without an optimizer may have ten in all.
+WARMUP_PASSES = 4
+
 #: The module whose `join` a process that a launcher starts calls.
 JOINED_BY = "gradlife.peaks.run.launched"
 
@@ -66,7 +69,7 @@ class PeakChild:
         if self._settings.step_on:
             count_when_loaded(CallSteps(self._settings.step_on, self._begin))
         else:
-            hear_torch(self._begin, self._begin)
+            hear_torch(self._begin, self._begin, warmup_passes=WARMUP_PASSES)
 
     def _prepare(self) -> None:
         when_imported("torch.optim.optimizer", self._contexts.attach)
@@ -86,7 +89,7 @@ class PeakChild:
         if self._settings.step_on:
             counted = CallSteps(self._settings.step_on, self._begin)
         else:
-            hear_torch(self._begin, self._begin)
+            hear_torch(self._begin, self._begin, warmup_passes=WARMUP_PASSES)
         program = prepared(target)
         code = counted_code(counted, program, self._is_launcher) if counted is not None else program.code
         return run_script(code, program.main)

@@ -38,16 +38,30 @@ def deletion_point(
 ) -> tuple[Spot, ast.AST | None]:
     """Return the statement below which a name may be deleted, and None; else the given one and the first reader.
 
-    It is the given statement or one below it in its block, before the next backward pass: ``loss = outputs["loss"]``.
+    It is the given statement, one below it in its block, before the next backward pass: ``loss = outputs["loss"]``, or
+    a loop around it whose next rounds read the name.
     """
     first = reader = reader_after(function, spot, name, besides, module)
     here = spot
     while reader is not None:
         below = statement_below(here, reader)
         if below is None:
-            return spot, first
+            loop = next(
+                (one for one in loops_around(spot) if not reader_after(function, one, name, besides, module)), None
+            )
+            return (loop, None) if loop is not None else (spot, first)
         here, reader = below, reader_after(function, below, name, besides, module)
     return here, None
+
+
+def loops_around(spot: Spot) -> Iterator[Spot]:
+    """Yield the loops around a statement in which no optimizer steps, innermost first: others are those of the steps."""
+    for outer in reversed(spot.outer):
+        nodes = list(ast.walk(outer.statement))
+        if any(isinstance(node, ast.Attribute) and node.attr == "step" for node in nodes):
+            return
+        if isinstance(outer.statement, ast.For | ast.AsyncFor | ast.While):
+            yield outer
 
 
 def statement_below(spot: Spot, reader: ast.AST) -> Spot | None:
@@ -133,16 +147,29 @@ class Search:
             return self.after(spot)
         return reader or next(self._of_all_handlers(spot), None)
 
-    def after(self, spot: Spot) -> ast.AST | None:
-        """Return the first node that may read the name after a statement."""
+    def after(self, spot: Spot, is_bound: bool = False) -> ast.AST | None:
+        """Return the first node that may read the name after a statement. ``is_bound``: further inside, before that."""
         effect, reader = self._through(spot.block[spot.index + 1 :])
         if effect is not Effect.NOTHING or not spot.outer:
             return reader
         outer = spot.outer[-1]
-        return self._around_again(spot, outer) or self._of_handlers(spot, outer) or self.after(outer)
+        is_bound = is_bound or any(map(self._is_bound_by, spot.block[: spot.index + 1]))
+        return (
+            self._around_again(spot, outer, is_bound)
+            or self._of_handlers(spot, outer)
+            or self.after(outer, is_bound or self._is_bound_by(outer.statement))
+        )
 
-    def _around_again(self, spot: Spot, outer: Spot) -> ast.AST | None:
-        """Return a reader in the next round of a loop."""
+    def _is_bound_by(self, statement: ast.stmt) -> bool:
+        """Whether a statement binds the name, however its blocks run."""
+        targets = [statement.target] if isinstance(statement, ast.For | ast.AsyncFor) else targets_of(statement)
+        return any(binds(one, self._name) for one in targets)
+
+    def _around_again(self, spot: Spot, outer: Spot, is_bound: bool) -> ast.AST | None:
+        """Return a reader in the next round of a loop: the loop itself if it neither reads nor binds the name.
+
+        There a ``del`` of the next round would find no name.
+        """
         loop = outer.statement
         if not isinstance(loop, ast.For | ast.AsyncFor | ast.While) or spot.block is not loop.body:
             return None
@@ -152,7 +179,8 @@ class Search:
                 return reader
         elif binds(loop.target, self._name):
             return None
-        return self._through(loop.body)[1]
+        effect, reader = self._through(loop.body)
+        return loop if effect is Effect.NOTHING and not is_bound else reader
 
     def _of_handlers(self, spot: Spot, outer: Spot) -> ast.AST | None:
         """Return a reader in the blocks that run if a `try` fails or ends."""
@@ -189,7 +217,7 @@ class Search:
             return Effect.READS, reader
         if isinstance(statement, ast.Return | ast.Raise):
             return Effect.BINDS, None
-        is_bound = any(binds(one, self._name) for one in targets_of(statement)) or binds_within(statement, self._name)
+        is_bound = self._is_bound_by(statement) or binds_within(statement, self._name)
         return (Effect.BINDS if is_bound else Effect.NOTHING), None
 
     def _of_loop(self, loop: ast.For | ast.AsyncFor | ast.While) -> tuple[Effect, ast.AST | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.console import Console
 from rich.table import Table
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from gradlife.model.peak.report import PeakReport, Proof, Saving, Use
 from gradlife.model.source_text import plain_rows
-from gradlife.reports.hunt.first_screen import folded_lines
+from gradlife.reports.hunt.first_screen import folded_lines, middle_out
 from gradlife.reports.layout import MIN_TEXT
 from gradlife.reports.peak.ranks import HEADS, NUMBERS, cells, rank_lines
 from gradlife.reports.peak.words import (
@@ -36,6 +37,9 @@ STYLES = {"DRAG": BAD, "drag": NOTE, "lag": NOTE, "clean": GOOD}
 
 #: Most savings on the first screen, three lines each.
 MAX_SAVINGS = 3
+
+#: Most columns of a word of a name on the first screen.
+MAX_WORD = 48
 
 #: Most owners on the first screen, in one line.
 MAX_OWNERS = 4
@@ -74,7 +78,7 @@ def first_screen(report: PeakReport) -> Iterator[Text]:
     yield Text("   " + owner_words(report), QUIET)
     yield from (Text(f"   {line}", NOTE) for line in (*rank_lines(report), *report.limits[:1]))
     for number, saving in enumerate(report.savings[:MAX_SAVINGS], 1):
-        yield from saving_lines(saving, number, report)
+        yield from saving_lines(with_short_name(saving), number, report)
     if report.proof is not None:
         yield proof_line(report.proof)
     yield Text(foot(report), QUIET)
@@ -97,6 +101,11 @@ def owner_words(report: PeakReport) -> str:
     """Return the largest owners in one line."""
     shown = report.owners[:MAX_OWNERS]
     return " · ".join(f"{share.owner.value} {size(share.bytes)}" for share in shown)
+
+
+def with_short_name(saving: Saving) -> Saving:
+    """Return a saving without the middle of the long words of its name."""
+    return replace(saving, holder=" ".join(middle_out(word, MAX_WORD) for word in saving.holder.split(" ")))
 
 
 def saving_lines(saving: Saving, number: int, report: PeakReport) -> Iterator[Text]:

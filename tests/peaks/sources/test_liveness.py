@@ -24,6 +24,7 @@ BODIES = {
     "for i in y:\n    use(x)": 3,
     "for i in y:\n    if i:\n        print(x)\n    x = i\n    use(x)": 4,
     "while x is None:\n    use(x)": 2,
+    "for i in x:\n    use(i, 'use(x)')": 2,
     "for x in y:\n    use(x)\nfor x in y:\n    print(x)": None,
     "for i in y:\n    x = i\n    use(x)\nreturn x": 5,
     "try:\n    use(x)\nfinally:\n    print(x)": 5,
@@ -67,6 +68,11 @@ POINTS = {
     "use(x)\nz = x.loss\nz.backward()\nreturn x.loss": None,
     "use(x)\nz.backward()\ny = x.loss": None,
     "with y:\n    use(x)\nreturn x": None,
+    "for i in y:\n    use(x)": 2,
+    "for i in x:\n    use(i)": 2,
+    "for i in y:\n    use(x)\nreturn x": None,
+    "for i in y:\n    use(x)\n    y.step()": None,
+    "while y:\n    use(x)": 2,
 }
 
 
@@ -74,7 +80,7 @@ POINTS = {
 def test_the_statement_below_which_a_name_may_be_deleted(body: str) -> None:
     function = ast.parse("def step(x, y):\n" + textwrap.indent(body, "    ")).body[0]
     assert isinstance(function, ast.FunctionDef)
-    spot = spot_at(function, 2 + (body.startswith("with")))
+    spot = spot_at(function, 2 + body.startswith(("with", "for", "while")))
     assert spot is not None
     point, reader = deletion_point(function, spot, "x")
     assert (point.statement.lineno if reader is None else None) == POINTS[body]

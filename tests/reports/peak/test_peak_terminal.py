@@ -45,6 +45,19 @@ def test_a_line_is_cut_where_all_in_full_would_be_more_than_a_screen() -> None:
     assert len(printed(report)) == LINES
 
 
+def test_the_middle_of_a_long_name_is_left_out_on_the_first_screen() -> None:
+    """A name of 200 columns took three rows there."""
+    name = "local outputs" + "['a_key_of_a_dict']" * 12 + " of main (train.py:23)"
+    report = replace(REPORT, savings=(replace(SAVING, holder=name),))
+    rows = printed(report)
+    at = next(number for number, row in enumerate(rows) if row.startswith("1  "))
+    assert rows[at : at + 2] == [
+        "1  local outputs['a_key_of_a_d...ict']['a_key_of_a_dict'] of main (train.py:23):",
+        "16.4 MB",
+    ]
+    assert "".join(line.strip() for line in printed(report, in_full=True)).count("a_key_of_a_dict") == 12
+
+
 def test_nothing_to_save_is_said() -> None:
     report = replace(REPORT, savings=())
     assert printed(report)[0] == "clean  train.py: peak of 122 MB on cpu: nothing to save"
