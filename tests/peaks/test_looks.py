@@ -102,10 +102,11 @@ def test_a_gradient_that_is_only_added_to_is_not_read() -> None:
     operations = [Operation("op", (), "", number > 3) for number in range(8)]
     operations[5] = Operation("aten.add_", (), "", True)
     gradient, added = storage(0, 40, None, None, (5,)), storage(1, 40, 4, 6, (5,))
-    saved = storage(2, 30, 2, 7, (3, 4))
-    found = Recording(operations, [gradient, added, saved], [0, 8])
+    saved, other = storage(2, 30, 2, 7, (3, 4)), storage(3, 50, None, None, (3,))
+    found = Recording(operations, [gradient, added, saved, other], [0, 8])
     graph = Held([Holder(Owner.SAVED, "", Kind.SAVED, "loss")])
-    look = Look(4, {gradient.address: Held([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")]), saved.address: graph})
+    grad = Held([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")])
+    look = Look(4, {gradient.address: grad, other.address: grad, saved.address: graph})
     unread = UnreadGradients(found, [look])
     group = unread.group()
     assert group is not None
@@ -116,6 +117,16 @@ def test_a_gradient_that_is_only_added_to_is_not_read() -> None:
     ]
     assert [one.name for one in unread.looks()[0].held[gradient.address].holders] == [UNREAD_GRADIENT]
     assert with_group([], group) == [group]
+
+
+def test_gradients_are_not_called_unread_where_no_operation_reads_any() -> None:
+    """scipy's optimizer reads them as arrays of numpy: BoTorch's fit was told to compute none."""
+    operations = [Operation("op", (), "", number > 3) for number in range(8)]
+    operations[5] = Operation("aten.add_", (), "", True)
+    gradient, added = storage(0, 40, None, None, (5,)), storage(1, 40, 4, 6, (5,))
+    found = Recording(operations, [gradient, added], [0, 8])
+    look = Look(4, {gradient.address: Held([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")])})
+    assert UnreadGradients(found, [look]).group() is None
 
 
 def test_a_gradient_that_an_optimizer_reads_is_read() -> None:

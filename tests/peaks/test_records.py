@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.process.forked import in_fork
+from gradlife.peaks.recording.holders import Holder, holders_now
 from gradlife.peaks.recording.records import is_bound_anew, is_filled_by_its_class, is_stored_by_key
 
 
@@ -43,3 +48,56 @@ def test_an_item_has_a_statement_of_its_own_if_its_key_is_written_there(tmp_path
     file.write_text("def hook(self, name, x):\n    kept[name] = x\n    self.state['x'] = x\n")
     asked = [("kept", "['x']"), (".state", "['x']"), (".state", "['y']"), ("state", "['x']")]
     assert [is_stored_by_key(str(file), *one) for one in asked] == [False, True, False, False]
+
+
+class Layer:
+    """Keeps keys that it gets later."""
+
+    def __init__(self) -> None:
+        self.keys: Any = None
+
+    def update(self, keys: Any) -> None:
+        self.keys = keys
+
+
+class Cache:
+    """Layers, as a model makes them in each call."""
+
+    def __init__(self) -> None:
+        self.layers = [Layer()]
+
+
+class Output(OrderedDict[str, Any]):
+    """What a model returns."""
+
+    cache: Cache
+
+
+def holders_at(storage: int) -> list[Holder]:
+    """The holders of a storage, by its address."""
+    ensure_calibrated()
+    return in_fork(holders_now)[storage].holders
+
+
+@pytest.mark.torch
+def test_a_cache_in_the_output_of_a_model_goes_with_the_output() -> None:
+    """peft's programs were told to set the keys of a layer of the cache to None."""
+    torch = pytest.importorskip("torch")
+
+    def forward() -> list[Holder]:
+        output = Output()
+        output.cache = Cache()
+        output.cache.layers[0].update(torch.ones(100_003))
+        return holders_at(output.cache.layers[0].keys.untyped_storage()._cdata)
+
+    named = [(str(one.kind), one.name, one.path) for one in forward() if one.can_let_go]
+    assert named == [("local", "output", ".cache.layers[0].keys")]
+
+
+@pytest.mark.torch
+def test_a_cache_that_lasts_keeps_its_keys_by_an_attribute() -> None:
+    torch = pytest.importorskip("torch")
+    kept = Cache()
+    kept.layers[0].update(torch.ones(100_003))
+    [holder] = [one for one in holders_at(kept.layers[0].keys.untyped_storage()._cdata) if one.can_let_go]
+    assert holder.text == "attribute .keys of Layer"

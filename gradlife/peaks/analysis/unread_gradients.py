@@ -1,5 +1,7 @@
 """Gradients that backward accumulates but nobody reads, such as those of parameters that require gradients although no
 optimizer updates them, and the work spent on them.
+
+Where no operation reads any gradient, something else does: an optimizer of scipy gets them as arrays of numpy.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ class UnreadGradients:
     def __init__(self, recording: Recording, looks: Sequence[Look]) -> None:
         self._recording = recording
         self._looks = looks
-        self.numbers = {one.number for one in recording.storages if self._is_unread(one)}
+        unread = {one.number for one in recording.storages if self._is_unread(one)}
+        self.numbers = unread if unread and any(map(self._is_read_gradient, recording.storages)) else set[int]()
         self._dead = self._dead_operations() if self.numbers else set[int]()
 
     def looks(self) -> list[Look]:
@@ -69,6 +72,12 @@ class UnreadGradients:
         is_gradient = all(one.kind is Kind.GRADIENT for holders in found for one in holders)
         is_zeroed = all(self._recording.operations[at].function in ZEROING for at in storage.overwrites)
         return is_gradient and is_zeroed and all(map(self._is_addition, storage.reads))
+
+    def _is_read_gradient(self, storage: Storage) -> bool:
+        """Whether a storage is a gradient that an operation outside of backward passes reads."""
+        found = (held for look in self._looks if (held := held_in(look, storage)) is not None)
+        is_gradient = any(one.kind is Kind.GRADIENT for held in found for one in held.holders)
+        return is_gradient and not all(self._recording.operations[at].in_backward for at in storage.reads)
 
     def _is_addition(self, number: int) -> bool:
         operation = self._recording.operations[number]

@@ -259,7 +259,23 @@ class Search:
         elif self._is_record(above, owner, name):
             yield from self._names(above, f".{name}{path}", depth - 1, self._graph.describe(above).address)
         else:
-            yield attribute_holder(owner, name, path, self._paths.path(above) if has_base(owner, MODULE) else "")
+            module = self._paths.path(above) if has_base(owner, MODULE) else ""
+            attribute = attribute_holder(owner, name, path, module)
+            yield from self._records_with(above, owner, f".{name}{path}", depth) or [attribute]
+
+    def _records_with(self, node: int, owner: Reference, path: str, depth: int) -> list[Holder]:
+        """Return the variables with the outputs of models that an object is a part of, such as a cache of keys.
+
+        None if something else holds it, too: it may last.
+        """
+        found: list[Holder] = []
+        if not has_base(owner, MODULE) and not is_class(owner):
+            for one in Search(self._graphs)._names(node, path, depth - 1):
+                record = self._graph.find(one.record) if one.record else None
+                if record is None or not has_base(self._reference_to(record), MAPPING):
+                    return []
+                found.append(one)
+        return found
 
     def _is_of_frame(self, cell: int) -> bool:
         """Whether a frame has the cell, or a function that runs."""
