@@ -11,8 +11,8 @@ import pytest
 
 from gradlife.model.peak.report import Owner, ProcessMemory, Use
 from gradlife.peaks.analysis.groups import grouped
+from gradlife.peaks.analysis.holder_snapshots import HolderSnapshot, HolderSnapshots
 from gradlife.peaks.analysis.judge import Judge, Recorded
-from gradlife.peaks.analysis.looks import Look, Looks
 from gradlife.peaks.analysis.releases import release
 from gradlife.peaks.analysis.retained import needless_retain
 from gradlife.peaks.analysis.savings import Replay
@@ -65,21 +65,21 @@ def test_gaps_are_between_the_last_read_and_the_end() -> None:
     assert list(gaps(storage(0, 10, 2, 9))) == [(tick_before(3), tick_before(9))]
 
 
-def look(operation: int, **names: list[Storage]) -> Look:
+def snapshot(operation: int, **names: list[Storage]) -> HolderSnapshot:
     """Names of a function of the program that hold storages at one moment."""
     held: dict[int, Held] = {}
     for name, storages in names.items():
         for one in storages:
             holder = Holder(Owner.NAMED, f"local {name}", Kind.LOCAL, name, "nowhere.py", "step")
             held.setdefault(one.address, Held()).holders.append(holder)
-    return Look(operation, held)
+    return HolderSnapshot(operation, held)
 
 
-def savings(found: Recording, *looks: Look, first: int = 0, end: int = 10) -> list[tuple[str, int, int]]:
+def savings(found: Recording, *snapshots: HolderSnapshot, first: int = 0, end: int = 10) -> list[tuple[str, int, int]]:
     """Each saving's name, what it saves after those before it, and the peak that is left."""
     replay = Replay(found, found.storages, first, end)
     steps = replay.best_savings(
-        grouped(found, found.storages, Looks(found, looks, found.steps.index(first)), first, end)
+        grouped(found, found.storages, HolderSnapshots(found, snapshots, found.steps.index(first)), first, end)
     )
     return [(one.group.holder.name, one.saved, one.peak_after) for one in steps]
 
@@ -89,14 +89,14 @@ def test_a_saving_is_the_new_peak_and_not_the_bytes() -> None:
     dragged, work = storage(0, 90, 0, 6, (1,)), storage(1, 20, 4, 5, (4,))
     found = recording([dragged, work, storage(2, 10, None, None)], [0, 10])
     assert Replay(found, found.storages, 0, 10).peak == 120
-    assert savings(found, look(4, x=[dragged])) == [("x", 20, 100)]
+    assert savings(found, snapshot(4, x=[dragged])) == [("x", 20, 100)]
 
 
 def test_the_best_saving_comes_first_and_the_list_ends_when_enough_is_told() -> None:
     large, small, tiny = storage(0, 60, 0, 9, (1,)), storage(1, 30, 1, 9, (2,)), storage(2, 1, 2, 9, (3,))
     work = storage(3, 100, 5, 6, (5,))
     found = recording([large, small, tiny, work], [0, 10])
-    told = savings(found, look(5, tiny=[tiny], small=[small], large=[large]))
+    told = savings(found, snapshot(5, tiny=[tiny], small=[small], large=[large]))
     assert told == [("large", 60, 131), ("small", 30, 101)]
     assert Replay(found, found.storages, 0, 10).lower_bound() == 100
 
@@ -109,7 +109,7 @@ def test_the_same_name_of_each_step_is_let_go_of() -> None:
     for one in found.operations[2::10]:
         object.__setattr__(one, "frames", [("train.py", 2, "main")])
         object.__setattr__(one, "function", "mm")
-    assert savings(found, look(15, out=[outputs[1]]), first=10, end=20) == [("out", 40, 50)]
+    assert savings(found, snapshot(15, out=[outputs[1]]), first=10, end=20) == [("out", 40, 50)]
 
 
 def test_a_second_peak_behind_the_first_is_weighed_with_its_own_holders() -> None:
@@ -117,27 +117,27 @@ def test_a_second_peak_behind_the_first_is_weighed_with_its_own_holders() -> Non
     high, low = storage(0, 60, 0, 4, (1,)), storage(1, 50, 4, 9, (5,))
     works = [storage(2, 100, 3, 4, (3,)), storage(3, 100, 7, 8, (7,))]
     found = recording([high, low, *works], [0, 10])
-    assert savings(found, look(3, high=[high]), look(7, low=[low])) == [("high", 10, 150), ("low", 50, 100)]
+    assert savings(found, snapshot(3, high=[high]), snapshot(7, low=[low])) == [("high", 10, 150), ("low", 50, 100)]
 
 
 def test_two_peaks_of_one_height_are_told_together() -> None:
     one, other = storage(0, 60, 0, 4, (1,)), storage(1, 60, 4, 9, (5,))
     works = [storage(2, 100, 3, 4, (3,)), storage(3, 100, 7, 8, (7,))]
     found = recording([one, other, *works], [0, 10])
-    assert savings(found, look(3, one=[one]), look(7, other=[other])) == [("one", 0, 160), ("other", 60, 100)]
+    assert savings(found, snapshot(3, one=[one]), snapshot(7, other=[other])) == [("one", 0, 160), ("other", 60, 100)]
 
 
 def test_what_two_names_hold_is_free_when_both_let_go() -> None:
     both = storage(0, 60, 0, 9, (1,))
     found = recording([both, storage(1, 100, 5, 6, (5,))], [0, 10])
-    [group] = grouped(found, found.storages, Looks(found, [look(5, logits=[both], out=[both])], 0), 0, 10)
+    [group] = grouped(found, found.storages, HolderSnapshots(found, [snapshot(5, logits=[both], out=[both])], 0), 0, 10)
     assert [one.name for one in group.holders] == ["logits", "out"]
 
 
 def test_items_of_one_list_are_one_group() -> None:
     storages = [storage(number, 10, None, 9, (1,)) for number in range(3)]
     found = recording(storages, [0, 10])
-    [group] = grouped(found, storages, Looks(found, [look(5, outs=storages)], 0), 0, 10)
+    [group] = grouped(found, storages, HolderSnapshots(found, [snapshot(5, outs=storages)], 0), 0, 10)
     assert len(group.storages) == 3
 
 
@@ -145,7 +145,7 @@ def test_what_nobody_can_let_go_of_is_no_saving() -> None:
     unused = storage(0, 60, 0, 9, (1,))
     found = recording([unused, storage(1, 100, 5, 6, (5,))], [0, 10])
     held = {unused.address: Held([Holder(Owner.TEMPORARY, "an argument of what step calls")])}
-    assert savings(found, Look(5, held)) == []
+    assert savings(found, HolderSnapshot(5, held)) == []
 
 
 def test_an_edit_lets_go_after_the_statement_that_uses_it_last(tmp_path: Path) -> None:
@@ -212,8 +212,10 @@ def test_a_storage_at_the_address_of_one_that_was_freed_has_its_own_holders() ->
     old, fresh, steady = storage(0, 10, 0, 3), storage(1, 10, 5, 9), storage(2, 10, None, None)
     fresh.address = old.address
     found = recording([old, fresh, steady], [0, 10])
-    looks = Looks(found, [look(1, old=[old], peak=[steady]), look(6, fresh=[fresh], later=[steady])], 0)
-    held = looks.all_held(found.storages, 1)
+    snapshots = HolderSnapshots(
+        found, [snapshot(1, old=[old], peak=[steady]), snapshot(6, fresh=[fresh], later=[steady])], 0
+    )
+    held = snapshots.all_held(found.storages, 1)
     assert {number: one.first.name for number, one in held.items()} == {0: "old", 1: "fresh", 2: "peak"}
 
 
@@ -221,7 +223,7 @@ def test_what_no_operation_used_has_no_last_use() -> None:
     """The stack of the first operation was once taken for it."""
     batch = storage(0, 10, None, 9)
     found = recording([batch], [0, 10])
-    judge = Judge(Recorded(found, [look(1, x=[batch])], 0))
+    judge = Judge(Recorded(found, [snapshot(1, x=[batch])], 0))
     [group] = judge.groups()
     assert (group.last, judge.life(group).last, judge.life(group).retained) == (-1, (), ())
 

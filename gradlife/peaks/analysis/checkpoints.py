@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from gradlife.model.peak.report import Checkpoint
-from gradlife.peaks.analysis.looks import Gap
+from gradlife.peaks.analysis.holder_snapshots import Gap
 from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before
 

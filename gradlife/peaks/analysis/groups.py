@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gradlife.model.peak.report import Owner, Use
-from gradlife.peaks.analysis.looks import Gap, Looks, Origin, origin_of, places
+from gradlife.peaks.analysis.holder_snapshots import Gap, HolderSnapshots, Origin, origin_of, places
 from gradlife.peaks.analysis.releases import release
 from gradlife.peaks.analysis.saved_unread import (
     is_freed_by_its_node,
@@ -106,9 +106,11 @@ class Unused:
         return [one for one in found if one.kind is not Kind.SAVED or one.name or not is_named]
 
 
-def grouped(recording: Recording, storages: Sequence[Storage], looks: Looks, first: int, end: int) -> list[Group]:
+def grouped(
+    recording: Recording, storages: Sequence[Storage], snapshots: HolderSnapshots, first: int, end: int
+) -> list[Group]:
     """Group the storages that are unused at some time between two operations."""
-    unused = list(unused_between(recording, storages, looks, tick_within(first), tick_within(end)))
+    unused = list(unused_between(recording, storages, snapshots, tick_within(first), tick_within(end)))
     known = [one for one in unused if one.is_known]
     nameless = [one for one in known if one.is_nameless]
     seen = [one for one in known if not one.is_nameless]
@@ -143,21 +145,23 @@ def key_of(one: Unused) -> Key:
 
 
 def unused_between(
-    recording: Recording, storages: Sequence[Storage], looks: Looks, first: int, end: int
+    recording: Recording, storages: Sequence[Storage], snapshots: HolderSnapshots, first: int, end: int
 ) -> Iterator[Unused]:
     """Yield the storages that are unused at some tick between two others."""
     for storage in storages:
         times: list[tuple[Gap, int | None]] = [(gap, None) for gap in gaps(storage)]
         times += [(gap, gap[0] // 2) for gap in zeroed_gaps(storage, recording)]
         for gap, zeroing in times:
-            for part, held in parts_of(recording, storage, gap, looks):
+            for part, held in parts_of(recording, storage, gap, snapshots):
                 if part[0] < end and part[1] > first:
                     yield Unused(storage, part, held, zeroing, gap[0] // 2 - 1)
 
 
-def parts_of(recording: Recording, storage: Storage, gap: Gap, looks: Looks) -> Iterator[tuple[Gap, Held | None]]:
+def parts_of(
+    recording: Recording, storage: Storage, gap: Gap, snapshots: HolderSnapshots
+) -> Iterator[tuple[Gap, Held | None]]:
     """The parts of an unused time with their holders, without those that a backward pass ends by itself."""
-    parts = list(looks.parts(storage, gap))
+    parts = list(snapshots.parts(storage, gap))
     held = [held for _, held in parts if held is not None]
     if not held or not all(map(is_only_saved, held)) or not is_freed_in_backward(recording, storage):
         yield from parts

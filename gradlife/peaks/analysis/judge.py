@@ -25,8 +25,15 @@ from gradlife.model.peak.report import (
 from gradlife.peaks.analysis.checkpoints import checkpoint_table
 from gradlife.peaks.analysis.graphs import join_graphs, related, stacks_of
 from gradlife.peaks.analysis.groups import LASTING, Group, grouped
+from gradlife.peaks.analysis.holder_snapshots import (
+    HolderSnapshot,
+    HolderSnapshots,
+    Origin,
+    held_in,
+    is_only_in_dead_frames,
+    origin_of,
+)
 from gradlife.peaks.analysis.lags import Lags
-from gradlife.peaks.analysis.looks import Look, Looks, Origin, held_in, is_only_in_dead_frames, origin_of
 from gradlife.peaks.analysis.passed_names import passed_groups
 from gradlife.peaks.analysis.picture import Key, Painter
 from gradlife.peaks.analysis.retained import needless_retain
@@ -61,7 +68,7 @@ class Recorded:
     """A recording, and the holders at some of its moments."""
 
     recording: Recording
-    looks: Sequence[Look]
+    snapshots: Sequence[HolderSnapshot]
     step: int  # the number of the judged step among the recorded ones
     seconds: Mapping[str, float] = field(default_factory=dict)  # forward time of each module; "": time of the steps
     malloc: Mapping[int, tuple[int, int]] = field(
@@ -89,11 +96,11 @@ def judged(recorded: Recorded, report: PeakReport) -> PeakReport:
     return Judge(recorded).report(report)
 
 
-def end_in_dead_frames(recording: Recording, looks: Sequence[Look]) -> None:
+def end_in_dead_frames(recording: Recording, snapshots: Sequence[HolderSnapshot]) -> None:
     """End storages that only traceback frames hold at the end of the recording: such frames never run again."""
     for storage in recording.storages:
         if storage.died is None:
-            found = [held.holders for look in looks if (held := held_in(look, storage)) is not None]
+            found = [held.holders for snapshot in snapshots if (held := held_in(snapshot, storage)) is not None]
             if any(found) and all(map(is_only_in_dead_frames, found)):
                 storage.died = recording.end
 
@@ -104,10 +111,10 @@ class Judge:
     def __init__(self, recorded: Recorded) -> None:
         self._recording = recording = recorded.recording
         self._first, self._end = recording.steps[recorded.step], recording.steps[recorded.step + 1]
-        end_in_dead_frames(recording, recorded.looks)
+        end_in_dead_frames(recording, recorded.snapshots)
         self._seconds, self._malloc = recorded.seconds, recorded.malloc
-        self._unread = UnreadGradients(recording, recorded.looks)
-        self._looks = Looks(recording, self._unread.looks(), recorded.step)
+        self._unread = UnreadGradients(recording, recorded.snapshots)
+        self._snapshots = HolderSnapshots(recording, self._unread.snapshots(), recorded.step)
         self._held: dict[int, Held] = {}
         self._device = main_device(recording)
         self._device_name = device_name(self._device)
@@ -123,7 +130,7 @@ class Judge:
         alive = [one for one in self._storages if one.bytes_at(tick_within(operation))]
         uses = {one.number: use_at(one, operation) for one in alive}
         uses |= {one.number: Use.VOID for one in alive if one.number in self._unread.numbers}
-        self._held = self._looks.all_held(self._storages, operation)
+        self._held = self._snapshots.all_held(self._storages, operation)
         replay = Replay(self._recording, self._storages, self._first, self._end)
         steps = replay.steps(self.removing_first([one.group for one in replay.best_savings(self.groups())]))
         savings = self.savings(steps, replay.peak)
@@ -151,10 +158,10 @@ class Judge:
 
     def groups(self) -> list[Group]:
         """Return the unused storages, grouped by the names that must release them."""
-        groups = grouped(self._recording, self._storages, self._looks, self._first, self._end)
+        groups = grouped(self._recording, self._storages, self._snapshots, self._first, self._end)
         join_graphs(self._recording, groups)
         replay = Replay(self._recording, self._storages, self._first, self._end)
-        early = Lags(self._recording, self._storages, self._looks, replay).groups()
+        early = Lags(self._recording, self._storages, self._snapshots, replay).groups()
         known = with_group(groups, self._unread.group())
         self._groups = [*known, *early, *passed_groups(self._recording, known)]
         return self._groups
@@ -166,7 +173,7 @@ class Judge:
         replay = Replay(self._recording, self._storages, self._first, self._end)
         chosen = [step.group for step in replay.best_savings(self.groups())]
         found = {replay.peak_at(chosen[:number]) for number in range(1, len(chosen) + 1)}
-        return sorted(operation - self._first for operation in found if not self._looks.at(operation))
+        return sorted(operation - self._first for operation in found if not self._snapshots.at(operation))
 
     def picture(self, live: Sequence[int]) -> Picture:
         """Return the live bytes over the step."""
@@ -328,8 +335,8 @@ class Judge:
         return frozenset(frame for one in (*filter(BACKWARD, operations), *made) for frame in one.frames)
 
     def saving_graphs(self, storage: Storage) -> frozenset[object]:
-        """Return the graphs that save a storage at any look."""
-        found = (held_in(look, storage) for look in self._looks)
+        """Return the graphs that save a storage at any snapshot."""
+        found = (held_in(snapshot, storage) for snapshot in self._snapshots)
         return frozenset[object]().union(*(saved_places(held) for held in found if held is not None))
 
     def is_graph_read(self, group: Group) -> bool:
@@ -346,7 +353,7 @@ class Judge:
         """Whether only graphs that save our storages save this one, once the forward pass has used it last."""
         operations = self._recording.operations
         last = max((at for at in one.reads if not operations[at].in_backward), default=0)
-        for held in self._looks.since(last):
+        for held in self._snapshots.since(last):
             graphs = frozenset[object]().union(*(saved_places(held[address]) for address in ours if address in held))
             saved = saved_places(held[one.address]) if is_activation(held.get(one.address)) else frozenset()
             if saved and saved <= graphs:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from gradlife.model.peak.report import Use
 from gradlife.peaks.analysis.groups import LASTING, Group
-from gradlife.peaks.analysis.looks import Looks
+from gradlife.peaks.analysis.holder_snapshots import HolderSnapshots
 from gradlife.peaks.analysis.releases import Span, frame_of, runs, statement_span, written_name
 from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.analysis.timeline import live_bytes
@@ -48,10 +48,12 @@ class Early:
 class Lags:
     """Finds the storages that some statement could make later."""
 
-    def __init__(self, recording: Recording, storages: Sequence[Storage], looks: Looks, replay: Replay) -> None:
+    def __init__(
+        self, recording: Recording, storages: Sequence[Storage], snapshots: HolderSnapshots, replay: Replay
+    ) -> None:
         self._recording = recording
         self._storages = storages
-        self._looks = looks
+        self._snapshots = snapshots
         self._replay = replay
 
     def groups(self) -> Iterator[Group]:
@@ -99,8 +101,8 @@ class Lags:
             return None
         read = storage.reads[0] if storage.reads else None
         until = tick_before(read) if read is not None else self._recording.end
-        held = self._looks.seen(storage, (storage.born, until))
-        names = {one.place: one for _, look in held for one in look.holders}
+        held = self._snapshots.seen(storage, (storage.born, until))
+        names = {one.place: one for _, snapshot in held for one in snapshot.holders}
         [holder] = names.values() if len(names) == 1 else [None]
         if holder is None or holder.kind not in NAMING or holder.owner in LASTING:
             return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gradlife.model.peak.report import Use
 from gradlife.peaks.analysis.groups import Group
-from gradlife.peaks.analysis.looks import Gap
+from gradlife.peaks.analysis.holder_snapshots import Gap
 from gradlife.peaks.analysis.releases import release
 from gradlife.peaks.analysis.uses import gaps
 from gradlife.peaks.edits.names import frame_of_name, is_passed_on

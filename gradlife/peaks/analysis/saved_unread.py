@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from gradlife.model.peak.report import Owner
-from gradlife.peaks.analysis.looks import Gap
+from gradlife.peaks.analysis.holder_snapshots import Gap
 from gradlife.peaks.recording.holders import NEVER_UNPACKED, Held, Holder
 from gradlife.peaks.recording.lifetimes import Frame, Recording, Storage
 from gradlife.peaks.recording.variables import Kind

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gradlife.peaks.analysis.groups import Group
-from gradlife.peaks.analysis.looks import Gap
+from gradlife.peaks.analysis.holder_snapshots import Gap
 from gradlife.peaks.analysis.timeline import add, live_bytes, spans
 from gradlife.peaks.analysis.uses import gaps
 from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_within

@@ -9,7 +9,7 @@ from gradlife.peaks.analysis.uses import gaps, zeroed_gaps
 from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_within
 
 #: Most moments: each forks the process once.
-MAX_LOOKS = 6
+MAX_SNAPSHOTS = 6
 
 #: Least share of unused bytes for a moment's holders to be read.
 MIN_UNUSED = 0.005
@@ -27,7 +27,7 @@ def scout_peaks(recording: Recording) -> list[int]:
     live = live_bytes(storages, recording.end)
     found: list[int] = []
     left = {one.number: (one, [*gaps(one), *zeroed_gaps(one, recording)]) for one in storages}
-    while len(found) < MAX_LOOKS:
+    while len(found) < MAX_SNAPSHOTS:
         operation = peak_operation(live, first, end)
         tick = tick_within(operation)
         unused = [one for one, times in left.values() if any(start <= tick < stop for start, stop in times)]

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from gradlife.model.peak.report import Owner, Use
 from gradlife.peaks.analysis.groups import Group
-from gradlife.peaks.analysis.looks import Gap, Look, held_in
+from gradlife.peaks.analysis.holder_snapshots import Gap, HolderSnapshot, held_in
 from gradlife.peaks.analysis.titles import common_title
 from gradlife.peaks.analysis.uses import ZEROING
 from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Held, Holder
@@ -26,25 +26,25 @@ ADDING = "aten.add_"
 class UnreadGradients:
     """Gradients that outlive the recording, and that nothing reads but the backward pass, when it adds to them."""
 
-    def __init__(self, recording: Recording, looks: Sequence[Look]) -> None:
+    def __init__(self, recording: Recording, snapshots: Sequence[HolderSnapshot]) -> None:
         self._recording = recording
-        self._looks = looks
+        self._snapshots = snapshots
         unread = {one.number for one in recording.storages if self._is_unread(one)}
         self.numbers = unread if unread and any(map(self._is_read_gradient, recording.storages)) else set[int]()
         self._dead = self._dead_operations() if self.numbers else set[int]()
 
-    def looks(self) -> list[Look]:
-        """Return the looks with the holders of these gradients renamed.
+    def snapshots(self) -> list[HolderSnapshot]:
+        """Return the snapshots with the holders of these gradients renamed.
 
         So they form a group of their own: they need another edit than gradients that are read.
         """
         addresses = {one.address for one in self._recording.storages if one.number in self.numbers}
         return [
-            Look(
-                look.operation,
-                {at: renamed(held) if at in addresses else held for at, held in look.held.items()},
+            HolderSnapshot(
+                snapshot.operation,
+                {at: renamed(held) if at in addresses else held for at, held in snapshot.held.items()},
             )
-            for look in self._looks
+            for snapshot in self._snapshots
         ]
 
     def group(self) -> Group | None:
@@ -62,11 +62,11 @@ class UnreadGradients:
         return found
 
     def _holder(self, storage: Storage) -> Holder:
-        held = next(held for look in self._looks if (held := held_in(look, storage)) is not None)
+        held = next(held for snapshot in self._snapshots if (held := held_in(snapshot, storage)) is not None)
         return renamed(held).holders[0]
 
     def _is_unread(self, storage: Storage) -> bool:
-        found = [held.holders for look in self._looks if (held := held_in(look, storage)) is not None]
+        found = [held.holders for snapshot in self._snapshots if (held := held_in(snapshot, storage)) is not None]
         if storage.died is not None or not any(found) or not storage.reads:
             return False
         is_gradient = all(one.kind is Kind.GRADIENT for holders in found for one in holders)
@@ -75,7 +75,7 @@ class UnreadGradients:
 
     def _is_read_gradient(self, storage: Storage) -> bool:
         """Whether a storage is a gradient that an operation outside of backward passes reads."""
-        found = (held for look in self._looks if (held := held_in(look, storage)) is not None)
+        found = (held for snapshot in self._snapshots if (held := held_in(snapshot, storage)) is not None)
         is_gradient = any(one.kind is Kind.GRADIENT for held in found for one in held.holders)
         return is_gradient and not all(self._recording.operations[at].in_backward for at in storage.reads)
 
@@ -119,7 +119,7 @@ class UnreadGradients:
 
         None for any other storage.
         """
-        found = [held.holders for look in self._looks if (held := held_in(look, storage)) is not None]
+        found = [held.holders for snapshot in self._snapshots if (held := held_in(snapshot, storage)) is not None]
         is_saved = any(found) and all(one.kind is Kind.SAVED for holders in found for one in holders)
         if not is_saved or not storage.reads or storage.reads[-1] not in self._dead:
             return None

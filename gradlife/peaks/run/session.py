@@ -13,8 +13,8 @@ from typing import Any
 from gradlife import _heap
 from gradlife.hunting.process.forked import in_fork
 from gradlife.model.peak.report import PeakReport
+from gradlife.peaks.analysis.holder_snapshots import HolderSnapshot
 from gradlife.peaks.analysis.judge import Judge, Recorded, judged
-from gradlife.peaks.analysis.looks import Look
 from gradlife.peaks.analysis.scouting import scout_peaks
 from gradlife.peaks.recording.compiled import limits_of
 from gradlife.peaks.recording.holders import holders_now
@@ -41,7 +41,7 @@ class PeakSession:
         self._recorder: Recorder | None = None
         self._first = 0  # the first operation of the current step
         self._peaks: list[int] = []  # where to read the holders in this step: operations, counted from its first
-        self._looks: list[Look] = []  # the holders read so far
+        self._snapshots: list[HolderSnapshot] = []  # the holders read so far
         self._malloc: dict[int, tuple[int, int]] = {}  # bytes that malloc has handed out, and those for our records
         self.about = PeakReport("", "")
         self.report: PeakReport | None = None
@@ -81,7 +81,7 @@ class PeakSession:
 
     def _other_peaks(self) -> list[int]:
         """Return the moments that would be the peak after the savings."""
-        return Judge(Recorded(self._so_far(), self._looks, 1)).other_peaks()[:MAX_OTHER_PEAKS]
+        return Judge(Recorded(self._so_far(), self._snapshots, 1)).other_peaks()[:MAX_OTHER_PEAKS]
 
     def _so_far(self) -> Any:
         assert self._recorder is not None
@@ -100,7 +100,7 @@ class PeakSession:
         """Read the holders of all storages. The recorder calls this at the operation of an alarm."""
         operation = self._first + self._peaks.pop(0)
         self._note_malloc(operation)
-        self._looks.append(Look(operation, in_fork(holders_now)))
+        self._snapshots.append(HolderSnapshot(operation, in_fork(holders_now)))
         self._set_alarm()
 
     def _note_malloc(self, operation: int) -> None:
@@ -112,6 +112,6 @@ class PeakSession:
         assert self._recorder is not None
         recording = self._recorder.stop()
         about = replace(self.about, warmup_steps=self._warmup, limits=(*self.about.limits, *limits_of(recording)))
-        recorded = Recorded(recording, self._looks, 1, self._contexts.seconds, self._malloc)
+        recorded = Recorded(recording, self._snapshots, 1, self._contexts.seconds, self._malloc)
         self.report = in_fork(lambda: judged(recorded, about))
         self._on_report(self.report)

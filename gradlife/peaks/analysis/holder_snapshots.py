@@ -21,7 +21,7 @@ Origin = tuple[str, object, str, int]
 
 
 @dataclass(frozen=True)
-class Look:
+class HolderSnapshot:
     """The holders of storages, by address, within one operation."""
 
     operation: int
@@ -36,39 +36,43 @@ def origin_of(recording: Recording, storage: Storage) -> Origin | None:
     return operation.function, tuple(operation.frames), operation.context, storage.place
 
 
-class Looks:
-    """All looks of a recording. A look in a later step counts as one at the same operation of the judged step."""
+class HolderSnapshots:
+    """All snapshots of a recording. A snapshot in a later step counts as one at the same operation of the judged step."""
 
-    def __init__(self, recording: Recording, looks: Sequence[Look], step: int) -> None:
+    def __init__(self, recording: Recording, snapshots: Sequence[HolderSnapshot], step: int) -> None:
         self._recording = recording
         end = recording.steps[step + 1] if step + 1 < len(recording.steps) else len(recording.operations)
-        ours = [look for look in looks if look.operation < end]
-        later = [moved for look in looks if look.operation >= end and (moved := self._moved(look, step)) is not None]
-        self._looks = sorted([*ours, *later], key=lambda look: look.operation)
+        ours = [snapshot for snapshot in snapshots if snapshot.operation < end]
+        later = [
+            moved
+            for snapshot in snapshots
+            if snapshot.operation >= end and (moved := self._moved(snapshot, step)) is not None
+        ]
+        self._snapshots = sorted([*ours, *later], key=lambda snapshot: snapshot.operation)
         self._soonest = dict(self._soonest_by_origin())
 
-    def __iter__(self) -> Iterator[Look]:
-        return iter(self._looks)
+    def __iter__(self) -> Iterator[HolderSnapshot]:
+        return iter(self._snapshots)
 
     def at(self, operation: int) -> Mapping[int, Held]:
         """Return the holders within an operation; empty if none were read."""
-        return next((look.held for look in self._looks if look.operation == operation), {})
+        return next((snapshot.held for snapshot in self._snapshots if snapshot.operation == operation), {})
 
     def since(self, operation: int) -> Iterator[Mapping[int, Held]]:
-        """Return the holders of each look from an operation on."""
-        return (look.held for look in self._looks if look.operation >= operation)
+        """Return the holders of each snapshot from an operation on."""
+        return (snapshot.held for snapshot in self._snapshots if snapshot.operation >= operation)
 
     def all_held(self, storages: Sequence[Storage], operation: int) -> dict[int, Held]:
         """Return the holders of each storage within an operation, else the last known ones, by the storage's number.
 
         A storage may have the address of one that was freed before.
         """
-        looks = sorted(self._looks, key=lambda look: look.operation == operation)
+        snapshots = sorted(self._snapshots, key=lambda snapshot: snapshot.operation == operation)
         return {
             one.number: held
-            for look in looks
+            for snapshot in snapshots
             for one in storages
-            if (held := held_in(look, one)) is not None and one.bytes_at(tick_within(look.operation))
+            if (held := held_in(snapshot, one)) is not None and one.bytes_at(tick_within(snapshot.operation))
         }
 
     def parts(self, storage: Storage, gap: Gap) -> Iterator[tuple[Gap, Held | None]]:
@@ -93,15 +97,15 @@ class Looks:
             yield gap, None
 
     def seen(self, storage: Storage, gap: Gap) -> list[tuple[int, Held]]:
-        """Return the looks within a time that saw holders of the storage."""
+        """Return the snapshots within a time that saw holders of the storage."""
         found = []
-        for look in self._looks:
-            if gap[0] <= tick_within(look.operation) < gap[1] and (held := held_in(look, storage)) is not None:
-                found.append((look.operation, held))
+        for snapshot in self._snapshots:
+            if gap[0] <= tick_within(snapshot.operation) < gap[1] and (held := held_in(snapshot, storage)) is not None:
+                found.append((snapshot.operation, held))
         return found
 
     def _later(self, operation: int, held: Held, gap: Gap) -> Iterator[tuple[int, Held]]:
-        """Who still holds it after the last look, when local names are bound anew that others hold it beside."""
+        """Who still holds it after the last snapshot, when local names are bound anew that others hold it beside."""
         last = min(gap[1] // 2, len(self._recording.operations))
         names = [one for one in held.holders if one.kind is Kind.LOCAL and one.is_simple]
         if not names or len(places(held)) <= len({one.place for one in names}):
@@ -111,38 +115,38 @@ class Looks:
             yield end, Held([one for one in held.holders if ends.get(one, last) > end])
 
     def _border(self, operation: int, held: Held, later: int, held_later: Held) -> int:
-        """Return the tick at which the holders that are gone in the later look released the storage."""
+        """Return the tick at which the holders that are gone in the later snapshot released the storage."""
         gone = [one for one in held.holders if one.place not in places(held_later)]
         if not gone:
             return tick_before(operation + 1)
         return tick_before(max(end_of_binding(self._recording, one, operation, later) for one in gone))
 
     def _soonest_by_origin(self) -> Iterator[tuple[Origin, tuple[int, Held]]]:
-        """Yield the look soonest after a storage's last use, by origin: the operations in between, and the holders."""
+        """Yield the snapshot soonest after a storage's last use, by origin: the operations in between, and the holders."""
         found: dict[Origin, tuple[int, Held]] = {}
         for storage in self._recording.storages:
             origin = origin_of(self._recording, storage)
             last = storage.reads[-1] if storage.reads else storage.birth
             if origin is None or last is None:
                 continue
-            for look in self._looks:
-                held, after = held_in(look, storage), look.operation - last
+            for snapshot in self._snapshots:
+                held, after = held_in(snapshot, storage), snapshot.operation - last
                 if held is not None and after > 0 and (origin not in found or after < found[origin][0]):
                     found[origin] = after, held
         yield from found.items()
 
-    def _moved(self, look: Look, step: int) -> Look | None:
-        """Move a look of a later step to the judged step; None if the steps differ."""
+    def _moved(self, snapshot: HolderSnapshot, step: int) -> HolderSnapshot | None:
+        """Move a snapshot of a later step to the judged step; None if the steps differ."""
         steps, operations = self._recording.steps, self._recording.operations
-        later = max(number for number, first in enumerate(steps) if first <= look.operation)
+        later = max(number for number, first in enumerate(steps) if first <= snapshot.operation)
         shift = steps[later] - steps[step]
-        ours = operations[steps[step] : look.operation - shift + 1]
-        theirs = operations[steps[later] : look.operation + 1]
+        ours = operations[steps[step] : snapshot.operation - shift + 1]
+        theirs = operations[steps[later] : snapshot.operation + 1]
         if [one.function for one in ours] != [one.function for one in theirs]:
             return None
         twins = self._twins(shift)
-        held = {twins[address]: held for address, held in look.held.items() if address in twins}
-        return Look(look.operation - shift, held)
+        held = {twins[address]: held for address, held in snapshot.held.items() if address in twins}
+        return HolderSnapshot(snapshot.operation - shift, held)
 
     def _twins(self, shift: int) -> dict[int, int]:
         """Map the address of each storage to that of its twin, made ``shift`` operations earlier; older ones to
@@ -158,14 +162,14 @@ class Looks:
         return found
 
 
-def held_in(look: Look, storage: Storage) -> Held | None:
-    """Return the holders of a storage at a look; None if the look did not see it."""
-    found = [look.held[one] for one in (storage.address, *storage.aliases) if one in look.held]
+def held_in(snapshot: HolderSnapshot, storage: Storage) -> Held | None:
+    """Return the holders of a storage at a snapshot; None if the snapshot did not see it."""
+    found = [snapshot.held[one] for one in (storage.address, *storage.aliases) if one in snapshot.held]
     return Held([holder for held in found for holder in held.holders]) if found else None
 
 
 def with_graphs(held: Held, later: Held) -> Held:
-    """Return the holders with the graphs of a later look: a graph that holds a storage has saved it before."""
+    """Return the holders with the graphs of a later snapshot: a graph that holds a storage has saved it before."""
     graphs = [one for one in later.holders if one.kind is Kind.SAVED and one not in held.holders]
     return Held([*held.holders, *graphs])
 

@@ -1,4 +1,4 @@
-"""Who holds a storage in each part of its unused time, from looks at several moments."""
+"""Who holds a storage in each part of its unused time, from snapshots at several moments."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 from gradlife.model.peak.report import Owner
 from gradlife.peaks.analysis.groups import grouped
+from gradlife.peaks.analysis.holder_snapshots import HolderSnapshot, HolderSnapshots
 from gradlife.peaks.analysis.judge import end_in_dead_frames
-from gradlife.peaks.analysis.looks import Look, Looks
 from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import gaps
@@ -43,26 +43,30 @@ def test_a_loop_variable_lets_go_where_it_is_bound_anew(tmp_path: Path) -> None:
     file.write_text(LOOP)
     out = storage(0, 10, 0, 9, (1,))
     found = Recording(lines(str(file), 3, 4, 3, 3, 4, 4, 4, 4, 4), [out], [0, 9])
-    looks = Looks(
+    snapshots = HolderSnapshots(
         found,
         [
-            Look(2, {out.address: held("out", "kept", file=str(file))}),
-            Look(6, {out.address: held("kept", file=str(file))}),
+            HolderSnapshot(2, {out.address: held("out", "kept", file=str(file))}),
+            HolderSnapshot(6, {out.address: held("kept", file=str(file))}),
         ],
         0,
     )
-    parts = [(gap, names(who)) for gap, who in looks.parts(out, (tick_before(2), tick_before(9)))]
+    parts = [(gap, names(who)) for gap, who in snapshots.parts(out, (tick_before(2), tick_before(9)))]
     assert parts == [((tick_before(2), tick_before(4)), ["out", "kept"]), ((tick_before(4), tick_before(9)), ["kept"])]
 
 
 def test_what_a_look_saw_soonest_holds_for_all_of_one_origin() -> None:
-    """Both are made by the same line; of the second one only a late look is known."""
+    """Both are made by the same line; of the second one only a late snapshot is known."""
     first, second = storage(0, 10, 0, 9, (1,)), storage(1, 10, 4, 18, (5,))
     found = recording([first, second], [0, 20])
     for number in (0, 4):
         found.operations[number] = Operation("mm", [("train.py", 3, "main")], "", False)
-    looks = Looks(found, [Look(2, {first.address: held("out", "kept")}), Look(15, {second.address: held("kept")})], 0)
-    assert [names(who) for _, who in looks.parts(second, (tick_before(6), tick_before(18)))] == [
+    snapshots = HolderSnapshots(
+        found,
+        [HolderSnapshot(2, {first.address: held("out", "kept")}), HolderSnapshot(15, {second.address: held("kept")})],
+        0,
+    )
+    assert [names(who) for _, who in snapshots.parts(second, (tick_before(6), tick_before(18)))] == [
         ["out", "kept"],
         ["kept"],
     ]
@@ -73,17 +77,17 @@ def test_a_look_at_a_later_step_counts_as_one_at_the_judged_step() -> None:
     ours, theirs = storage(0, 10, 1, 3, (1,)), storage(1, 10, 9, 11, (9,))
     operations = [Operation(f"op{number % 4}", [("train.py", number % 4, "main")], "", False) for number in range(12)]
     found = Recording(operations, [ours, theirs], [0, 4, 8, 12])
-    looks = Looks(found, [Look(10, {theirs.address: held("out")})], 0)
-    assert names(looks.at(2)[ours.address]) == ["out"]
+    snapshots = HolderSnapshots(found, [HolderSnapshot(10, {theirs.address: held("out")})], 0)
+    assert names(snapshots.at(2)[ours.address]) == ["out"]
     operations[9] = Operation("another", (), "", False)
-    assert Looks(found, [Look(10, {theirs.address: held("out")})], 0).at(2) == {}
+    assert HolderSnapshots(found, [HolderSnapshot(10, {theirs.address: held("out")})], 0).at(2) == {}
 
 
 def test_what_only_frames_of_a_traceback_hold_ends_with_the_recording() -> None:
     failed, running = storage(0, 10, 0, None, (1,)), storage(1, 10, 0, None, (1,))
     found = recording([failed, running], [0, 10])
-    look = Look(5, {failed.address: held("x", kind=Kind.EXCEPTION), running.address: held("x")})
-    end_in_dead_frames(found, [look])
+    snapshot = HolderSnapshot(5, {failed.address: held("x", kind=Kind.EXCEPTION), running.address: held("x")})
+    end_in_dead_frames(found, [snapshot])
     assert (failed.died, running.died) == (found.end, None)
 
 
@@ -91,9 +95,9 @@ def test_an_edit_that_another_saving_needs_too_lets_go_of_both() -> None:
     """`kept` alone holds one storage and, with `out`, another: both are free once `out` is edited as well."""
     one, both = storage(0, 60, 0, 9, (1,)), storage(1, 50, 0, 9, (1,))
     found = recording([one, both, storage(2, 100, 5, 6, (5,))], [0, 10])
-    look = Look(5, {one.address: held("kept"), both.address: held("kept", "out")})
+    snapshot = HolderSnapshot(5, {one.address: held("kept"), both.address: held("kept", "out")})
     replay = Replay(found, found.storages, 0, 10)
-    steps = replay.best_savings(grouped(found, found.storages, Looks(found, [look], 0), 0, 10))
+    steps = replay.best_savings(grouped(found, found.storages, HolderSnapshots(found, [snapshot], 0), 0, 10))
     assert [(step.saved, step.saved_alone) for step in steps] == [(100, 100)]
 
 
@@ -106,8 +110,8 @@ def test_a_gradient_that_is_only_added_to_is_not_read() -> None:
     found = Recording(operations, [gradient, added, saved, other], [0, 8])
     graph = Held([Holder(Owner.SAVED, "", Kind.SAVED, "loss")])
     grad = Held([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")])
-    look = Look(4, {gradient.address: grad, other.address: grad, saved.address: graph})
-    unread = UnreadGradients(found, [look])
+    snapshot = HolderSnapshot(4, {gradient.address: grad, other.address: grad, saved.address: graph})
+    unread = UnreadGradients(found, [snapshot])
     group = unread.group()
     assert group is not None
     assert sorted(group.freed) == [
@@ -115,7 +119,7 @@ def test_a_gradient_that_is_only_added_to_is_not_read() -> None:
         (1, (tick_within(4), tick_before(6))),
         (2, (tick_before(4), tick_before(7))),
     ]
-    assert [one.name for one in unread.looks()[0].held[gradient.address].holders] == [UNREAD_GRADIENT]
+    assert [one.name for one in unread.snapshots()[0].held[gradient.address].holders] == [UNREAD_GRADIENT]
     assert with_group([], group) == [group]
 
 
@@ -125,15 +129,15 @@ def test_gradients_are_not_called_unread_where_no_operation_reads_any() -> None:
     operations[5] = Operation("aten.add_", (), "", True)
     gradient, added = storage(0, 40, None, None, (5,)), storage(1, 40, 4, 6, (5,))
     found = Recording(operations, [gradient, added], [0, 8])
-    look = Look(4, {gradient.address: Held([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")])})
-    assert UnreadGradients(found, [look]).group() is None
+    snapshot = HolderSnapshot(4, {gradient.address: Held([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")])})
+    assert UnreadGradients(found, [snapshot]).group() is None
 
 
 def test_a_gradient_that_an_optimizer_reads_is_read() -> None:
     gradient = storage(0, 40, None, None, (5, 6))
     found = recording([gradient], [0, 8])
-    look = Look(4, {gradient.address: Held([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")])})
-    assert UnreadGradients(found, [look]).group() is None
+    snapshot = HolderSnapshot(4, {gradient.address: Held([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")])})
+    assert UnreadGradients(found, [snapshot]).group() is None
 
 
 def test_what_was_there_before_and_is_freed_unread_is_unused_from_the_beginning() -> None:
@@ -146,7 +150,7 @@ def test_what_only_a_graph_holds_is_not_freed_with_the_name_of_another_of_its_or
     first, last = storage(0, 10, 0, 9, (1,)), storage(1, 10, 2, 9, (3,))
     found = Recording(lines("nowhere.py", 3, 4, 3, 4, 5, 5, 5, 5, 5, 5), [first, last], [0, 10])
     graph = Held([Holder(Owner.SAVED, "saved self of MulBackward0", Kind.SAVED)])
-    looks = Looks(found, [Look(5, {first.address: graph, last.address: held("out")})], 0)
-    groups = grouped(found, found.storages, looks, 0, 10)
+    snapshots = HolderSnapshots(found, [HolderSnapshot(5, {first.address: graph, last.address: held("out")})], 0)
+    groups = grouped(found, found.storages, snapshots, 0, 10)
     freed_by_name = [group.storages for group in groups if {place[0] for place in group.places} == {Kind.LOCAL}]
     assert freed_by_name == [[last]]
