@@ -90,3 +90,22 @@ def test_a_yield_on_the_line_of_a_loop_does_not_remove_the_loop(edited: Callable
     text = "def step(xs):\n    for x in xs: value = x + 1; yield value\n"
     _, after = edited(text, 0, Holder(Owner.NAMED, "", Kind.GENERATOR, "value"))
     assert after == "def step(xs):\n    for x in xs: value = x + 1; yield value; del value\n"
+
+
+LOOP = """\
+def step(net, heads, x):
+    h = net(x)
+    for head in heads:
+        loss = head(h)
+        loss.backward()
+    return 1
+"""
+
+
+def test_a_name_that_a_loop_reads_is_deleted_below_the_loop_and_one_of_its_own_within(
+    edited: Callable[..., Edited],
+) -> None:
+    """`del` in a loop that does not bind the name again ended the program in the next round."""
+    texts, text = edited(LOOP, 5, local("h"), local("loss"))
+    assert texts == ["`del h` after the loop of line 3", "`del loss` after line 5"]
+    assert text == LOOP.replace("backward()\n", "backward()\n        del loss\n    del h\n")
