@@ -19,7 +19,7 @@ PACKAGES = frozenset({"site-packages", "dist-packages"})
 def program_modules() -> Iterator[str]:
     """Yield the names of loaded modules that belong to the program. Runs none of their code."""
     for name, module in newest_modules():
-        file = vars(module).get("__file__") if is_module(module) else None
+        file = file_of(name, module)
         if name == MAIN or (isinstance(file, str) and is_program(file)):
             yield name
 
@@ -28,6 +28,12 @@ def newest_modules() -> list[tuple[str, object]]:
     """Return the loaded modules, the script first, then the latest import: a large program's own files come last."""
     modules = [(name, module) for name, module in list(sys.modules.items())[::-1] if isinstance(name, str)]
     return sorted(modules, key=lambda module: module[0] != MAIN)
+
+
+def file_of(name: str, module: object) -> object:
+    """Return the file of a module. Python deletes the name from the module of a script that has ended; `argv` keeps it."""
+    found: object = vars(module).get("__file__") if is_module(module) else None
+    return sys.argv[0] if found is None and name == MAIN and sys.argv else found
 
 
 def is_module(module: object) -> bool:

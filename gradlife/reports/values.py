@@ -73,9 +73,14 @@ def letters(number: int) -> str:
     return text
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
+def counted(count: int, noun: str, many: str = "") -> str:
     """Format a count: 1 story, 2 stories."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count:,} {noun if count == 1 else many or plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural: ranks, processes."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 
 def size(nbytes: int) -> str:

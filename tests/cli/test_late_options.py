@@ -54,6 +54,18 @@ def test_a_script_that_reads_its_command_line_keeps_all_of_it(
     )
 
 
+def test_nothing_is_said_of_the_options_of_an_installed_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`gradlife hunt .venv/bin/torchrun --nproc-per-node 2 train.py` warned of an option that torchrun has."""
+    command = tmp_path / "torchrun"
+    command.write_text(
+        "import sys\nfrom torch.distributed.run import main\nsys.exit(main(sys.argv))\n", encoding="utf-8"
+    )
+    assert taken(str(command), "--nproc-per-node", "2").arguments == ["--nproc-per-node", "2"]
+    assert capsys.readouterr().err == ""
+
+
 def test_modules_beside_a_script_may_read_its_command_line(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("from lib.options import read\nread()\n", encoding="utf-8")
     (tmp_path / "lib").mkdir()

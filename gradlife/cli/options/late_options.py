@@ -54,8 +54,10 @@ def with_arguments(args: argparse.Namespace, words: list[str]) -> argparse.Names
 
 
 def tell_of_lost(words: list[str], script: str) -> None:
-    """Warn about gradlife's options that a script receives and does not seem to know."""
-    if words:
+    """Warn about gradlife's options that a script receives and does not seem to know. An installed command, such as
+    ``.venv/bin/torchrun``, knows its own: its script only calls it.
+    """
+    if words and script.endswith(".py"):
         say(f"{' '.join(words)} is handed to {script}; gradlife's own options stand before the script")
 
 

@@ -419,7 +419,7 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
         yield clipped(Text(f"{len(rest):,} more, {severities}", QUIET), width)
     yield Text("")
     yield from (part for line in first_screen_lines(report) for part in folded_lines(line, width, MAX_SKEW))
-    yield from (clipped(Text(sentence(note)), width) for note in worker_notes(report))
+    yield from (part for note in worker_notes(report) for part in folded_lines(Text(sentence(note)), width, MAX_SKEW))
     yield from (part for line in end_notes(report) for part in folded_lines(line, width, MAX_SKEW))
     if report.settings.get("steps") == "sampled" and report.findings[0].in_workers is None:
         hint = " (to count others: --step-on MODULE:FUNCTION)"

@@ -13,7 +13,7 @@ from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.ranks import NO_VERDICT, ROUNDS_OF, FindingRanks, RankRow, Skew, SnapshotCost, Spread
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET
-from gradlife.reports.values import counted, size
+from gradlife.reports.values import counted, plural, size
 
 HEADS = ("rank", "verdict", "end", "findings", "steps", "growth/step", "peak", "host")
 NUMBERS = frozenset({"findings", "steps", "growth/step", "peak"})
@@ -47,10 +47,10 @@ def ranks_words(found: FindingRanks) -> str:
 def processes(found: FindingRanks) -> str:
     """Format processes: ``rank 1 of 2``, ``all 4 DataLoader workers``, ``3 of 8 ranks (0-2)``."""
     if found.count == found.world_size > 1:
-        return f"all {found.count:,} {found.kind}s"
+        return f"all {found.count:,} {plural(found.kind)}"
     if found.count == 1:
         return f"{found.kind} {found.ranks} of {found.world_size:,}"
-    return f"{found.count:,} of {found.world_size:,} {found.kind}s ({shown_ranks(found.ranks)})"
+    return f"{found.count:,} of {found.world_size:,} {plural(found.kind)} ({shown_ranks(found.ranks)})"
 
 
 def leaking_ranks(report: HuntReport) -> str:

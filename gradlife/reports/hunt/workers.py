@@ -13,7 +13,7 @@ from gradlife.model.ranks import NO_VERDICT, WorkerRow
 from gradlife.reports.hunt.ranks import STYLES, counts, processes, sizes
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import GOOD, NOTE, QUIET
-from gradlife.reports.values import size
+from gradlife.reports.values import plural, size
 
 HEADS = ("workers", "verdict", "start", "findings", "steps", "growth/step")
 NUMBERS = frozenset({"findings", "steps", "growth/step"})
@@ -24,8 +24,8 @@ CURE = "keep them in one numpy array or tensor, or in an Arrow table"
 
 def name_of(row: WorkerRow) -> str:
     """Format the name of workers: ``DataLoader workers 0-3 of 4``."""
-    many = "s" if row.count > 1 else ""
-    return f"{row.kind}{many} {row.workers} of {row.group:,}"
+    kind = plural(row.kind) if row.count > 1 else row.kind
+    return f"{kind} {row.workers} of {row.group:,}"
 
 
 def cells(row: WorkerRow) -> list[str]:
@@ -46,11 +46,11 @@ def copy_words(row: WorkerRow) -> str:
     copied = row.copied
     if copied is None:
         return ""
-    what = f"the {copied.items:,} items of {copied.holder}"
-    share = f" ({copied.share:.0%} of their pages so far)"
+    amounts = f"{size(copied.bytes)} so far, {size(round(copied.per_step))} per {row.step}"
+    share = f"{copied.share:.0%} of the pages of its {copied.items:,} items"
     return (
-        f"not a leak: {name_of(row)} made {size(copied.bytes)} private, {size(round(copied.per_step))} per {row.step}: "
-        f"reading {what} writes their reference counts, and so copies pages shared with the parent{share}; {CURE}"
+        f"not a leak: reading {copied.holder} copies its pages into {name_of(row)} ({amounts}): each read writes a reference "
+        f"count to memory shared with the parent, {share} so far; {CURE}"
     )
 
 

@@ -41,6 +41,17 @@ def test_the_latest_import_is_read_however_many_modules_were_loaded_before(
     assert "early_0" not in found
 
 
+def test_the_script_is_read_after_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports that are made at exit, as in ranks that a launcher started, named no line of the script."""
+    path = tmp_path / "train.py"
+    path.write_text("kept = []\n", encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))
+    monkeypatch.setattr(sys, "argv", [str(path), "--epochs", "3"])
+    assert [source.text for source in program_sources() if source.module == "__main__"] == ["kept = []\n"]
+    monkeypatch.setattr(sys, "argv", ["-c"])
+    assert "__main__" not in {source.module for source in program_sources()}
+
+
 def test_files_that_are_gone_or_too_long_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "long_program.py"
     path.write_text("#" * 1_000_001, encoding="utf-8")

@@ -6,9 +6,12 @@ import pytest
 
 from fabricated_hunts import CLEAN, EVERYTHING, HISTORY, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds, step
 from gradlife.model.hunt import Control, HuntReport, PerStep, Round
+from gradlife.model.ranks import FindingRanks, Spread, WorkerRow
 from gradlife.model.trace import Ledger
 from gradlife.reports.coloured_code import coloured
+from gradlife.reports.hunt.ranks import processes
 from gradlife.reports.hunt.terminal import print_hunt
+from gradlife.reports.hunt.workers import name_of
 from printing import printed, widest
 
 ALL = {"clean": CLEAN, "leaking": LEAKING, "everything": EVERYTHING, "waiting": hunt(WAITING), "empty": hunt(rounds=())}
@@ -210,3 +213,11 @@ def test_code_is_coloured_without_a_change_to_it() -> None:
     assert [line.plain for line in lines] == code.split("\n")
     assert [str(span.style) for span in lines[0].spans] == ["magenta", "dim"]
     assert [str(span.style) for span in lines[3].spans] == ["magenta", "cyan"]
+
+
+def test_several_processes_are_named_in_the_plural() -> None:
+    """`Processs 0-1 of 3` stood on the first screen of a program that spawns its workers."""
+    row = WorkerRow("process", "run", "0-1", 2, 3, "spawn", "step", "clean", 0, Spread(28, 28), Spread())
+    assert name_of(row) == "processes 0-1 of 3"
+    assert processes(FindingRanks("0-1", 2, 3, Spread(), "process")) == "2 of 3 processes (0-1)"
+    assert processes(FindingRanks("1", 1, 3, Spread(), "process")) == "process 1 of 3"
