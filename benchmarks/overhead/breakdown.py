@@ -1,17 +1,20 @@
 """Where the CPU seconds of a hunt go: bare run, hunted run, and the parts of the hunt. Run with `make bench-hunt ARGS=--parts`.
 
 Both runs are processes of their own. The parts are measured in one more process, which hunts the same script and is asked
-for its own CPU seconds and those of its forked copies around each part.
+for its own CPU seconds and those of its forked copies around each part. Modules are compiled before, as those of an
+installed package are.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import os
 import resource
 import runpy
 import subprocess
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -53,10 +56,10 @@ def cpu_seconds() -> tuple[float, float]:
     return own, children
 
 
-def spent(command: list[str]) -> Spent:
+def spent(command: list[str], environment: dict[str, str]) -> Spent:
     """Run a command to its end."""
     began, before = time.perf_counter(), cpu_seconds()[1]
-    subprocess.run(command, capture_output=True, check=False)
+    subprocess.run(command, capture_output=True, check=False, env=environment)
     return Spent(time.perf_counter() - began, cpu_seconds()[1] - before)
 
 
@@ -107,7 +110,7 @@ def hunt_measured() -> None:
         for module, function in found:
             setattr(module, function, meter.around(name, getattr(module, function)))
     gc.collect = meter.around("collector", gc.collect)
-    hunt = method.Hunt(schedule_for(None, is_endless=False))
+    hunt = method.Hunt(schedule_for(None, is_endless=False, may_be_short=True))
     counter = Counter(hunt)
     counter.on_done = lambda: None
     register_optimizer_step_post_hook(lambda *_: counter.is_done or counter.step())
@@ -118,17 +121,29 @@ def hunt_measured() -> None:
 
 def print_parts(rounds: int = 3) -> None:
     """The least of some runs, bare and hunted, then the parts."""
-    bare, hunted = (
-        min((spent([sys.executable, *before, str(SCRIPT)]) for _ in range(rounds)), key=lambda one: one.cpu)
-        for before in ((), ("-m", "gradlife", "hunt"))
-    )
+    with tempfile.TemporaryDirectory(prefix="overhead-") as folder:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        print_with(rounds, environment)
+
+
+def print_with(rounds: int, environment: dict[str, str]) -> None:
+    """Measure in this environment, in which modules are compiled once."""
+
+    def least(*words: str) -> Spent:
+        spent([sys.executable, *words], environment)
+        return min((spent([sys.executable, *words], environment) for _ in range(rounds)), key=lambda one: one.cpu)
+
+    bare, hunted = least(str(SCRIPT)), least("-m", "gradlife", "hunt", str(SCRIPT))
+    start = least("-m", "gradlife", "hunt", os.devnull)
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 120)
     console.print(
         f"{SCRIPT.name}: {bare.wall:.1f} s, {bare.cpu:.1f} CPU s; hunted {hunted.wall:.1f} s, {hunted.cpu:.1f} CPU s"
     )
     console.print(f"wall time added: {hunted.wall - bare.wall:.1f} s (target {MAX_WALL:.0f} on two idle cores)")
+    console.print(f"a hunt of an empty script: {start.wall:.1f} s, {start.cpu:.1f} CPU s")
     command = [sys.executable, "-m", "benchmarks.overhead.breakdown"]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
     parts = {name: Part(**row) for name, row in json.loads(output.splitlines()[-1]).items()}
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in ("part", "times", "CPU s of the program", "of its copies"):

@@ -1,6 +1,7 @@
 #include "heap_py/memory/memory_reader.hpp"
 
 #ifdef __linux__
+#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #endif
@@ -30,6 +31,22 @@ size_t MemoryReader::read_most(Address address, void* into, size_t bytes) const 
   return count > 0 ? static_cast<size_t>(count) : 0;
 }
 
+BulkMemoryReader::BulkMemoryReader() : file_(open("/proc/self/mem", O_RDONLY | O_CLOEXEC)) {}
+BulkMemoryReader::~BulkMemoryReader() {
+  if (file_ >= 0) close(file_);
+}
+size_t BulkMemoryReader::read_most(Address address, void* into, size_t bytes) const {
+  if (file_ < 0) return MemoryReader::read_most(address, into, bytes);
+  const ssize_t count = pread(file_, into, bytes, static_cast<off_t>(address));
+  return count > 0 ? static_cast<size_t>(count) : 0;
+}
+void BulkMemoryReader::read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const {
+  if (file_ < 0) return MemoryReader::read_words(addresses, words);
+  words.assign(addresses.size(), 0);
+  for (size_t i = 0; i < addresses.size(); ++i)
+    if (!read_word(addresses[i], &words[i])) words[i] = 0;
+}
+
 void MemoryReader::read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const {
   constexpr size_t max_pieces = 512;  // IOV_MAX is 1024
   words.assign(addresses.size(), 0);
@@ -53,6 +70,12 @@ void MemoryReader::read_words(const std::vector<Address>& addresses, std::vector
   words.assign(addresses.size(), 0);
 }
 size_t MemoryReader::read_most(Address, void*, size_t) const { return 0; }
+BulkMemoryReader::BulkMemoryReader() = default;
+BulkMemoryReader::~BulkMemoryReader() = default;
+size_t BulkMemoryReader::read_most(Address, void*, size_t) const { return 0; }
+void BulkMemoryReader::read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const {
+  words.assign(addresses.size(), 0);
+}
 
 #endif
 

@@ -12,13 +12,30 @@ using Address = uint64_t;
 // Linux: process_vm_readv on this process. Elsewhere, or if the kernel forbids it, nothing can be read.
 class MemoryReader {
  public:
+  MemoryReader() = default;
+  virtual ~MemoryReader() = default;
+  MemoryReader(const MemoryReader&) = delete;
+  MemoryReader& operator=(const MemoryReader&) = delete;
   static bool is_available();
   bool read(Address address, void* into, size_t bytes) const { return read_most(address, into, bytes) == bytes; }
   // Reads up to the first page that cannot be read.
-  size_t read_most(Address address, void* into, size_t bytes) const;
+  virtual size_t read_most(Address address, void* into, size_t bytes) const;
   // Reads one word at each address, in few system calls. A word that cannot be read is 0.
-  void read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const;
+  virtual void read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const;
   bool read_word(Address address, uint64_t* word) const { return read(address, word, sizeof *word); }
+};
+
+// The same for a reader that reads all memory, and lives no longer than that. In a forked copy,
+// process_vm_readv pins each page and so makes the kernel copy it; a read of /proc/self/mem does not.
+class BulkMemoryReader final : public MemoryReader {
+ public:
+  BulkMemoryReader();
+  ~BulkMemoryReader() override;
+  size_t read_most(Address address, void* into, size_t bytes) const override;
+  void read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const override;
+
+ private:
+  int file_ = -1;
 };
 
 // Whether a word may be the address of an object: aligned, and in the address space of programs.

@@ -92,7 +92,7 @@ class NativeCensus {
   const TorchLayout* layout_;
   ScanArena arena_;
   MemoryMap map_;
-  MemoryReader reader_;
+  BulkMemoryReader reader_;
   ClassTable& table_;
   ScanVector<uint64_t> words_;
   ScanVector<uint8_t> marks_;  // marks where libraries are mapped

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
 import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
@@ -20,8 +21,11 @@ from gradlife.hunting.process.collector import collect
 from gradlife.hunting.process.device_limits import FreeBytes, free_bytes
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
+from gradlife.hunting.snapshots.notes import Notes
 from gradlife.hunting.snapshots.remote_references import owned_now
 from gradlife.model.hunt import PerStep
+
+T = TypeVar("T")
 
 #: Modules that define the classes of tensors, storages and contexts: of torch, and of gradlife's engine.
 NATIVE_MODULES = ("torch._C", "gradlife._engine")
@@ -48,6 +52,7 @@ class SnapshotFile:
 
     def __init__(self) -> None:
         self.writer = 0  # the forked process that still writes the file
+        self.notes = Notes()
         with tempfile.TemporaryFile(prefix="gradlife-snapshot-") as file:
             self.descriptor = os.dup(file.fileno())
 
@@ -93,6 +98,7 @@ class StepSnapshot:
     threads: int = 0  # threads that it watched
     #: What was free on each device in use. Forked copies cannot ask CUDA.
     free_on_devices: FreeBytes = field(default_factory=free_bytes)
+    number: int = field(default_factory=itertools.count().__next__)  # no other snapshot of this process has it
 
     @property
     def graph(self) -> _heap.Graph:
@@ -120,12 +126,16 @@ class StepSnapshot:
     @functools.cached_property
     def totals(self) -> PerStep:
         """Return the totals of the heap: levels, not rates."""
-        return totals_of(self.graph)
+        return self.noted("totals", lambda: totals_of(self.graph))
 
     @functools.cached_property
     def sizes(self) -> frozenset[int]:
         """Return the sizes in bytes of all objects with memory of their own."""
-        return frozenset(nbytes for _, nbytes in sized(self.graph))
+        return self.noted("sizes", lambda: frozenset(nbytes for _, nbytes in sized(self.graph)))
+
+    def noted(self, key: Hashable, find: Callable[[], T]) -> T:
+        """Return what an earlier copy of the process found in the graph, else find it."""
+        return self.file.notes.find(key, find) if self.file is not None else find()
 
 
 class Collect(enum.Enum):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -37,19 +39,48 @@ def births(snapshots: Sequence[StepSnapshot]) -> Births:
     """Find the nodes that were born after the first snapshot and are alive at the last."""
     found: Births = {}
     last = snapshots[-1].graph
-    for number in range(len(snapshots) - 1):
-        before, after = snapshots[number].graph, snapshots[number + 1].graph
-        new = [(node, (row.kind, row.type)) for row in new_objects(before, after) for node in row.nodes]
-        found.update(dict.fromkeys(living(last, after, new), number))
+    for number, (before, after) in enumerate(itertools.pairwise(snapshots)):
+        if after is snapshots[-1]:
+            rows = [*new_objects(before.graph, last)]
+            living = [node for row in rows for node in row.nodes]
+            noted_addresses(before, after, rows)
+        else:
+            living = still_there(last, noted_addresses(before, after))
+        found.update(dict.fromkeys(living, number))
         if number + KEPT < len(snapshots):
-            snapshots[number].forget()
+            before.forget()
     return found
 
 
-def living(last: _heap.Graph, graph: _heap.Graph, new: Sequence[tuple[int, tuple[str, str]]]) -> list[int]:
-    """Map nodes of an earlier graph to nodes of the last, without freed objects."""
-    if graph is last:
-        return [node for node, _ in new]
-    types = {graph.describe(node).address: type_ for node, type_ in new}
+class NewAddresses(NamedTuple):
+    """The addresses of new objects of one type."""
+
+    kind: str
+    type: str
+    addresses: array[int]
+
+
+def noted_addresses(
+    before: StepSnapshot, after: StepSnapshot, rows: Sequence[NewObjects] | None = None
+) -> list[NewAddresses]:
+    """Return the addresses of objects that only the later of two snapshots has: ``rows``, if they are known.
+
+    They are noted, so that later copies of this process need not compare the graphs again.
+    """
+
+    def find() -> list[NewAddresses]:
+        graph = after.graph
+        new = rows if rows is not None else new_objects(before.graph, graph)
+        return [
+            NewAddresses(row.kind, row.type, array("Q", (graph.describe(node).address for node in row.nodes)))
+            for row in new
+        ]
+
+    return after.noted(("new since", before.number), find)
+
+
+def still_there(last: _heap.Graph, new: Sequence[NewAddresses]) -> list[int]:
+    """Return the nodes that objects of an earlier graph have in the last one, without freed objects."""
+    types = {address: (row.kind, row.type) for row in new for address in row.addresses}
     found = last.find_all(list(types))
     return [node for address, node in found.items() if last.kind_and_type(node) == types[address]]

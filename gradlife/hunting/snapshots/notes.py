@@ -1,0 +1,46 @@
+"""What forked copies of this process found in a snapshot, in an unnamed file: the next copy need not find it again."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Notes:
+    """Values by key, which copies share and this process itself never loads. A record that is not whole is no record."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Any] | None = None
+        with tempfile.TemporaryFile(prefix="gradlife-notes-") as file:
+            self._descriptor = os.dup(file.fileno())
+
+    def __del__(self) -> None:
+        if hasattr(self, "_descriptor"):
+            os.close(self._descriptor)
+
+    def find(self, key: Hashable, find: Callable[[], T]) -> T:
+        """Return the value noted for a key, else find and note it."""
+        if self._known is None:
+            self._known = self._read()
+        if key not in self._known:
+            self._known[key] = found = find()
+            with suppress(OSError):  # on a full disk the next copy finds it again
+                os.pwrite(self._descriptor, pickle.dumps((key, found)), os.fstat(self._descriptor).st_size)
+        value: T = self._known[key]
+        return value
+
+    def _read(self) -> dict[Hashable, Any]:
+        text = io.BytesIO(os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0))
+        found = {}
+        with suppress(EOFError, pickle.UnpicklingError):
+            while True:
+                key, value = pickle.load(text)
+                found[key] = value
+        return found

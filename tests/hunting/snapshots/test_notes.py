@@ -1,0 +1,59 @@
+"""What one forked copy found in a snapshot is there for the next."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.snapshots import survivors
+from gradlife.hunting.snapshots.notes import Notes
+from gradlife.hunting.snapshots.step_snapshots import take_snapshot
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no forked copies")
+
+
+def never() -> int:
+    raise AssertionError("it was noted before")
+
+
+def test_a_copy_has_what_an_earlier_copy_found() -> None:
+    notes = Notes()
+    assert in_fork(lambda: notes.find(("new", 1), lambda: 42)) == 42
+    assert in_fork(lambda: (notes.find(("new", 1), never), notes.find("totals", lambda: 7))) == (42, 7)
+    assert (notes.find(("new", 1), never), notes.find("totals", never)) == (42, 7)
+
+
+def test_a_record_that_is_not_whole_is_found_again() -> None:
+    notes = Notes()
+    in_fork(lambda: notes.find("totals", lambda: list(range(1000))))
+    os.ftruncate(notes._descriptor, 100)
+    assert notes.find("totals", lambda: 8) == 8
+
+
+def test_two_graphs_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[list[int]] = []
+    snapshots = []
+    for number in range(3):
+        kept.append([number])
+        snapshots.append(take_snapshot(number))
+
+    def compared() -> tuple[int, list[int]]:
+        calls = 0
+        new_objects = survivors.new_objects
+
+        def count(*graphs: object) -> object:
+            nonlocal calls
+            calls += 1
+            return new_objects(*graphs)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(survivors, "new_objects", count)
+        born = survivors.births(snapshots)
+        return calls, [born[snapshots[-1].graph.find(id(one)) or 0] for one in kept[1:]]
+
+    assert in_fork(compared) == (2, [0, 1])
+    kept.append([3])
+    snapshots.append(take_snapshot(3))
+    assert in_fork(compared) == (1, [0, 1, 2])
