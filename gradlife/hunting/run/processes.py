@@ -68,7 +68,7 @@ class ProcessHunt(Child):
     def _write_and_exit(self, moment: str, status: int | None, left: int) -> None:
         """Judge and write, with all pipes closed whose end other processes wait for."""
         try:
-            keep_open({one.file.descriptor for one in self._hunt.snapshots if one.file is not None})
+            keep_open(self._hunt.descriptors)
             self._is_copy = self._has_ended = False
             if self.counter is not None:
                 self.counter.left = left

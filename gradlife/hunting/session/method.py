@@ -234,6 +234,12 @@ class Hunt:
         self.spare = self.waiting = self.stale_activations = self.suspects = self.after_collection = None
 
     @property
+    def descriptors(self) -> set[int]:
+        """Return the descriptors of the files that a copy of this process needs to judge the snapshots."""
+        files = [one.file for one in self.snapshots if one.file is not None]
+        return {number for file in files for number in (file.descriptor, file.notes.descriptor)}
+
+    @property
     def steps_now(self) -> int:
         """Count the steps, including those of the current round."""
         return self.steps + max(0, self._asked_for - max(0, self.left()))

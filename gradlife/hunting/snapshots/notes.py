@@ -19,11 +19,11 @@ class Notes:
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] | None = None
         with tempfile.TemporaryFile(prefix="gradlife-notes-") as file:
-            self._descriptor = os.dup(file.fileno())
+            self.descriptor = os.dup(file.fileno())
 
     def __del__(self) -> None:
-        if hasattr(self, "_descriptor"):
-            os.close(self._descriptor)
+        if hasattr(self, "descriptor"):
+            os.close(self.descriptor)
 
     def find(self, key: Hashable, find: Callable[[], T]) -> T:
         """Return the value noted for a key, else find and note it."""
@@ -32,14 +32,14 @@ class Notes:
         if key not in self._known:
             self._known[key] = found = find()
             with suppress(OSError):  # on a full disk the next copy finds it again
-                os.pwrite(self._descriptor, pickle.dumps((key, found)), os.fstat(self._descriptor).st_size)
+                os.pwrite(self.descriptor, pickle.dumps((key, found)), os.fstat(self.descriptor).st_size)
         value: T = self._known[key]
         return value
 
     def _read(self) -> dict[Hashable, Any]:
-        text = io.BytesIO(os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0))
         found = {}
-        with suppress(EOFError, pickle.UnpicklingError):
+        with suppress(OSError, EOFError, pickle.UnpicklingError):
+            text = io.BytesIO(os.pread(self.descriptor, os.fstat(self.descriptor).st_size, 0))
             while True:
                 key, value = pickle.load(text)
                 found[key] = value

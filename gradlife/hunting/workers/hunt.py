@@ -97,7 +97,7 @@ class WorkerHunt:
     def _write_and_exit(self) -> None:
         """Judge and write, with all of the worker's pipes closed: its parent waits for their end."""
         try:
-            keep_open({one.file.descriptor for one in self._hunt.snapshots if one.file is not None})
+            keep_open(self._hunt.descriptors)
             text = hunt_codec.dumps(report_of(self._hunt, self._about))
             write_whole(os.path.join(self._folder, REPORT), text)
         finally:

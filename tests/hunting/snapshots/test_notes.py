@@ -8,9 +8,12 @@ import sys
 import pytest
 
 from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots import survivors
 from gradlife.hunting.snapshots.notes import Notes
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot
+from gradlife.hunting.steps.schedule import schedule_for
+from gradlife.hunting.workers.hunt import keep_open
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no forked copies")
 
@@ -29,7 +32,7 @@ def test_a_copy_has_what_an_earlier_copy_found() -> None:
 def test_a_record_that_is_not_whole_is_found_again() -> None:
     notes = Notes()
     in_fork(lambda: notes.find("totals", lambda: list(range(1000))))
-    os.ftruncate(notes._descriptor, 100)
+    os.ftruncate(notes.descriptor, 100)
     assert notes.find("totals", lambda: 8) == 8
 
 
@@ -57,3 +60,19 @@ def test_two_graphs_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     kept.append([3])
     snapshots.append(take_snapshot(3))
     assert in_fork(compared) == (1, [0, 1, 2])
+
+
+def test_a_worker_that_closes_its_other_files_to_judge_keeps_the_notes() -> None:
+    hunt = Hunt(schedule_for(None, is_endless=False))
+    hunt.snapshots = [take_snapshot(number) for number in range(2)]
+    copy = os.fork()
+    if not copy:
+        try:
+            keep_open(hunt.descriptors)
+            hunt.snapshots[0].noted("totals", lambda: 42)
+            os._exit(0 if os.fstat(hunt.snapshots[0].file.notes.descriptor).st_size else 1)  # type: ignore[union-attr]
+        finally:
+            os._exit(2)
+    assert os.waitpid(copy, 0)[1] == 0
+    assert hunt.snapshots[0].noted("totals", never) == 42
+    hunt.forget()
