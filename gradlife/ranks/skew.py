@@ -12,12 +12,12 @@ from gradlife.model.ranks import Skew, rank_ranges
 GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
 PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
-#: The excess of a value is how far it lies above its median over all ranks. An owner explains a high peak if the excess of
-#: its bytes is at least this share of the excess of the peak.
+#: A rank's peak lies some amount above the median peak, and the bytes of each owner on that rank lie some amount above that
+#: owner's median. An owner explains the peak if its amount is at least this share of the peak's amount.
 MIN_SHARE = 0.1
 
 #: The reason that is given if nothing that is alive at a snapshot explains a peak.
-TRANSIENT = "nothing that it holds after a step explains it: `gradlife peak --nproc-per-node N` looks within the step"
+TRANSIENT = "nothing that the rank holds after a step explains its peak: `gradlife peak --nproc-per-node N` looks within the step"
 
 
 @dataclass(frozen=True)

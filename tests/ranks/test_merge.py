@@ -199,7 +199,7 @@ def test_a_rank_that_peaks_higher_is_skew_and_says_what_explains_it() -> None:
     peaks = {0: 8 << 30, 1: 4 << 30, 2: 4 << 30}
     [skew] = merge([left(rank, CLEAN, peak=peak) for rank, peak in peaks.items()]).skew
     assert (skew.measure, skew.ranks, skew.value, skew.usual) == ("peak memory", "0", 8 << 30, 4 << 30)
-    assert skew.reason.startswith("nothing that it holds after a step explains it")
+    assert skew.reason.startswith("nothing that the rank holds after a step explains its peak")
 
 
 def holding(**owners: int) -> HuntReport:

@@ -8,18 +8,21 @@ from typing import Any
 
 from gradlife.hunting.steps.count_step import Begin, CountStep
 
-#: Number of batches during which an optimizer may still take its first step; if none does, the next batches are steps.
+#: The hunt waits this many batches for an optimizer to step. If no optimizer does, each later batch is a step.
 WARMUP_BATCHES = 8
 
 
 class BatchSteps:
-    """Listens to every batch taken from a DataLoader in this process; `begin` starts the hunt and returns what counts a step."""
+    """Listens to every batch taken from a DataLoader in this process.
+
+    `begin` starts the hunt and returns the function to call at each step.
+    """
 
     def __init__(self, begin: Begin) -> None:
         self._begin = begin
         self._step: CountStep | None = None
         self.heard = 0  # batches taken while listening
-        self.is_wanted = True  # until the steps of an optimizer are counted
+        self.is_wanted = True  # False once an optimizer's steps are counted instead
         self._undo: Callable[[], object] = lambda: None
 
     def detach(self) -> None:
