@@ -1,4 +1,4 @@
-// The event log: what happened to which object, in order. The ring overwrites the oldest events.
+// The event log: what happened to which object, in order. It is a ring buffer: new events overwrite the oldest.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ class Environment:
     name: str
     base: str  # the interpreter that it was made from
     packages: tuple[str, ...]  # as requested
-    python: str  # its version
+    python: str  # the version of Python
     framework: str = ""  # "torch", for example; empty until it is installed
     version: str = ""  # of the framework
 
@@ -80,7 +80,7 @@ def interpreter_of(place: str) -> str:
     known = environments()
     for environment in known:
         if environment.name == place:
-            return ready(environment).interpreter
+            return checked(environment).interpreter
     names = [environment.name for environment in known]
     raise UnknownNameError("environment", place, names, "gradlife env list; or a path, such as ./venv/bin/python")
 
@@ -92,8 +92,8 @@ def interpreter_at(path: Path) -> str:
     return str(python_of(path) if path.is_dir() else path)
 
 
-def ready(environment: Environment) -> Environment:
-    """Return the environment if it is complete."""
+def checked(environment: Environment) -> Environment:
+    """Return the environment; raise UsageError if its installation was interrupted."""
     if environment.is_ready:
         return environment
     words = " ".join(environment.packages)

@@ -12,8 +12,8 @@ from gradlife.model.ranks import Skew, rank_ranges
 GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
 PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
-#: A rank's peak lies some amount above the median peak, and the bytes of each owner on that rank lie some amount above that
-#: owner's median. An owner explains the peak if its amount is at least this share of the peak's amount.
+#: An owner explains a rank's high peak if (its bytes - the median of its bytes) / (the peak - the median peak) is at least
+#: this. Medians are over all ranks.
 MIN_SHARE = 0.1
 
 #: The reason that is given if nothing that is alive at a snapshot explains a peak.
@@ -24,7 +24,7 @@ TRANSIENT = "nothing that the rank holds after a step explains its peak: `gradli
 class RankFacts:
     """The figures by which one rank is compared with the others."""
 
-    # Bytes added per step, by finding: "GL402 stored results keep their graphs".
+    # Bytes added per step, by finding, for example "GL402 stored results keep their graphs".
     rates: Mapping[str, float] = field(default_factory=dict)
     peak: float = 0.0  # resident bytes; 0: unknown
     steps: int = 0

@@ -1,4 +1,4 @@
-"""The steps of a program without optimizer steps: each batch of a DataLoader is one."""
+"""Counts the batches of DataLoaders as steps, if no optimizer of the program steps."""
 
 from __future__ import annotations
 

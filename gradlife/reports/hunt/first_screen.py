@@ -57,7 +57,7 @@ DO = "do: "
 MAX_NOTE, MAX_SKEW = 4, 2
 INDENT = "   "
 #: The longest command of a proof that is printed, and the longest that leaves room to say what it does.
-MAX_COMMAND, SHORT_COMMAND = 54, 31
+MAX_COMMAND, SHORT_COMMAND = 60, 38
 #: The end of the names of errors raised when memory runs out: MemoryError, OutOfMemoryError.
 MEMORY_ERROR = "MemoryError"
 #: Separates the objects of a path, and a limit of the report from the command that helps.
@@ -465,9 +465,7 @@ def proof_line(report: HuntReport) -> Text:
         command = f"gradlife hunt --prove {report.target}"
         how = "tries it on a copy" if is_patched else "cuts the reference"
         what = f"{command} {how}" if len(command) <= SHORT_COMMAND else command
-        return Text(
-            f"Proof: fix not tried yet; {what if len(command) <= MAX_COMMAND else 'add --prove to the command'}"
-        )
+        return Text(f"Fix not tried yet: {what if len(command) <= MAX_COMMAND else 'add --prove to the command'}")
     what = "with the line changed" if is_patched else "with the reference cut"
     after = "0 B" if proof.after == PerStep() else amounts(proof.after)
     if proof.is_sufficient:
