@@ -19,9 +19,9 @@ class Environment:
     """A named virtual environment, with the requested and the installed versions."""
 
     name: str
-    base: str  # the interpreter that it was made from
+    base: str  # path of the interpreter that it was made from
     packages: tuple[str, ...]  # as requested
-    python: str  # the version of Python
+    python: str  # the version of Python, such as "3.10.13"
     framework: str = ""  # "torch", for example; empty until it is installed
     version: str = ""  # of the framework
 
@@ -88,7 +88,7 @@ def interpreter_of(place: str) -> str:
 def interpreter_at(path: Path) -> str:
     """Return the interpreter at a path: the path itself, or if it is a virtual environment's folder, the interpreter in it."""
     if path.is_dir() and not python_of(path).exists():
-        raise UsageError(f"{path} is a folder without bin/python", "the path of a Python interpreter")
+        raise UsageError(f"{path} is a folder without bin/python", hint="the path of a Python interpreter")
     return str(python_of(path) if path.is_dir() else path)
 
 

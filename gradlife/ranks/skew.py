@@ -12,8 +12,8 @@ from gradlife.model.ranks import Skew, rank_ranges
 GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
 PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
-#: An owner explains a rank's high peak if (its bytes - the median of its bytes) / (the peak - the median peak) is at least
-#: this. Medians are over all ranks.
+#: An owner explains a rank's high peak if (the owner's bytes on that rank - their median over all ranks) / (the peak - its
+#: median over all ranks) is at least this.
 MIN_SHARE = 0.1
 
 #: The reason that is given if nothing that is alive at a snapshot explains a peak.

@@ -1,4 +1,4 @@
-"""Counts the batches of DataLoaders as steps, if no optimizer of the program steps."""
+"""Counts each batch of a DataLoader as a step, in programs without an optimizer."""
 
 from __future__ import annotations
 
