@@ -66,7 +66,8 @@ def environments() -> tuple[Environment, ...]:
 
 def _records() -> Iterator[Environment]:
     folder = environments_folder()
-    for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
+    names = sorted(os.listdir(folder)) if folder.is_dir() else []
+    for name in names:
         if (folder / name / FILE).is_file():
             record = read_record(name)
             if record is not None:

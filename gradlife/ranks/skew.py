@@ -12,8 +12,7 @@ from gradlife.model.ranks import Skew, rank_ranges
 GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
 PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
-#: An owner explains a rank's high peak if (the owner's bytes on that rank - their median over all ranks) / (the peak - its
-#: median over all ranks) is at least this.
+#: An owner is named as the reason for a rank's high peak only if it accounts for this share of what is above the median.
 MIN_SHARE = 0.1
 
 #: The reason that is given if nothing that is alive at a snapshot explains a peak.
@@ -99,6 +98,6 @@ def by_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
 
 def most_above(rank: int, tables: Mapping[int, Mapping[str, float]]) -> tuple[str, float, float]:
     """Return the name whose value on this rank is furthest above its median over all ranks, the value, and the median."""
-    usual = {name: statistics.median_low([one.get(name, 0.0) for one in tables.values()]) for name in tables[rank]}
-    name = max(tables[rank], key=lambda one: tables[rank][one] - usual[one])
-    return name, tables[rank][name], usual[name]
+    usual = {name: statistics.median_low([table.get(name, 0.0) for table in tables.values()]) for name in tables[rank]}
+    highest = max(tables[rank], key=lambda name: tables[rank][name] - usual[name])
+    return highest, tables[rank][highest], usual[highest]

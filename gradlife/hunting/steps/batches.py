@@ -8,7 +8,7 @@ from typing import Any
 
 from gradlife.hunting.steps.count_step import Begin, CountStep
 
-#: The hunt waits this many batches for an optimizer to step. If no optimizer does, each later batch is a step.
+#: Wait this many batches for an optimizer to step. If no optimizer does, each later batch is a step.
 WARMUP_BATCHES = 8
 
 
