@@ -32,16 +32,16 @@ class BatchSteps:
 
     def attach(self, dataloader_module: Any) -> None:
         """Wrap the iterators' `__next__`."""
-        iterator = dataloader_module._BaseDataLoaderIter
-        plain = iterator.__next__
-        self._undo = functools.partial(setattr, iterator, "__next__", plain)
+        iterator_class = dataloader_module._BaseDataLoaderIter
+        plain = iterator_class.__next__
+        self._undo = functools.partial(setattr, iterator_class, "__next__", plain)
 
         @functools.wraps(plain)
-        def next_batch(loader: Any) -> Any:
+        def next_batch(iterator: Any) -> Any:
             self._about_to_take()
-            return plain(loader)
+            return plain(iterator)
 
-        iterator.__next__ = next_batch
+        iterator_class.__next__ = next_batch
 
     def _about_to_take(self) -> None:
         """Count a step for the previous batch, which is finished now."""
