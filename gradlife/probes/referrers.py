@@ -65,7 +65,7 @@ def objgraph_chain(subject: Any) -> str | None:
 
 
 def is_module(obj: Any) -> bool:
-    """Whether this is a module in `sys.modules`. By the same rule objgraph's own commands recognize a root."""
+    """Whether this is a module in `sys.modules`. objgraph uses the same test for a root."""
     return isinstance(obj, types.ModuleType) and sys.modules.get(obj.__name__) is obj
 
 

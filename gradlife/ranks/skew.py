@@ -43,10 +43,10 @@ def skew_of(ranks: Ranks) -> Iterator[Skew]:
     """Find skew in growth and in peak memory."""
     growth = {rank: one.growth for rank, one in ranks.items()}
     yield from compared(
-        "growth per step", growth, GROWTH_FACTOR, MIN_GROWTH, lambda skew, rank: by_growth(skew, rank, ranks)
+        "growth per step", growth, GROWTH_FACTOR, MIN_GROWTH, lambda skew, rank: with_finding(skew, rank, ranks)
     )
     peaks = {rank: one.peak for rank, one in ranks.items() if one.peak}
-    yield from compared("peak memory", peaks, PEAK_FACTOR, MIN_PEAK, lambda skew, rank: by_peak(skew, rank, ranks))
+    yield from compared("peak memory", peaks, PEAK_FACTOR, MIN_PEAK, lambda skew, rank: with_reason(skew, rank, ranks))
 
 
 def compared(
@@ -66,27 +66,30 @@ def compared(
         yield explain(Skew(measure, rank_ranges(high), len(high), values[worst], usual, ""), worst)
 
 
-def by_growth(skew: Skew, rank: int, ranks: Ranks) -> Skew:
-    """Name the finding whose growth on this rank is furthest above its median over all ranks."""
+def with_finding(skew: Skew, rank: int, ranks: Ranks) -> Skew:
+    """Give the skew its reason: the finding whose growth on this rank is furthest above its median over all ranks."""
     finding, _, usual = most_above(rank, {number: one.rates for number, one in ranks.items()})
     how = "faster than on the other ranks" if usual else "not on the other ranks"
     return replace(skew, reason=f"{finding}: {how}", code=finding.partition(" ")[0])
 
 
-def by_peak(skew: Skew, rank: int, ranks: Ranks) -> Skew:
+def with_reason(skew: Skew, rank: int, ranks: Ranks) -> Skew:
     """Explain a high peak: what the rank holds, else its growth, else its additional steps; or say that nothing explains it."""
-    with_owner = by_owner(skew, rank, ranks)
-    if with_owner is not None:
-        return with_owner
+    explained = with_owner(skew, rank, ranks)
+    if explained is not None:
+        return explained
     own = ranks[rank]
     if own.growth > statistics.median_low([one.growth for one in ranks.values()]):
-        return by_growth(skew, rank, ranks)
+        return with_finding(skew, rank, ranks)
     more = own.steps - statistics.median_low([one.steps for one in ranks.values()])
     return replace(skew, reason=f"it took {more:,} more counted steps" if more > 0 else TRANSIENT)
 
 
-def by_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
-    """Name the owner whose bytes on this rank are furthest above their median over all ranks, if they are far enough above."""
+def with_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
+    """Give the skew its reason: the owner whose bytes are furthest above their median over all ranks.
+
+    None if no owner accounts for enough of the peak.
+    """
     if not ranks[rank].owners:
         return None
     name, value, usual = most_above(rank, {number: one.owners for number, one in ranks.items()})
