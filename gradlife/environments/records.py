@@ -83,7 +83,9 @@ def interpreter_of(place: str) -> str:
         if environment.name == place:
             return checked(environment).interpreter
     names = [environment.name for environment in known]
-    raise UnknownNameError("environment", place, names, "gradlife env list; or a path, such as ./venv/bin/python")
+    raise UnknownNameError(
+        "environment", place, names, "see gradlife env list, or give a path such as ./venv/bin/python"
+    )
 
 
 def interpreter_at(path: Path) -> str:

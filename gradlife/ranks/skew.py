@@ -74,7 +74,10 @@ def with_finding(skew: Skew, rank: int, ranks: Ranks) -> Skew:
 
 
 def with_reason(skew: Skew, rank: int, ranks: Ranks) -> Skew:
-    """Explain a high peak: what the rank holds, else its growth, else its additional steps; or say that nothing explains it."""
+    """Explain a high peak: by what the rank holds, by faster growth, or by more steps than the median rank took.
+
+    The first of these that applies is the reason; if none does, `TRANSIENT`.
+    """
     explained = with_owner(skew, rank, ranks)
     if explained is not None:
         return explained
@@ -82,7 +85,7 @@ def with_reason(skew: Skew, rank: int, ranks: Ranks) -> Skew:
     if own.growth > statistics.median_low([one.growth for one in ranks.values()]):
         return with_finding(skew, rank, ranks)
     more = own.steps - statistics.median_low([one.steps for one in ranks.values()])
-    return replace(skew, reason=f"it took {more:,} more counted steps" if more > 0 else TRANSIENT)
+    return replace(skew, reason=f"it took {more:,} more steps than the median rank" if more > 0 else TRANSIENT)
 
 
 def with_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
@@ -100,7 +103,7 @@ def with_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
 
 
 def most_above(rank: int, tables: Mapping[int, Mapping[str, float]]) -> tuple[str, float, float]:
-    """Return the name whose value on this rank is furthest above its median over all ranks, the value, and the median."""
+    """Return the name whose value on this rank is furthest above its median over all ranks; then the value; then the median."""
     usual = {name: statistics.median_low([table.get(name, 0.0) for table in tables.values()]) for name in tables[rank]}
     highest = max(tables[rank], key=lambda name: tables[rank][name] - usual[name])
     return highest, tables[rank][highest], usual[highest]

@@ -31,7 +31,7 @@ def test_an_interpreter_that_cannot_be_had_is_one_line_before_anything_runs(
         f"torch@{tmp_path}": f"{tmp_path} is a folder without bin/python (try: the path of a Python interpreter)",
         "torch@": "'torch@' names no interpreter (try: torch@PATH, or torch@NAME of an environment: gradlife env list)",
         "tosch@x": "unknown framework 'tosch' (try: torch)",
-        "torch@nowhere": "unknown environment 'nowhere' (try: gradlife env list; or a path, such as ./venv/bin/python)",
+        "torch@nowhere": "unknown environment 'nowhere' (try: see gradlife env list, or give a path such as ./venv/bin/python)",
     }.items():
         assert gradlife("run", stories, "--backend", name) == (2, "", f"gradlife: error: {message}\n")
 

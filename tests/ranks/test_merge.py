@@ -244,7 +244,7 @@ def test_a_peak_of_a_rank_that_leaks_names_the_finding() -> None:
 def test_a_rank_that_took_more_steps_peaks_higher() -> None:
     longer = hunt(rounds=(Round(70, PerStep()),) * 3)
     [skew] = merge([left(0, hunt(), peak=400 << 20), left(1, longer, peak=900 << 20)]).skew
-    assert skew.reason == "it took 189 more counted steps"
+    assert skew.reason == "it took 189 more steps than the median rank"
 
 
 def test_skew_fails_a_run_only_if_notes_do() -> None:
