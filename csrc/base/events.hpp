@@ -30,7 +30,7 @@ struct Event {
   uint64_t sequence;
   uint64_t object;       // Managed::id
   uint64_t nanoseconds;  // monotonic clock
-  const char* name;      // the object's, e.g. "SinBackward0": static text, or interned
+  const char* name;      // of the object, such as "SinBackward0"; static or interned text
   const char* detail;    // static text, or nullptr
   uint32_t strong;
   uint32_t weak;

@@ -1,4 +1,4 @@
-"""Ranks that grow faster or have a higher peak than the others, and why: the finding or the owner that differs."""
+"""Ranks that grow faster or have a higher peak than the others, and why: a finding or an owner of memory that differs."""
 
 from __future__ import annotations
 
