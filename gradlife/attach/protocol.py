@@ -66,7 +66,7 @@ def peer_of(connection: socket.socket) -> tuple[int, int]:
 
 
 def error_of(message: Message) -> GradlifeError:
-    """Return the error that the other side reports: a UsageError if it was one there, else an AttachError."""
+    """Return the error that the other side reports, as a UsageError or an AttachError."""
     kind = UsageError if message.get("is_usage") else AttachError
     return kind(str(message.get("error", "")), str(message.get("hint", "")))
 

@@ -54,7 +54,9 @@ def read_record(name: str) -> Environment | None:
     try:
         content = json.loads((environment_folder(name) / FILE).read_text(encoding="utf-8"))
         values = {field.name: content[field.name] for field in fields(Environment)}
-        return Environment(**{**values, "name": name, "packages": tuple(values["packages"])})
+        values["name"] = name  # the folder's, which may have been renamed
+        values["packages"] = tuple(values["packages"])
+        return Environment(**values)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

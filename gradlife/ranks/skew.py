@@ -1,4 +1,4 @@
-"""Ranks that grow faster or have a higher peak than the others, and why: a finding or an owner of memory that differs."""
+"""Find the ranks that grow faster or have a higher peak than the others, and the reason, such as a leak on these ranks alone."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def compared(
     high = [rank for rank, value in values.items() if value >= factor * usual and value - usual >= least]
     if high:
         worst = max(high, key=lambda rank: (values[rank], -rank))
-        yield explain(Skew(measure, rank_ranges(high), len(high), values[worst], usual, ""), worst)
+        yield explain(Skew(measure, rank_ranges(high), len(high), values[worst], usual, reason=""), worst)
 
 
 def with_finding(skew: Skew, rank: int, ranks: Ranks) -> Skew:
-    """Give the skew its reason: the finding whose growth on this rank is furthest above its median over all ranks."""
+    """Give the skew its reason: the finding that grows faster here than on the median rank, by the largest difference."""
     finding, _, usual = most_above(rank, {other: facts.rates for other, facts in ranks.items()})
     how = "faster than on the other ranks" if usual else "not on the other ranks"
     return replace(skew, reason=f"{finding}: {how}", code=finding.partition(" ")[0])

@@ -15,7 +15,7 @@ WARMUP_BATCHES = 8
 class BatchSteps:
     """Listens to every batch taken from a DataLoader in this process.
 
-    `begin` starts the hunt and returns the function to call at each step.
+    `begin`, given a name for the steps, starts the hunt and returns the function to call at each step.
     """
 
     def __init__(self, begin: Begin) -> None:
