@@ -23,7 +23,7 @@ TRANSIENT = "nothing that the rank holds after a step explains its peak: `gradli
 class RankFacts:
     """The figures by which one rank is compared with the others."""
 
-    # Bytes added per step, by finding, for example "GL402 stored results keep their graphs".
+    # For each finding, such as "GL402 stored results keep their graphs", the bytes that it adds per step.
     rates: Mapping[str, float] = field(default_factory=dict)
     peak: float = 0.0  # resident bytes; 0: unknown
     steps: int = 0
@@ -67,7 +67,7 @@ def compared(
 
 
 def with_finding(skew: Skew, rank: int, ranks: Ranks) -> Skew:
-    """Give the skew its reason: the finding that grows faster here than on the median rank, by the largest difference."""
+    """Give the skew its reason: of all findings, the one whose growth here is most above its median growth."""
     finding, _, usual = most_above(rank, {other: facts.rates for other, facts in ranks.items()})
     how = "faster than on the other ranks" if usual else "not on the other ranks"
     return replace(skew, reason=f"{finding}: {how}", code=finding.partition(" ")[0])
@@ -89,7 +89,7 @@ def with_reason(skew: Skew, rank: int, ranks: Ranks) -> Skew:
 
 
 def with_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
-    """Give the skew its reason: the owner whose bytes are furthest above their median over all ranks.
+    """Give the skew its reason: of all owners, the one whose bytes here are most above their median.
 
     None if no owner accounts for enough of the peak.
     """
