@@ -67,7 +67,7 @@ def compared(
 
 
 def with_finding(skew: Skew, rank: int, ranks: Ranks) -> Skew:
-    """Give the skew its reason: of all findings, the one whose growth here is most above its median growth."""
+    """Give the skew its reason: the finding whose growth differs most between this rank and the median of all ranks."""
     finding, _, usual = most_above(rank, {other: facts.rates for other, facts in ranks.items()})
     how = "faster than on the other ranks" if usual else "not on the other ranks"
     return replace(skew, reason=f"{finding}: {how}", code=finding.partition(" ")[0])
@@ -89,7 +89,7 @@ def with_reason(skew: Skew, rank: int, ranks: Ranks) -> Skew:
 
 
 def with_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
-    """Give the skew its reason: of all owners, the one whose bytes here are most above their median.
+    """Give the skew its reason: the owner whose bytes differ most between this rank and the median of all ranks.
 
     None if no owner accounts for enough of the peak.
     """
