@@ -93,7 +93,7 @@ def interpreter_of(place: str) -> str:
 def interpreter_at(path: Path) -> str:
     """Return the interpreter at a path: the path itself, or if it is a virtual environment's folder, the interpreter in it."""
     if path.is_dir() and not python_of(path).exists():
-        raise UsageError(f"{path} is a folder without bin/python", hint="the path of a Python interpreter")
+        raise UsageError(f"{path} is a folder without bin/python", hint="give the path of a Python interpreter")
     return str(python_of(path) if path.is_dir() else path)
 
 

@@ -12,7 +12,8 @@ from gradlife.model.ranks import Skew, rank_ranges
 GROWTH_FACTOR, MIN_GROWTH = 1.5, 4096
 PEAK_FACTOR, MIN_PEAK = 1.25, 64 << 20
 
-#: An owner is named as the reason for a high peak only if it accounts for this share of the peak's excess over the median.
+#: An owner (an object that retains memory) is named as the reason for a high peak only if it accounts for this share of
+#: the peak's excess over the median.
 MIN_SHARE = 0.1
 
 #: The reason that is given if nothing that is alive at a snapshot explains a peak.

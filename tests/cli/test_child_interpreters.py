@@ -28,7 +28,7 @@ def test_an_interpreter_that_cannot_be_had_is_one_line_before_anything_runs(
     bare = make_environment(tmp_path / "bare")
     for name, message in {
         f"torch@{bare}": f"{bare} has no torch (try: gradlife env add NAME --python PATH torch==VERSION)",
-        f"torch@{tmp_path}": f"{tmp_path} is a folder without bin/python (try: the path of a Python interpreter)",
+        f"torch@{tmp_path}": f"{tmp_path} is a folder without bin/python (try: give the path of a Python interpreter)",
         "torch@": "'torch@' names no interpreter (try: torch@PATH, or torch@NAME of an environment: gradlife env list)",
         "tosch@x": "unknown framework 'tosch' (try: torch)",
         "torch@nowhere": "unknown environment 'nowhere' (try: see gradlife env list, or give a path such as ./venv/bin/python)",

@@ -56,8 +56,8 @@ DO = "do: "
 #: The most lines of the notes below the findings: on worker processes, and on how ranks differ.
 MAX_NOTE, MAX_SKEW = 4, 2
 INDENT = "   "
-#: The longest command of a proof that is printed, and the longest that leaves room to say what it does.
-MAX_COMMAND, SHORT_COMMAND = 60, 38
+#: The longest line with the command of a proof.
+MAX_PROOF = 80
 #: The end of the names of errors raised when memory runs out: MemoryError, OutOfMemoryError.
 MEMORY_ERROR = "MemoryError"
 #: Separates the objects of a path, and a limit of the report from the command that helps.
@@ -462,10 +462,9 @@ def proof_line(report: HuntReport) -> Text:
     first = report.findings[0]
     proof, is_patched = first.proof, first.patch is not None
     if proof is None:
-        command = f"gradlife hunt --prove {report.target}"
-        how = "tries it on a copy" if is_patched else "cuts the reference"
-        what = f"{command} {how}" if len(command) <= SHORT_COMMAND else command
-        return Text(f"Fix not tried yet: {what if len(command) <= MAX_COMMAND else 'add --prove to the command'}")
+        aim = "To try the fix on a copy: " if is_patched else "To measure with the reference cut: "
+        line = f"{aim}gradlife hunt --prove {report.target}"
+        return Text(line if len(line) <= MAX_PROOF else f"{aim}add --prove to the command")
     what = "with the line changed" if is_patched else "with the reference cut"
     after = "0 B" if proof.after == PerStep() else amounts(proof.after)
     if proof.is_sufficient:
