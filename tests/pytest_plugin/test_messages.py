@@ -28,7 +28,7 @@ def test_a_leak_is_told_with_its_line_its_change_and_its_path() -> None:
         "   train.py:41   self.history.append(loss)",
         "   - self.history.append(loss)",
         "   + self.history.append(loss.item())",
-        "   module __main__ → run.history → list (20 items) → Tensor → MseLossBackward0",
+        "   module __main__ → run.history: list (20 items) → Tensor → MseLossBackward0",
         "",
         "Details: pytest -vv",
     ]

@@ -353,7 +353,7 @@ def plain_name(via: str) -> str:
 
 
 def path(trace: Trace) -> str:
-    """Return the path from the root to the survivor. A name such as `trainer.losses` stands for the objects behind it."""
+    """Return the path from the root to the survivor. `trainer.losses: list` is a list and the name that leads to it."""
     if trace.object == SHARED_MEMORY:
         return trace.detail
     if trace.steps:
@@ -368,7 +368,7 @@ def path(trace: Trace) -> str:
 
 
 def path_words(steps: Sequence[PathStep]) -> Iterator[str]:
-    """Return a root, then names and the objects behind them."""
+    """Return a root, then objects, each with the name through which it is reached."""
     yield f"{steps[0].object} {without_line(steps[0])}".strip()
     name = plain_name(steps[0].via) if len(steps) > 1 else ""
     for number, step in enumerate(steps[1:], 1):
@@ -376,10 +376,8 @@ def path_words(steps: Sequence[PathStep]) -> Iterator[str]:
         if not is_last and step.via.startswith("."):
             name += step.via
             continue
-        if name and not name.startswith("["):
-            yield name
+        yield f"{name}: {object_words(step)}" if name and not name.startswith("[") else object_words(step)
         name = "" if is_last else step.via
-        yield object_words(step)
 
 
 def without_line(root: PathStep) -> str:
@@ -462,7 +460,7 @@ def proof_line(report: HuntReport) -> Text:
     first = report.findings[0]
     proof, is_patched = first.proof, first.patch is not None
     if proof is None:
-        aim = "To try the fix on a copy: " if is_patched else "To measure with the reference cut: "
+        aim = "To try the fix: " if is_patched else "To cut the reference: "
         line = f"{aim}gradlife hunt --prove {report.target}"
         return Text(line if len(line) <= MAX_PROOF else f"{aim}add --prove to the command")
     what = "with the line changed" if is_patched else "with the reference cut"

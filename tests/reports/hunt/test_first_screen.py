@@ -98,9 +98,9 @@ def test_screen_begins_with_the_answer_and_ends_with_proof_and_details() -> None
         "       run.history.append(loss.item())  # a float: the graph goes",
         "       if step % 100 == 0:",
         '           print("mean", 0.5)',
-        "   module __main__ → run.history → list (20 items) → Tensor → MseLossBackward0",
+        "   module __main__ → run.history: list (20 items) → Tensor → MseLossBackward0",
         "",
-        "To measure with the reference cut: gradlife hunt --prove train.py",
+        "To cut the reference: gradlife hunt --prove train.py",
         "Details: gradlife hunt --full train.py, or --html report.html",
     ]
 
@@ -198,7 +198,7 @@ def test_proof_gives_the_rate_after_the_cut() -> None:
 
 def test_proof_of_a_patch_gives_the_rate_and_the_losses() -> None:
     patched = replace(LOSSES, patch=Patch("", ("a(loss)",), ("a(loss.item())",)))
-    assert "To try the fix on a copy: gradlife hunt --prove train.py" in screen(hunt(patched))
+    assert "To try the fix: gradlife hunt --prove train.py" in screen(hunt(patched))
     proof = Proof("train.py:41 changed", LOSSES.per_step, PerStep(), True, "400 losses are the same")
     text = screen(hunt(replace(patched, proof=proof)))
     assert "Proof: in a copy with the line changed, 0 B per step; 400 losses are the same\n" in text
@@ -320,9 +320,7 @@ def test_a_command_that_is_long_leaves_out_what_it_does() -> None:
     assert "gradlife hunt --prove a/b/c/train_with_a_name.py\n" in screen(
         hunt(LOSSES, target="a/b/c/train_with_a_name.py")
     )
-    assert "To measure with the reference cut: add --prove to the command\n" in screen(
-        hunt(LOSSES, target="a/long/name" * 8)
-    )
+    assert "To cut the reference: add --prove to the command\n" in screen(hunt(LOSSES, target="a/long/name" * 8))
 
 
 def test_a_long_changed_line_is_folded_so_that_its_change_is_seen() -> None:
