@@ -54,7 +54,7 @@ def read_record(name: str) -> Environment | None:
     try:
         content = json.loads((environment_folder(name) / FILE).read_text(encoding="utf-8"))
         values = {field.name: content[field.name] for field in fields(Environment)}
-        values["name"] = name  # the name of the folder counts: it may have been renamed
+        values["name"] = name  # the folder may have been renamed since
         values["packages"] = tuple(values["packages"])
         return Environment(**values)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

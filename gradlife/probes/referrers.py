@@ -28,21 +28,20 @@ def referrers_of(subject: Any) -> str:
     ignored = frame_ids()
     queue = [subject]
     ignored.add(id(queue))
-    visited = set()
+    queued = {id(subject)}
     has_referrer = False
     for _ in range(MAX_VISITED):
         if not queue:
             return DEAD_END if has_referrer else NOTHING
         target = queue.pop(0)
-        visited.add(id(target))
         for referrer in gc.get_referrers(target):
             if is_module(referrer):
                 return ROOT
             if id(referrer) in ignored:
                 continue
             has_referrer = True
-            if id(referrer) not in visited:
-                visited.add(id(referrer))
+            if id(referrer) not in queued:
+                queued.add(id(referrer))
                 queue.append(referrer)
     return "inconclusive"
 
@@ -60,7 +59,7 @@ def objgraph_chain(subject: Any) -> str | None:
     if is_module(chain[0]):  # the far end of the chain; chain[-1] is the subject
         return ROOT
     referrers = [referrer for referrer in gc.get_referrers(subject) if id(referrer) not in ignored]
-    has_referrer = any(referrer is not chain for referrer in referrers)  # `chain` is a list with the subject in it
+    has_referrer = any(referrer is not chain for referrer in referrers)  # the list `chain` holds the subject too
     return DEAD_END if has_referrer else NOTHING
 
 
