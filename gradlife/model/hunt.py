@@ -141,7 +141,7 @@ class Patch:
     diff: str  # unified diff, as `git apply` accepts
     removed: tuple[str, ...]  # lines without the sign
     added: tuple[str, ...]
-    remains: str = ""  # what is kept after the change: "the numbers stay, the graphs go"
+    remains: str = ""  # what is kept after the change: "this keeps the numbers and frees the graphs"
 
 
 @dataclass(frozen=True, slots=True)

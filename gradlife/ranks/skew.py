@@ -104,7 +104,7 @@ def with_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
 
 
 def most_above(rank: int, tables: Mapping[int, Mapping[str, float]]) -> tuple[str, float, float]:
-    """Find the name whose value on this rank is furthest above its median. Return (name, value, median)."""
+    """Find the name whose value on this rank is furthest above the median of all ranks. Return (name, value, median)."""
     usual = {name: statistics.median_low([table.get(name, 0.0) for table in tables.values()]) for name in tables[rank]}
     highest = max(tables[rank], key=lambda name: tables[rank][name] - usual[name])
     return highest, tables[rank][highest], usual[highest]

@@ -67,7 +67,7 @@ ON_ITS_LINE = {
 }
 
 #: What remains after the rewrites that take a graph away.
-NUMBERS, VALUES = "the numbers stay, the graphs go", "the values stay, the graphs go"
+NUMBERS, VALUES = "this keeps the numbers and frees the graphs", "this keeps the values and frees the graphs"
 
 
 class Change(NamedTuple):

@@ -41,7 +41,7 @@ def test_a_fix_is_tried_and_written(tmp_path: Path) -> None:
     assert lines[start + 1 : start + 4] == [
         "   - losses.append(loss)",
         "   + losses.append(loss.item())",
-        "   (the numbers stay, the graphs go)",
+        "   (this keeps the numbers and frees the graphs)",
     ]
     assert re.fullmatch(r"   before  .+ kB per step", lines[start + 4])
     assert lines[start + 5 :] == [

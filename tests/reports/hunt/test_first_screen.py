@@ -286,9 +286,9 @@ def test_one_object_with_a_long_name_loses_the_middle_of_it() -> None:
 
 
 def test_what_remains_after_the_change_stands_below_it() -> None:
-    patch = Patch("", ("a(loss)",), ("a(loss.item())",), "the numbers stay, the graphs go")
+    patch = Patch("", ("a(loss)",), ("a(loss.item())",), "this keeps the numbers and frees the graphs")
     lines = screen(hunt(replace(LOSSES, patch=patch))).splitlines()
-    assert lines[lines.index("   + a(loss.item())") + 1] == "   (the numbers stay, the graphs go)"
+    assert lines[lines.index("   + a(loss.item())") + 1] == "   (this keeps the numbers and frees the graphs)"
 
 
 def test_code_with_names_that_are_not_the_programs_is_left_to_the_full_report() -> None:
