@@ -20,7 +20,7 @@ Message = dict[str, Any]
 
 
 class AttachError(GradlifeError):
-    """A process could not be attached to, or went away meanwhile."""
+    """A process cannot be reached, or ended while gradlife was attached to it."""
 
 
 class Gone(AttachError):

@@ -22,7 +22,7 @@ class Environment:
     base: str  # path of the interpreter that it was made from
     packages: tuple[str, ...]  # as requested
     python: str  # the version of Python, such as "3.10.13"
-    framework: str = ""  # "torch", for example; empty until it is installed
+    framework: str = ""  # "torch", for example; empty until all packages are installed
     version: str = ""  # of the framework
 
     @property

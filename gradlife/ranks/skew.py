@@ -68,7 +68,7 @@ def compared(
 
 
 def with_finding(skew: Skew, rank: int, ranks: Ranks) -> Skew:
-    """Give the skew its reason: the finding whose growth on this rank is highest above the median of all ranks."""
+    """Give the skew its reason: the finding whose growth on this rank is furthest above the median of all ranks."""
     finding, _, usual = most_above(rank, {other: facts.rates for other, facts in ranks.items()})
     how = "faster than on the other ranks" if usual else "not on the other ranks"
     return replace(skew, reason=f"{finding}: {how}", code=finding.partition(" ")[0])
@@ -90,7 +90,7 @@ def with_reason(skew: Skew, rank: int, ranks: Ranks) -> Skew:
 
 
 def with_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
-    """Give the skew its reason: the owner whose bytes on this rank are highest above the median of all ranks.
+    """Give the skew its reason: the owner whose bytes on this rank are furthest above the median of all ranks.
 
     None if no owner accounts for enough of the peak.
     """

@@ -44,7 +44,7 @@ class BatchSteps:
         iterator_class.__next__ = next_batch
 
     def _about_to_take(self) -> None:
-        """Count a step for the previous batch, which is finished now."""
+        """Begin the hunt after `WARMUP_BATCHES`; from then on count a step whenever a batch is finished."""
         if not self.is_wanted:
             return
         self.heard += 1
