@@ -44,7 +44,7 @@ class BatchSteps:
         iterator_class.__next__ = next_batch
 
     def _about_to_take(self) -> None:
-        """Begin the hunt after `WARMUP_BATCHES`; from then on count a step whenever a batch is finished."""
+        """Begin the hunt after `WARMUP_BATCHES`; from then on count a step: who asks for a batch has finished the one before."""
         if not self.is_wanted:
             return
         self.heard += 1
