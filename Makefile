@@ -21,7 +21,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python upstream bench-peak
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants hammer valgrind debug-python upstream bench-peak
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -124,6 +124,9 @@ alloc-failures: $(VENV)/.built ## make each allocation fail in turn, behind ever
 
 file-mutants: $(VENV)/.built ## read thousands of snapshot files with wrong numbers and right checksums
 	$(BIN)/python -m benchmarks.hardening.mutants_of_files $(ARGS)
+
+json-mutants: $(VENV)/.built ## read thousands of reports, recordings and baselines with wrong values and right seals
+	$(BIN)/python -m benchmarks.hardening.mutants_of_json $(ARGS)
 
 hammer: $(VENV)/.built ## build, share, drop and run graphs in eight threads for a minute (ARGS="--seconds 5")
 	$(BIN)/python -m benchmarks.hardening.hammer $(ARGS)

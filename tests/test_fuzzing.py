@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from benchmarks.fuzz.children import Died, in_child
 from benchmarks.fuzz.coverage import Coverage
 from benchmarks.fuzz.faults import FAULTS, ROOT, Fault
 from benchmarks.fuzz.known import known_reason
-from benchmarks.fuzz.lockstep import SINGLE, alike, tolerance_for
+from benchmarks.fuzz.lockstep import SINGLE, alike, run_both, tolerance_for
+from benchmarks.fuzz.other_python import client
 from benchmarks.fuzz.profiles import VARIANTS, check_programs, ended, violation
 from benchmarks.fuzz.program import Difference, Outcome, Program, Step
 from benchmarks.fuzz.report import figures
@@ -220,3 +222,47 @@ def test_a_value_that_large_numbers_leave_to_chance_is_let_be() -> None:
     assert "sine" in known_reason(steps, Difference(1, "values", *seen))
     assert known_reason(program("t0 = t1.exp()", "t2 = t0 * 2"), Difference(1, "values", *seen)) == ""
     assert known_reason(steps, Difference(1, "values", [("t2", 0.39)], [("t2", -0.74)])) == ""
+
+
+def test_a_release_gets_no_step_with_a_word_that_it_lacks() -> None:
+    steps = program("t0 = fw.ones(2)", "t1 = fw.autograd.grad(t0.sum(), [t0], materialize_grads=True)[0]", "del t0")
+    assert texts(steps.fitted((1, 13))) == ["t0 = fw.ones(2)", "del t0"]
+    assert steps.fitted((2, 0)) == steps
+
+
+def replayed(release: tuple[int, int], error: str) -> Outcome:
+    """The outcome of a step that the engine refuses with a TypeError, and a release with `error`."""
+
+    class Elsewhere(client.Elsewhere):
+        def __init__(self) -> None:
+            pass
+
+        def world(self, program: Program) -> client.Replayed:
+            quiet: tuple[str, Any] = ("", ([], [], []))
+            return client.Replayed([(error, ([], [], [])), *[quiet] * 4], release)
+
+    return run_both(program("fw.tensor()"), engine, Elsewhere())
+
+
+def test_texts_of_errors_are_compared_with_the_releases_whose_texts_the_engine_has() -> None:
+    assert replayed((1, 13), "TypeError: other words") == Outcome(None, {}, frozenset({0}), frozenset({0}))
+    newer = replayed((2, 13), "TypeError: other words").difference
+    assert newer is not None
+    assert newer.other == "TypeError: other words"
+    other = replayed((1, 13), "ValueError: other words").difference
+    assert other is not None
+    assert other.kind == "error"
+
+
+@pytest.mark.whole
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+def test_programs_show_the_same_on_pytorch_in_another_process_and_here() -> None:
+    torch: Any = pytest.importorskip("torch")
+    there = client.Elsewhere(sys.executable)
+    try:
+        programs = [write_program(1, index) for index in range(10)]
+        found = in_child(lambda: [run_both(one, torch, there).difference for one in programs])
+    finally:
+        there.close()
+    assert found == [None] * 10

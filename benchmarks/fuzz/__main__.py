@@ -21,9 +21,11 @@ from typing import Any
 
 from benchmarks.fuzz.campaign import Slice, Systems, run_slices
 from benchmarks.fuzz.children import Child, Died, start_child
+from benchmarks.fuzz.other_python.client import Elsewhere
 from benchmarks.fuzz.profiles import check_programs
 from benchmarks.fuzz.report import distinct, print_report, print_violations
 from benchmarks.fuzz.story import story_of
+from gradlife.environments.records import interpreter_of
 
 SPAN = 1000  # programs per process
 # PyTorch imports this during the first sum with a zero that has no memory; a frame of the import is caught in a
@@ -35,9 +37,13 @@ def main() -> int:
     arguments = parse_arguments()
     if arguments.without_torch:
         return main_without_torch(arguments)
-    systems = load_systems(arguments.profile)
+    systems = load_systems(arguments.profile, arguments.elsewhere)
     started = time.perf_counter()
-    result = run_in_processes(systems, arguments)
+    try:
+        result = run_in_processes(systems, arguments)
+    finally:
+        if isinstance(systems.second, Elsewhere):
+            systems.second.close()
     is_met = print_report(result, arguments.seed, time.perf_counter() - started)
     if arguments.stories:
         write_stories(result, arguments.seed, Path(arguments.stories))
@@ -63,17 +69,22 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0, help="begin no more programs after this time")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--profile", default="torch-2.13", help="profile of the engine that is compared with PyTorch")
+    parser.add_argument(
+        "--elsewhere", metavar="WHERE", help="an interpreter with PyTorch: a name of gradlife env, a path"
+    )
     parser.add_argument("--without-torch", action="store_true", help="the engine's profiles against each other instead")
     parser.add_argument("--shrinks", type=int, default=200, help="differences to shrink in each process, at most")
     parser.add_argument("--stories", metavar="FOLDER", help="write each distinct difference as a scenario file")
     return parser.parse_args()
 
 
-def load_systems(profile: str) -> Systems:
+def load_systems(profile: str, elsewhere: str | None = None) -> Systems:
     """Load the engine under a profile, and PyTorch with one thread; children are forked from here."""
     warnings.simplefilter("ignore")
     engine: Any = importlib.import_module("gradlife.engine")
     engine.set_default_profile(profile)
+    if elsewhere:
+        return Systems(engine, Elsewhere(interpreter_of(elsewhere)))
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
     with contextlib.suppress(ImportError):

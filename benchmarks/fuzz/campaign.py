@@ -15,7 +15,7 @@ from benchmarks.fuzz.children import Died, in_child
 from benchmarks.fuzz.coverage import Coverage
 from benchmarks.fuzz.known import known_reason
 from benchmarks.fuzz.lockstep import run_alone, run_both
-from benchmarks.fuzz.program import Difference, Program
+from benchmarks.fuzz.program import NEWEST, Difference, Program
 from benchmarks.fuzz.shrink import canonical, shrunk
 from benchmarks.fuzz.writer import write_program
 
@@ -60,6 +60,10 @@ class Systems:
     first: Any
     second: Any
 
+    def program(self, seed: int, index: int) -> Program:
+        """Write a program of what the second system has."""
+        return write_program(seed, index).fitted(getattr(self.second, "release", NEWEST))
+
     def difference(self, program: Program) -> Difference | None:
         return run_both(program, self.first, self.second).difference
 
@@ -94,7 +98,7 @@ def run_slice(systems: Systems, seed: int, indices: range, place: mmap.mmap) -> 
     for index in indices:
         place[:] = NUMBER.pack(index)
         signal.alarm(SECONDS_A_PROGRAM)
-        program = write_program(seed, index)
+        program = systems.program(seed, index)
         outcome = run_both(program, systems.first, systems.second)
         result.coverage.count(program, outcome)
         if outcome.difference is not None:
@@ -106,7 +110,7 @@ def run_slice(systems: Systems, seed: int, indices: range, place: mmap.mmap) -> 
 
 def judged_alone(systems: Systems, seed: int, index: int) -> Slice:
     """Judge a program again alone: a crash of the second system is no error of the first."""
-    program = write_program(seed, index)
+    program = systems.program(seed, index)
     died = in_child(lambda: run_alone(program, systems.first), SECONDS_A_PROGRAM)
     if isinstance(died, Died):
         small = shrunk(

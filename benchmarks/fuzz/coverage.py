@@ -26,6 +26,7 @@ class Coverage:
     programs: int = 0
     steps: int = 0
     failed_steps: int = 0
+    other_texts: int = 0
     rules: Counter[str] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=Counter)
@@ -35,6 +36,7 @@ class Coverage:
         self.programs += 1
         self.steps += len(program.steps)
         self.failed_steps += len(outcome.failed_steps)
+        self.other_texts += len(outcome.other_texts)
         self.rules.update(names)
         self.pairs.update(combinations(names, 2))
         self.verdicts.update(outcome.verdicts.values())
@@ -43,6 +45,7 @@ class Coverage:
         self.programs += other.programs
         self.steps += other.steps
         self.failed_steps += other.failed_steps
+        self.other_texts += other.other_texts
         self.rules += other.rules
         self.pairs += other.pairs
         self.verdicts += other.verdicts

@@ -7,6 +7,10 @@ from typing import Any
 
 VERDICTS = ("del", "gc", "held", "never")
 
+NEWEST = (9, 9)
+#: Words that only later releases have, with the first; names that the engine leaves out itself are not here.
+ADDED = {"materialize_grads": (2, 0), "_sym_sizes": (1, 13), "_input_metadata": (2, 0)}
+
 
 @dataclass(frozen=True)
 class Step:
@@ -23,6 +27,11 @@ class Program:
     steps: tuple[Step, ...]
     looks: bool = False
     storages: bool = False
+
+    def fitted(self, release: tuple[int, int]) -> Program:
+        """Return the program without the steps that name what this release lacks."""
+        lacking = [word for word, first in ADDED.items() if release < first]
+        return self.keeping(tuple(step for step in self.steps if not any(word in step.text for word in lacking)))
 
     def keeping(self, steps: tuple[Step, ...]) -> Program:
         """Return the program with only these steps."""
@@ -46,3 +55,4 @@ class Outcome:
     difference: Difference | None
     verdicts: dict[str, str]
     failed_steps: frozenset[int] = frozenset()
+    other_texts: frozenset[int] = frozenset()  # steps that both refuse, with errors of one type and two texts

@@ -67,6 +67,8 @@ def print_report(result: Slice, seed: int, seconds: float) -> bool:
     print(
         f"programs     {coverage.programs:,} (seed {seed}), {coverage.steps:,} steps, {coverage.failed_steps:,} refused"
     )
+    if coverage.other_texts:
+        print(f"texts        {coverage.other_texts:,} steps are refused with errors of one type and two texts")
     print(f"rate         {coverage.programs / seconds:.0f} programs/s over {seconds:.0f} s")
     print(f"differences  {result.differing} programs, {len(groups)} distinct")
     print(f"crashes      {len(result.peer_crashes)} programs end the second system's process, and not the first's")

@@ -22,6 +22,7 @@ ADDRESS = re.compile(r"0x[0-9a-f]+")
 OWN_PLACE = re.compile(r"gradlife\.engine\b(\.tensors)?\.|torch\.(storage\.)?\b")
 PLAIN = frozenset({int, float, bool, str, list, type(None)})
 MARK = "watched as"
+STAGES = ("drop_names", "collect", "let_go", "collect")  # of the end, methods of a world
 
 
 class Mark:
@@ -73,7 +74,7 @@ class World:
         if label in self.refs or label in self.deaths:
             label += f" {len(self.refs) + len(self.deaths)}"
         self.refs[label] = self.reference(label, obj)
-        if self.storages and isinstance(obj, self.fw.Tensor):
+        if self.storages and hasattr(obj, "untyped_storage"):
             self.watch(name + ".storage", obj.untyped_storage())
 
     def reference(self, label: str, obj: Any) -> Callable[[], Any]:
@@ -91,7 +92,10 @@ class World:
         label = self.labels.get(id(obj))
         if label is not None and label in self.refs and self.refs[label]() is obj:
             return label
-        mark = getattr(obj, "metadata", {}).get(MARK) if not isinstance(obj, self.fw.Tensor) else None
+        try:
+            mark = obj.metadata.get(MARK) if not isinstance(obj, self.fw.Tensor) else None
+        except (AttributeError, RuntimeError):  # a context whose node is gone cannot be asked
+            mark = None
         return None if mark is None else mark.label
 
     def run(self, number: int, text: str) -> str:
@@ -163,6 +167,10 @@ class World:
             return None
         grad = tensor.grad
         return None if grad is None else (grad.tolist(), grad.requires_grad)
+
+    def do(self, stage: str) -> None:
+        """Do one stage of the end."""
+        getattr(self, stage)()
 
     def drop_names(self) -> None:
         """Drop every name of the program."""

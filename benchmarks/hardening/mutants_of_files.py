@@ -8,18 +8,17 @@ so.
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import resource
-import signal
 import struct
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from benchmarks.hardening.mutants import run, wrong
+from gradlife.cli.open import view_of
+from gradlife.cli.pages import snapshot_page
 from gradlife.errors import GradlifeError
 from gradlife.heap import Snapshot, open_snapshot
 from gradlife.reports.formats.json.document import heap_text
@@ -27,8 +26,6 @@ from gradlife.reports.formats.json.document import heap_text
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 import glheap
 
-MEMORY = 1 << 30  # bytes of address space beyond what is mapped at the start
-PATIENCE = 5.0  # seconds for one mutant
 UNUSUAL = (0, 1, 2, 5, 127, 255, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF)
 WIDTHS = {1: "B", 2: "H", 4: "I", 8: "Q", 16: "Q", 24: "I"}
 NAMES = [
@@ -141,9 +138,6 @@ def mutate(sketch: glheap.Sketch, rng: random.Random) -> None:
 
 def ask_everything(heap: Snapshot, folder: Path) -> None:
     """Ask every question about every object, write the heap and read it again."""
-    from gradlife.cli.open import view_of
-    from gradlife.cli.pages import snapshot_page
-
     graph = heap._graph
     arguments = argparse.Namespace(file="x", all=True, types=9, largest=9, cycles=9, instances=None, holders=None)
     heap_text(view_of(heap, arguments)).encode()
@@ -162,6 +156,14 @@ def ask_everything(heap: Snapshot, folder: Path) -> None:
     heap.diff(again)
 
 
+def read_one_that_is_whole() -> None:
+    """Ask everything once: children that are forked after that have all imports and templates."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "x.glheap")
+        file.write_bytes(random_heap(random.Random(0)).data())
+        ask_everything(open_snapshot(file), Path(folder))
+
+
 def try_mutant(seed: int, folder: Path) -> str:
     """Read one mutant and return the outcome."""
     rng = random.Random(seed)
@@ -176,68 +178,9 @@ def try_mutant(seed: int, folder: Path) -> str:
     try:
         ask_everything(heap, folder)
     except Exception as error:  # any error is a bug, and this message reports it
-        frame = error.__traceback__
-        while frame is not None and frame.tb_next is not None:
-            frame = frame.tb_next
-        where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame is not None else "?"
-        return f"wrong: {type(error).__name__} at {where}: {' '.join(str(error).split())[:120]}"
+        return wrong(error)
     return "answered"
 
 
-def run_batch(seeds: list[int], pipe: int) -> None:
-    """Try mutants one after another and write a line for each; an alarm kills one that takes too long."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    limit = pages * os.sysconf("SC_PAGE_SIZE") + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with tempfile.TemporaryDirectory() as folder, open(pipe, "w", buffering=1, encoding="utf-8") as lines:
-        for seed in seeds:
-            signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-            outcome = try_mutant(seed, Path(folder))
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            lines.write(outcome.encode("ascii", "backslashreplace").decode() + "\n")
-
-
-def outcomes_of(seeds: list[int]) -> list[str]:
-    """Return the outcome of each mutant up to the first that killed its child."""
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(read_end)
-            run_batch(seeds, write_end)
-        finally:
-            os._exit(0)
-    os.close(write_end)
-    with open(read_end, encoding="utf-8") as lines:
-        outcomes = lines.read().splitlines()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if len(outcomes) < len(seeds):
-        died = "hung" if status == -signal.SIGALRM else f"died with {status}"
-        outcomes.append(f"wrong: {died}")
-    return outcomes
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=5000, help="mutants (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first (default: %(default)s)")
-    args = parser.parse_args()
-    tally: Counter[str] = Counter()
-    first: dict[str, int] = {}
-    seed, end = args.seed, args.seed + args.count
-    while seed < end:
-        for outcome in outcomes_of(list(range(seed, min(seed + 500, end)))):
-            tally[outcome] += 1
-            first.setdefault(outcome, seed)
-            seed += 1
-    wrong = sum(count for outcome, count in tally.items() if outcome.startswith("wrong"))
-    for outcome, count in tally.most_common():
-        if outcome.startswith("wrong"):
-            print(f"{count:7,} {outcome} (first: --seed {first[outcome]} --count 1)")
-    print(f"{args.count:,} mutants: {tally['answered']:,} answered, {tally['refused']:,} refused, {wrong:,} wrong")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, try_mutant, read_one_that_is_whole))

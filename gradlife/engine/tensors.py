@@ -22,6 +22,7 @@ from gradlife.engine.attributes import (
 )
 from gradlife.engine.hooks import RemovableHandle
 from gradlife.engine.printing import text_of
+from gradlife.engine.release import release
 from gradlife.engine.storage import TypedStorage, typed, untyped_for, warn_of_typed_storage
 
 __all__ = [
@@ -117,7 +118,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         assert self.device.type == "cpu"  # an empty wrapper fails here, as in torch
         cls = plain_class(self)
-        is_plain = cls is Tensor or cls.__name__ == "Parameter"
+        is_plain = cls is Tensor or cls.__name__ == "Parameter" or release() < (1, 13)
         return text_of(self, "tensor(" if is_plain else f"{cls.__name__}(")
 
     @overrides.asking

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from gradlife._version import __version__
 from gradlife.errors import GradlifeError
 from gradlife.model.comparison import ExpectationResult
+from gradlife.model.from_json import parsed
 from gradlife.model.reading import Event, OwnerEdge, OwnerGraph, OwnerNode, Ownership, Reading
 from gradlife.model.report import RunReport
 from gradlife.model.run import OUTCOMES, RunOk, ScenarioRun
@@ -38,8 +39,8 @@ def dumps(report: RunReport) -> str:
 def loads(text: str) -> RunReport:
     """Read a report from JSON text. Raises `CodecError`."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parsed(text)
+    except ValueError as error:
         raise CodecError(f"this is not JSON: {error}") from None
     return decode(document)
 

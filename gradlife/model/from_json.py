@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import functools
+import json
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn, Union, get_args, get_origin, get_type_hints
+
+#: The largest number of a report. JSON has larger ones, which no count or size is.
+LARGEST = 2**63
+
+
+def parsed(text: str) -> Any:
+    """Parse JSON. Raises ValueError, also for NaN, and for text that is nested too deep."""
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def refuse(name: str) -> NoReturn:
+    """Refuse a number that is none: NaN or Infinity."""
+    raise ValueError(f"{name} is no number")
 
 
 def built(hint: Any, value: Any) -> Any:
@@ -23,6 +40,8 @@ def built(hint: Any, value: Any) -> Any:
             raise TypeError(f"{value!r} is no list")
         return tuple(built(arguments[0], item) for item in value)
     if origin is dict:
+        if not isinstance(value, dict):
+            raise TypeError(f"{value!r} is no object")
         return {str(key): built(arguments[1], item) for key, item in value.items()}
     if isinstance(hint, type) and is_dataclass(hint):
         types = types_of(hint)
@@ -33,11 +52,13 @@ def built(hint: Any, value: Any) -> Any:
 
 
 def checked(hint: Any, value: Any) -> Any:
-    """Check a plain value's type; JSON may have an integer for a float."""
+    """Check a plain value's type and size; JSON may have an integer for a float. Escape what no file can hold."""
     allowed = (int, float) if hint is float else hint
     if not isinstance(value, allowed):
         raise TypeError(f"{value!r} is no {hint.__name__}")
-    return value
+    if isinstance(value, (int, float)) and abs(value) > LARGEST:
+        raise ValueError("a number is too large")
+    return str(value).encode("utf-8", "backslashreplace").decode() if hint is str else value
 
 
 @functools.cache

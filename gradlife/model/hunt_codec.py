@@ -12,7 +12,7 @@ from typing import Any
 
 from gradlife._version import __version__
 from gradlife.model.codec import CodecError
-from gradlife.model.from_json import built
+from gradlife.model.from_json import built, parsed
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.ranks import SharedLedger
 from gradlife.model.trace import PathStep, Trace
@@ -37,8 +37,8 @@ def dumps(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> str:
 def loads(text: str) -> HuntReport:
     """Read a report from JSON text. Raises `CodecError`."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parsed(text)
+    except ValueError as error:
         raise CodecError(f"this is not JSON: {error}", "gradlife hunt TARGET --json FILE makes one") from None
     return decode(document)
 

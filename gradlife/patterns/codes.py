@@ -140,7 +140,7 @@ def is_code(text: str) -> bool:
 
 def family(code: str) -> tuple[str, str]:
     """Return the family of a code: its name, and a sentence about it."""
-    return FAMILIES.get(int(code[2]), FAMILIES[0])
+    return FAMILIES.get(int(code[2]), FAMILIES[0]) if is_code(code) else FAMILIES[0]
 
 
 def sentence(code: str) -> str:

@@ -34,6 +34,11 @@ libc = ctypes.CDLL(None, use_errno=True)
 assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, ctypes.byref(Program(len(rules), ctypes.addressof(code))), 0, 0) == 0
 """
+LISTED = """
+import os, tempfile
+for entry in os.scandir(tempfile.gettempdir()):
+    print("temporary", oct(entry.stat().st_mode & 0o077), sep=":")
+"""
 TRAIN = """
 kept = []
 def step():
@@ -108,11 +113,11 @@ def test_snapshots_leave_no_descriptor_and_no_child() -> None:
 
 
 @pytest.mark.whole
-def test_a_hunt_shows_an_absolute_file_and_leaves_nothing_in_the_temporary_folder(tmp_path: Path) -> None:
+def test_a_hunt_shows_an_absolute_file_and_its_temporary_files_are_private_and_do_not_stay(tmp_path: Path) -> None:
     temporary, folder = tmp_path / "temporary", tmp_path / "work"
     temporary.mkdir()
     folder.mkdir()
-    (folder / "train.py").write_text(TRAIN + "print(__file__)\n", encoding="utf-8")
+    (folder / "train.py").write_text(TRAIN + LISTED + "print(__file__)\n", encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "gradlife", "hunt", "--json", "report.json", "train.py"],
         cwd=folder,
@@ -123,6 +128,7 @@ def test_a_hunt_shows_an_absolute_file_and_leaves_nothing_in_the_temporary_folde
         timeout=900,
     )
     assert str(folder / "train.py") in done.stdout
+    assert {line for line in done.stdout.splitlines() if line.startswith("temporary")} == {"temporary:0o0"}
     assert sorted(os.listdir(temporary)) == []
     assert stat.S_IMODE((folder / "report.json").stat().st_mode) & 0o002 == 0
 

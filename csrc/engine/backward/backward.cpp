@@ -110,7 +110,8 @@ Tensor accumulated(Tensor held, Tensor arriving) {
 
 TensorList call_tensor_hooks(Node& node, TensorList inputs) {
   std::vector<Node::TensorHookEntry> hooks = node.tensor_hooks;
-  for (const auto& hook : node.live_tensor_hooks()) hooks.push_back({hook, 0});
+  if (has(node.policy(), traits::tensor_hooks_come_first) || inputs.empty() || inputs[0])
+    for (const auto& hook : node.live_tensor_hooks()) hooks.push_back({hook, 0});
   for (const Node::TensorHookEntry& entry : hooks) {
     if (entry.input_nr >= inputs.size()) continue;
     record(EventKind::hook, node, "tensor hook");
@@ -170,7 +171,7 @@ void GraphTask::want_if_wanted(const Edge& edge, const Edge& other) {
 
 // If only some gradients are needed, an operation's hooks see undefined ones in place of the rest.
 void GraphTask::drop_unneeded(const Node& node, TensorList& outputs) const {
-  if (node.computes_all_outputs()) return;
+  if (node.computes_all_outputs() || !has(node.policy(), traits::drops_unneeded_gradients)) return;
   const EdgeList& edges = node.next_edges();
   const auto is_wanted = [&](const Edge& edge) { return wants(edge); };
   if (node.computes_outputs_together() && std::any_of(edges.begin(), edges.end(), is_wanted)) return;
@@ -228,7 +229,8 @@ void GraphTask::evaluate(ReadyNode& item) {
   if (!exec_info_.empty()) {
     const ExecInfo info = exec_info_[&node];
     TensorList seen = item.inputs;
-    if (!info.is_needed) seen = call_tensor_hooks(node, std::move(item.inputs));
+    if (!info.is_needed && has(node.policy(), traits::tensor_hooks_come_first))
+      seen = call_tensor_hooks(node, std::move(item.inputs));
     for (const ExecInfo::Capture& capture : info.captures)
       if (capture.input_nr < seen.size()) captured_[capture.output] = seen[capture.input_nr];
     if (!info.is_needed) return;
@@ -280,7 +282,10 @@ TensorList run_backward(const EdgeList& roots, TensorList gradients, const Backw
   return captured;
 }
 
-bool is_wanted(const Edge& edge) { return running_task == nullptr || running_task->wants(edge); }
+bool is_wanted(const Edge& edge) {
+  return running_task == nullptr || !has(*current_policy(), traits::drops_unneeded_gradients) ||
+         running_task->wants(edge);
+}
 
 GraphTask* current_task() { return running_task; }
 

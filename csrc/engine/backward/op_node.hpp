@@ -94,6 +94,29 @@ class SlotNode : public Node {
   std::array<SavedSlot, count> saved_;
 };
 
+// A node whose only saved tensors are one list.
+class ListNode : public Node {
+ public:
+  ListNode(const NodeSpec& spec, const TensorList& tensors) : spec_(spec) {
+    for (const Tensor& tensor : tensors) saved_.emplace_back(tensor, false);
+  }
+  const NodeSpec& spec() const final { return spec_; }
+  size_t slot_count() const final { return saved_.size(); }
+  SavedSlot& slot(size_t at) final { return saved_[at]; }
+  std::pair<size_t, size_t> slots_of_field(size_t) const final { return {0, saved_.size()}; }
+
+ protected:
+  TensorList unpack_list() {
+    TensorList tensors;
+    for (const SavedSlot& each : saved_) tensors.push_back(each.unpack_for(NodePtr::share(this)));
+    return tensors;
+  }
+
+ private:
+  const NodeSpec& spec_;
+  std::vector<SavedSlot> saved_;
+};
+
 // A node with one output.
 template <size_t count>
 class OpNode : public SlotNode<count> {
@@ -150,11 +173,27 @@ Recording<T> start_recording(std::initializer_list<const Tensor*> inputs, Args&&
   return recording;
 }
 
+// Save two inputs, each if the gradient of that input of the node is computed; -1: in any case. PyTorch 1.x packed the
+// last slot first.
+template <class T>
+void save_two(const Recording<T>& node, const Tensor& first, int for_first, const Tensor& second, int for_second) {
+  const auto needs = [&](int input) { return input < 0 || node->should_compute_output(static_cast<size_t>(input)); };
+  const bool is_reversed = node && has(node->policy(), traits::packs_in_reverse);
+  if (node && is_reversed && needs(for_second)) node->save_input(1, second);
+  if (node && needs(for_first)) node->save_input(0, first);
+  if (node && !is_reversed && needs(for_second)) node->save_input(1, second);
+}
+
 // Attach its node to the result of a one-input operation.
 template <class Rule>
 Tensor recorded(Tensor result, const Tensor& input, Rule rule) {
   if (!is_differentiable(result->dtype())) return result;
   if (const auto node = start_recording<RuleNode<Rule>>({&input}, std::move(rule))) set_history(result, node.owner);
+  return result;
+}
+
+inline Tensor with_history(Tensor result, const NodePtr& node) {
+  if (node) set_history(result, node);
   return result;
 }
 

@@ -207,6 +207,8 @@ void move_retained_grad(const Tensor& tensor, const NodePtr& old_node, Node* new
   AutogradMeta& meta = *tensor->meta();
   const bool is_by_number = has(*current_policy(), traits::one_retains_grad_hook_per_output);
   if (!meta.retains_grad || (!old_node && !is_by_number)) return;
+  if (!has(*current_policy(), traits::retained_gradient_moves)) return;
+  if (!is_by_number && meta.grad_fn.get() != new_node) return;  // before 2.0 that of a base stays
   require(static_cast<bool>(old_node), "old_fn INTERNAL ASSERT FAILED at ", variable_file, ":205", please_report);
   auto& hooks = old_node->retains_grad_hooks;
   const auto found = std::find_if(hooks.begin(), hooks.end(), [&](const auto& entry) {
@@ -253,7 +255,8 @@ void rebase_history(const Tensor& changed, const NodePtr& node) {
   }
   refuse_forbidden_view(meta, false);
   const Tensor base = meta.view->base;
-  require(!is_leaf(*base) || !requires_grad(changed), leaf_view_text);
+  require(!is_leaf(*base) || !requires_grad(changed) || !has(*current_policy(), traits::refuses_dirty_view_of_leaf),
+          leaf_view_text);
   const NodePtr old_base_node = base->meta() != nullptr ? base->meta()->grad_fn : NodePtr();
   node->add_input_metadata(*changed);
   const NodePtr copy = make_node<CopySlices>(base, *changed, node);

@@ -102,8 +102,8 @@ std::string qualified_name(const Node& node) {
 
 std::string operation_name(const Node& node) {
   const std::string name = node.name();
-  if (!has(*current_policy(), traits::short_operation_names)) return name;
   if (name == "CopySlices" || name == "CopyBackwards") return "torch::autograd::" + name;
+  if (!has(*current_policy(), traits::short_operation_names)) return name;
   const size_t ending = name.rfind("Backward");
   if (ending == std::string::npos || ending == 0) return name;
   const std::string number = name.substr(ending + 8);

@@ -167,7 +167,9 @@ std::optional<DType> AccumulateGrad::gradient_dtype(uint32_t input_nr) const {
 }
 
 std::vector<std::shared_ptr<TensorHook>> AccumulateGrad::live_tensor_hooks() {
-  return variable_->meta() != nullptr ? variable_->meta()->hooks : std::vector<std::shared_ptr<TensorHook>>{};
+  const bool are_called = has(policy(), traits::tensor_hooks_come_first) || requires_grad(variable_);
+  return variable_->meta() != nullptr && are_called ? variable_->meta()->hooks
+                                                    : std::vector<std::shared_ptr<TensorHook>>{};
 }
 
 PostAccumulateHook* AccumulateGrad::post_accumulate_hook() {

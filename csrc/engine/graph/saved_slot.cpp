@@ -59,6 +59,7 @@ SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_vi
   count_ = std::make_unique<LiveCount<Kind::saved>>();
   was_set_ = true;
   is_output_ = is_output;
+  if (has(*current_policy(), traits::saving_reads_node)) grad_fn(tensor);
   is_leaf_ = is_leaf(*tensor);
   is_inplace_on_view_ = is_inplace_on_view;
   version_ = tensor->version_counter();
@@ -99,7 +100,12 @@ void SavedSlot::pack(const Tensor& tensor) {
   const uint32_t version = tensor->version();
   hooks_->pack(keeps_original_ ? detached_alias(tensor) : tensor);
   record(EventKind::packed, *tensor);
-  require(version == tensor->version(), text_for(*current_policy(), texts::pack_changed_input));
+  require(
+      version == tensor->version(),
+      "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook ",
+      text_for(*current_policy(), texts::cannot),
+      " be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+      "need to perform in-place operations on the input to a pack hook.");
 }
 
 void SavedSlot::register_hooks(std::unique_ptr<SavedHooks> hooks) {
@@ -162,7 +168,8 @@ Tensor SavedSlot::unpack(const NodePtr& output_of) const {
 }
 
 Tensor SavedSlot::rebuild(const Tensor& data, const NodePtr& producer) const {
-  if (!producer && !requires_grad_ && !requires_grad(data)) return data;
+  const bool is_plain = !producer && !requires_grad_ && !requires_grad(data);
+  if (is_plain && has(*current_policy(), traits::unpacks_plain_as_is)) return data;
   const Tensor tensor = detached_alias(data);
   if (producer) {
     AutogradMeta& meta = tensor->need_meta();

@@ -173,11 +173,6 @@ Tensor quotient_of(const char* name, const Tensor& a, const Other& b) {
   return lowered(name, [&] { return kernels::compute_floats(a, b, dtype, Over()); }, a, b);
 }
 
-Tensor with_history(Tensor result, const NodePtr& node) {
-  if (node) set_history(result, node);
-  return result;
-}
-
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha) {
@@ -221,8 +216,7 @@ Tensor rsub_number(const Scalar& minuend, const Tensor& a, const Scalar& alpha) 
 
 Tensor mul(const Tensor& a, const Tensor& b) {
   const auto node = start_recording<MulNode>({&a, &b});
-  if (node && node->should_compute_output(0)) node->save_input(0, b);
-  if (node && node->should_compute_output(1)) node->save_input(1, a);
+  save_two(node, b, 0, a, 1);
   return with_history(product_of("mul.Tensor", a, b), node.owner);
 }
 
@@ -236,8 +230,7 @@ Tensor mul_scalar(const Tensor& a, const Scalar& factor) {
 
 Tensor div(const Tensor& a, const Tensor& b) {
   const auto node = start_recording<DivNode>({&a, &b});
-  if (node) node->save_input(0, b);
-  if (node && node->should_compute_output(1)) node->save_input(1, a);
+  save_two(node, b, -1, a, 1);
   return with_history(quotient_of("div.Tensor", a, b), node.owner);
 }
 
@@ -285,8 +278,7 @@ Tensor sub_in_place(const Tensor& target, const Tensor& other, const Scalar& alp
 Tensor mul_in_place(const Tensor& target, const Tensor& other) {
   check_inplace(target, needs_graph({&target, &other}));
   const auto node = start_recording<MulNode>({&target, &other});
-  if (node && node->should_compute_output(0)) node->save_input(0, other);
-  if (node && node->should_compute_output(1)) node->save_input(1, clone(target));
+  save_two(node, other, 0, node && node->should_compute_output(1) ? clone(target) : target, 1);
   kernels::check_target(*target, *other);
   lowered_change("mul_.Tensor", [&] { kernels::change(target, other, Times()); }, target, other);
   finish_in_place(target, node);
@@ -296,8 +288,7 @@ Tensor mul_in_place(const Tensor& target, const Tensor& other) {
 Tensor div_in_place(const Tensor& target, const Tensor& other) {
   check_inplace(target, needs_graph({&target, &other}));
   const auto node = start_recording<DivNode>({&target, &other});
-  if (node) node->save_input(0, other);
-  if (node && node->should_compute_output(1)) node->save_input(1, clone(target));
+  save_two(node, other, -1, node && node->should_compute_output(1) ? clone(target) : target, 1);
   kernels::check_target(*target, *other);
   refuse_cast(quotient_dtype(kernels::result_dtype({target.get(), other.get()})), *target);
   lowered_change("div_.Tensor", [&] { kernels::change(target, other, Over()); }, target, other);

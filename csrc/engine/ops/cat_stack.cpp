@@ -40,15 +40,19 @@ class CatNode final : public OpNode<0> {
   std::vector<int64_t> lengths_;
 };
 
-class StackNode final : public OpNode<0> {
+class StackNode final : public ListNode {
  public:
-  explicit StackNode(int64_t dim) : OpNode<0>(stack_spec), dim_(dim) {}
+  StackNode(const TensorList& tensors, int64_t dim)
+      : ListNode(stack_spec, has(*current_policy(), traits::stack_saves_tensors) ? tensors : TensorList()), dim_(dim) {}
   SavedValue saved_value(size_t) const override { return saved(dim_); }
   bool computes_outputs_together() const override { return true; }
-
- protected:
-  void differentiate(const Tensor& gradient, TensorList& results) override {
-    for (size_t i = 0; i < results.size(); ++i) results[i] = select(gradient, dim_, static_cast<int64_t>(i));
+  TensorList apply(TensorList&& gradients) override {
+    const Tensor gradient = std::move(gradients[0]);
+    TensorList results(next_edges().size());
+    unpack_list();
+    for (size_t i = 0; gradient && i < results.size(); ++i)
+      results[i] = select(gradient, dim_, static_cast<int64_t>(i));
+    return results;
   }
 
  private:
@@ -139,7 +143,7 @@ Tensor stack(const TensorList& tensors, int64_t given_dim) {
   if (dim < each.size() && shows_parts(tensors)) return view(cat(tensors, given_dim), sizes);
   NodePtr node;
   if (needs_graph(tensors)) {
-    node = make_node<StackNode>(given_dim);
+    node = make_node<StackNode>(tensors, given_dim);
     node->set_next_edges(gradient_edges(tensors));
   }
   const auto compute = [&] {

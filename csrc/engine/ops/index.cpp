@@ -15,38 +15,15 @@ const NodeSpec& index_spec = node_spec("IndexBackward0", {saved_list("indices"),
 const NodeSpec& put_spec = node_spec("IndexPutBackward0", {saved_list("indices"), saved_number("accumulate")});
 const NodeSpec& put_impl_spec = node_spec("IndexPutImplBackward0", {saved_list("indices"), saved_number("accumulate")});
 
-// A node whose only saved tensors are a list of indices.
-class IndicesNode : public Node {
- public:
-  IndicesNode(const NodeSpec& spec, const TensorList& indices) : spec_(spec) {
-    for (const Tensor& index : indices) saved_.emplace_back(index, false);
-  }
-  const NodeSpec& spec() const final { return spec_; }
-  size_t slot_count() const final { return saved_.size(); }
-  SavedSlot& slot(size_t at) final { return saved_[at]; }
-  std::pair<size_t, size_t> slots_of_field(size_t) const final { return {0, saved_.size()}; }
-
- protected:
-  TensorList unpack_indices() {
-    TensorList indices;
-    for (const SavedSlot& each : saved_) indices.push_back(each.unpack_for(NodePtr::share(this)));
-    return indices;
-  }
-
- private:
-  const NodeSpec& spec_;
-  std::vector<SavedSlot> saved_;
-};
-
 Tensor put_back(const Tensor& gradient, const TensorList& indices, const Dims& sizes);
 
-class IndexNode final : public IndicesNode {
+class IndexNode final : public ListNode {
  public:
-  IndexNode(const TensorList& indices, const Dims& sizes) : IndicesNode(index_spec, indices), sizes_(sizes) {}
+  IndexNode(const TensorList& indices, const Dims& sizes) : ListNode(index_spec, indices), sizes_(sizes) {}
   SavedValue saved_value(size_t) const override { return saved(sizes_); }
   TensorList apply(TensorList&& gradients) override {
     const Tensor gradient = std::move(gradients[0]);
-    const TensorList indices = unpack_indices();  // freed slots are refused even without a gradient
+    const TensorList indices = unpack_list();  // freed slots are refused even without a gradient
     return {gradient ? put_back(gradient, indices, sizes_) : Tensor()};
   }
 
@@ -55,15 +32,15 @@ class IndexNode final : public IndicesNode {
 };
 
 // Inputs: the changed tensor, and the values.
-class PutNode final : public IndicesNode {
+class PutNode final : public ListNode {
  public:
   PutNode(const NodeSpec& spec, const TensorList& indices, bool accumulate)
-      : IndicesNode(spec, indices), accumulate_(accumulate) {}
+      : ListNode(spec, indices), accumulate_(accumulate) {}
   SavedValue saved_value(size_t) const override { return saved(accumulate_); }
   TensorList apply(TensorList&& gradients) override {
     const Tensor gradient = std::move(gradients[0]);
     TensorList results(next_edges().size());
-    const TensorList indices = unpack_indices();
+    const TensorList indices = unpack_list();
     if (!gradient) return results;
     if (should_compute_output(0))
       results[0] = accumulate_ ? gradient : index_put(gradient, indices, full({}, 0, gradient->dtype()));

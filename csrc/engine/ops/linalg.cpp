@@ -99,11 +99,6 @@ class BmmNode final : public OpNode<2> {
   }
 };
 
-Tensor with_history(Tensor result, const NodePtr& node) {
-  if (node) set_history(result, node);
-  return result;
-}
-
 }  // namespace
 
 // Each saves its operands before it looks at them, as PyTorch does: hooks that pack them run for a product that fails,
@@ -111,8 +106,7 @@ Tensor with_history(Tensor result, const NodePtr& node) {
 Tensor mm(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
   const auto node = start_recording<MmNode>({&a, &b}, *a, *b);
-  if (node && node->should_compute_output(0)) node->save_input(0, b);
-  if (node && node->should_compute_output(1)) node->save_input(1, a);
+  save_two(node, b, 0, a, 1);
   require(a->dim() == 2, "self must be a matrix");
   require(b->dim() == 2, "mat2 must be a matrix");
   require(a->sizes()[1] == b->sizes()[0], "mat1 and mat2 shapes cannot be multiplied (", a->sizes()[0], "x",
@@ -125,8 +119,7 @@ Tensor mm(const Tensor& a, const Tensor& b) {
 Tensor mv(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
   const auto node = start_recording<MvNode>({&a, &b});
-  if (node && node->should_compute_output(1)) node->save_input(0, a);
-  if (node && node->should_compute_output(0)) node->save_input(1, b);
+  save_two(node, a, 1, b, 0);
   require(a->dim() == 2 && b->dim() == 1, "vector + matrix @ vector expected, got 1, ", a->dim(), ", ", b->dim());
   require(a->sizes()[1] == b->sizes()[0], "size mismatch, got input (", a->sizes()[0], "), mat (", a->sizes()[0], "x",
           a->sizes()[1], "), vec (", b->sizes()[0], ")");
@@ -140,8 +133,7 @@ Tensor mv(const Tensor& a, const Tensor& b) {
 Tensor dot(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
   const auto node = start_recording<DotNode>({&a, &b});
-  if (node && node->should_compute_output(1)) node->save_input(0, a);
-  if (node && node->should_compute_output(0)) node->save_input(1, b);
+  save_two(node, a, 1, b, 0);
   require(a->dim() == 1 && b->dim() == 1, "1D tensors expected, but got ", a->dim(), "D and ", b->dim(), "D tensors");
   require(a->dtype() == b->dtype(), "dot : expected both vectors to have same dtype, but found ",
           kernels::scalar_type_name(a->dtype()), " and ", kernels::scalar_type_name(b->dtype()));
@@ -153,8 +145,7 @@ Tensor dot(const Tensor& a, const Tensor& b) {
 Tensor bmm(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
   const auto node = start_recording<BmmNode>({&a, &b});
-  if (node && node->should_compute_output(0)) node->save_input(0, b);
-  if (node && node->should_compute_output(1)) node->save_input(1, a);
+  save_two(node, b, 0, a, 1);
   require(a->dim() == 3, "batch1 must be a 3D tensor");
   require(b->dim() == 3, "batch2 must be a 3D tensor");
   require(a->sizes()[0] == b->sizes()[0] && a->sizes()[2] == b->sizes()[1],

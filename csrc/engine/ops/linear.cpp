@@ -74,8 +74,7 @@ void check_addmm(const TensorImpl& input, const TensorImpl& a, const TensorImpl&
 // bias + a b for matrices.
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b) {
   const auto node = start_recording<AddmmNode>({&bias, &a, &b}, a, b);
-  if (node && node->should_compute_output(2)) node->save_input(0, a);
-  if (node && node->should_compute_output(1)) node->save_input(1, b);
+  save_two(node, a, 2, b, 1);
   check_addmm(*bias, *a, *b);
   Tensor result;
   {

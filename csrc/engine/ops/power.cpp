@@ -170,8 +170,7 @@ Tensor pow_scalar(const Tensor& a, const Scalar& exponent) {
 
 Tensor pow(const Tensor& a, const Tensor& exponent) {
   const auto node = start_recording<TensorsNode>({&a, &exponent});
-  if (node) node->save_input(0, exponent);
-  if (node) node->save_input(1, a);
+  save_two(node, exponent, -1, a, -1);
   Tensor result = lowered("pow.Tensor_Tensor", [&] { return kernels::compute(a, exponent, Power()); }, a, exponent);
   if (!node) return result;
   set_history(result, node.owner);
@@ -207,8 +206,7 @@ Tensor pow_scalar_in_place(const Tensor& target, const Scalar& exponent) {
 Tensor pow_in_place(const Tensor& target, const Tensor& exponent) {
   check_inplace(target, needs_graph({&target, &exponent}));
   const auto node = start_recording<TensorsNode>({&target, &exponent});
-  if (node) node->save_input(0, exponent);
-  if (node) node->save_input(1, clone(target));
+  save_two(node, exponent, -1, node ? clone(target) : target, -1);
   kernels::check_target(*target, *exponent);
   kernels::change(target, exponent, Power());
   finish_in_place(target, node);

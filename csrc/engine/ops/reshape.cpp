@@ -110,7 +110,7 @@ Tensor view_as_itself(const Tensor& a) {
 }
 
 Tensor reshape(const Tensor& a, const Dims& wanted) {
-  if (a->is_contiguous()) return view(a, wanted);
+  if (a->is_contiguous() && !has(*current_policy(), traits::reshape_is_alias)) return view(a, wanted);
   const Dims sizes = infer_sizes(wanted, a->numel());
   Dims strides;
   if (view_strides(*a, sizes, &strides)) {

@@ -29,6 +29,7 @@ inline constexpr ReleaseText unconverted_argument = {
     traits::since(113, false),
     "Unable to convert call argument to Python object (#define PYBIND11_DETAILED_ERROR_MESSAGES or ",
     "make_tuple(): unable to convert arguments to Python object ("};
+inline constexpr ReleaseText an_input = {traits::since(213, false), "An input", "A input"};
 inline constexpr ReleaseText check_nan = {traits::since(213, false), ", check_nan=False", ""};
 inline constexpr ReleaseText leaf_changed = {
     traits::since(108, false), "a leaf Variable that requires grad is being used in an in-place operation.",
@@ -39,14 +40,7 @@ inline constexpr ReleaseText dirty_is_no_input = {
     "passed to ctx.mark_dirty().",
     "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it "
     "to mark_dirty()."};
-inline constexpr ReleaseText pack_changed_input = {
-    traits::since(213, false),
-    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-    "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
-    "perform in-place operations on the input to a pack hook.",
-    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
-    "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
-    "perform in-place operations on the input to a pack hook."};
+inline constexpr ReleaseText cannot = {traits::since(213, false), "cannot", "can not"};
 inline constexpr ReleaseText freed_before_1_9 = {
     traits::since(108, true),
     "Trying to backward through the graph a second time, but the saved intermediate results have already been freed. "

@@ -29,13 +29,18 @@ inline constexpr Trait numbers_all_node_names = since(110, false);  // before: E
 inline constexpr Trait shows_saved_values = since(109, true);       // _saved_*
 inline constexpr Trait shows_raw_saved = since(110, true);          // _raw_saved_*
 inline constexpr Trait has_node_prehooks = since(113, true);
-inline constexpr Trait node_hook_may_return_single = until(113, true);
+inline constexpr Trait node_hook_may_return_single = until(109, true);
 inline constexpr Trait shared_node_shows_hooks = until(113, true);  // since 2.0 only a wrapper that is the sole owner
+inline constexpr Trait retained_gradient_moves = since(113, true);  // with its tensor, which is changed in place
 inline constexpr Trait one_retains_grad_hook_per_output = since(200, false);
 inline constexpr Trait inplace_change_drops_wrapper_hooks = since(200, false);
 inline constexpr Trait short_operation_names = since(213, false);  // in the error about a changed saved tensor
 
 // Saved tensors.
+inline constexpr Trait packs_in_reverse = until(113, false);
+inline constexpr Trait saving_reads_node = until(209, false);  // of a view, whose base may have been changed
+inline constexpr Trait unpacks_plain_as_is = since(200, true);
+inline constexpr Trait stack_saves_tensors = until(110, false);
 inline constexpr Trait slot_keeps_input = since(110, true);  // before: its data only
 inline constexpr Trait packs_saved_numbers = until(113, false);
 inline constexpr Trait view_requires_grad_by_base = until(109, false);
@@ -56,6 +61,10 @@ inline constexpr Trait has_do_backward = until(108, false);
 inline constexpr Trait checks_to_save_first = since(200, false);
 inline constexpr Trait forward_may_return_objects = since(200, false);
 inline constexpr Trait has_setup_context = since(200, false);
+inline constexpr Trait refuses_dirty_view_of_leaf = since(200, true);
+inline constexpr Trait views_returned_input = since(113, true);  // without gradient; 1.13 also a changed one
+inline constexpr Trait views_dirty_input = {113, 113, false};
+inline constexpr Trait returned_input_keeps_class = since(200, true);
 inline constexpr Trait refuses_dirty_view_of_result = since(208, false);  // before: a warning
 inline constexpr Trait has_maybe_clear_saved_tensors = since(209, true);
 inline constexpr Trait has_class_flags = since(213, false);  // clear_saved_tensors_on_access, boxed_grads_call
@@ -63,6 +72,7 @@ inline constexpr Trait has_class_flags = since(213, false);  // clear_saved_tens
 // The garbage collector.
 inline constexpr Trait collector_sees_sole_owned_node = since(110, false);
 inline constexpr Trait collector_sees_context_hooks = until(208, true);
+inline constexpr Trait collector_sees_prehooks = since(200, true);
 inline constexpr Trait collector_sees_needs_input_grad = since(213, false);
 inline constexpr Trait attributes_cleared_before_resurrection = until(113, false);  // PyTorch issue 75932
 
@@ -72,6 +82,10 @@ inline constexpr Trait failed_backward_leaves_queue = since(106, false);
 inline constexpr Trait accumulates_in_place = since(200, true);
 inline constexpr Trait ignores_strides_of_single_elements = since(200, false);
 inline constexpr Trait unneeded_root_calls_hooks = since(200, false);  // if there is one root
+inline constexpr Trait tensor_hooks_come_first =
+    since(200, true);  // before: not for `inputs` or a leaf's undefined gradient
+inline constexpr Trait drops_unneeded_gradients = since(113, true);  // before hooks see them
+inline constexpr Trait numbers_unused_input = since(213, false);     // in the error of grad()
 inline constexpr Trait has_anomaly_parents = since(108, false);
 
 // Tensors.
@@ -81,6 +95,9 @@ inline constexpr Trait warns_of_expanded_change = since(108, false);
 inline constexpr Trait warns_of_lost_history = since(209, false);
 inline constexpr Trait warns_of_sequence_index = since(209, false);
 inline constexpr Trait recorded_view_owns_source = since(203, false);
+inline constexpr Trait assigned_scalar_keeps_graph = since(113, true);  // and its node has another number
+inline constexpr Trait assigned_slice_may_be_whole = since(200, true);
+inline constexpr Trait reshape_is_alias = {110, 113, false};
 inline constexpr Trait array_base_is_tensor = {102, 110, false};
 
 }  // namespace traits

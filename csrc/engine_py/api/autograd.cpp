@@ -57,14 +57,12 @@ EdgeList input_edges(PyObject* inputs, bool accumulate) {
 }
 
 Ref wrap_captured(TensorList captured, bool allow_unused) {
+  const bool is_numbered = has(*current_policy(), traits::numbers_unused_input);
   Ref result = checked(PyTuple_New(static_cast<Py_ssize_t>(captured.size())));
   for (size_t i = 0; i < captured.size(); ++i) {
-    if (!captured[i] && !allow_unused)
-      raise_python(
-          PyExc_RuntimeError,
-          "The differentiated Tensor at index %zu appears to not have been used in the graph. Set allow_unused=True if "
-          "this is the desired behavior.",
-          i);
+    require(captured[i] || allow_unused,
+            is_numbered ? concat("The differentiated Tensor at index ", i) : "One of the differentiated Tensors",
+            " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
     PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), wrap(std::move(captured[i])).release());
   }
   return result;

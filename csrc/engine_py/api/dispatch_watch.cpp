@@ -13,13 +13,6 @@
 namespace gradlife {
 namespace {
 
-Ref wrap_list(const TensorList& tensors) {
-  Ref list = checked(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
-  for (size_t i = 0; i < tensors.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]).release());
-  return list;
-}
-
 struct AsPython {
   Ref operator()(std::monostate) const { return Ref::borrow(Py_None); }
   // A number that was wrapped as a tensor becomes a number again.

@@ -3,6 +3,7 @@
 
 #include "engine/backward/graph_task.hpp"
 #include "engine_py/api/api.hpp"
+#include "engine_py/functions/function.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
 #include "engine_py/interpreter/user_code.hpp"
@@ -38,7 +39,9 @@ PyObject* will_execute_function(PyObject*, PyObject* object) {
     if (!is_node_wrapper(object) && PyObject_TypeCheck(object, state().function_base) == 0)
       raise_python(PyExc_RuntimeError, "_will_engine_execute_node expects an grad_fn, but got %s",
                    Py_TYPE(object)->tp_name);
-    return PyBool_FromLong(need_task("_get_should_execute_nodes").will_execute(*unwrap_node(object)));
+    const GraphTask& task = need_task("_get_should_execute_nodes");
+    if (!is_node_wrapper(object) && !node_of_context(object)) return Py_NewRef(Py_False);
+    return PyBool_FromLong(task.will_execute(*unwrap_node(object)));
   });
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "engine_py/call/args.hpp"
+#include "engine_py/interpreter/errors.hpp"
+#include "engine_py/wrappers/wrapper.hpp"
 
 namespace gradlife {
 
@@ -18,6 +20,15 @@ PyObject* call_on_input(FastMethod method, PyObject* const* arguments, Py_ssize_
 template <FastMethod method>
 PyObject* as_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return call_on_input(method, arguments, count, names);
+}
+
+// A method without arguments, from an operation on one tensor.
+template <Tensor (*op)(const Tensor&)>
+PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    refuse_arguments(arguments, count, names);
+    return wrap(op(unwrap(self))).release();
+  });
 }
 
 template <FastMethod method>
@@ -48,6 +59,8 @@ Ref wrap_named(const char* kind, const TensorList& tensors);
 
 constexpr int fast_call = METH_FASTCALL | METH_KEYWORDS;
 
+// Wraps a new tensor, which may have to require grad.
+PyObject* finished_tensor(Tensor tensor, bool requires_grad);
 // Makes a tensor from nested sequences of numbers. `dtype`: nullptr for the one that the numbers suggest.
 Tensor tensor_from_data(PyObject* data, const DType* dtype);
 // Makes a tensor that shares the array's memory. TypeError and ValueError as in PyTorch.

@@ -61,8 +61,8 @@ struct OutputMarks {
 };
 
 void refuse_saved_by_setup(const Tensor& tensor, const OutputMarks& marks) {
-  require(!contains(marks.saved_by_setup, tensor),
-          "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+  require(!contains(marks.saved_by_setup, tensor), text_for(*current_policy(), texts::an_input),
+          " that has been returned as-is as output is being saved for backward. This is not supported if you "
           "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or "
           "setup ctx inside the forward function itself.");
 }
@@ -100,7 +100,8 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
   const bool is_input = contains(inputs, tensor);
   const bool is_dirty = contains(marks.dirty, tensor);
   if (!has_gradient(tensor, node, marks, is_executable)) {
-    if (!requires_grad(tensor)) return is_input && !is_dirty ? view_of_itself(tensor, marks) : tensor;
+    const bool is_viewed = has(*current_policy(), is_dirty ? traits::views_dirty_input : traits::views_returned_input);
+    if (!requires_grad(tensor)) return is_input && is_viewed ? view_of_itself(tensor, marks) : tensor;
     if (is_input) return detach(tensor);
     if (tensor->meta() == nullptr || !tensor->meta()->view) detach_in_place(tensor);
     return tensor;
@@ -249,7 +250,8 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
       continue;
     }
     const bool is_view = !requires_grad(unwrap(output)) || has_gradient(unwrap(output), node, marks, is_executable);
-    const Ref seen = seen_by_its_class(output, inputs.tensors, marks, is_view);
+    const Ref seen = seen_by_its_class(output, inputs.tensors, marks,
+                                       is_view && has(*object->policy, traits::returned_input_keeps_class));
     const Tensor tensor = unwrap(seen.get());
     const Tensor given = give_history(tensor, node, inputs.tensors, marks, is_executable, count);
     if (is_executable) {
@@ -264,7 +266,7 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
   }
   mark_views(results.get(), node, inputs.tensors, marks);
   check_dirty_are_returned(marks.dirty, outputs.get());
-  if (!looks_first) to_save = Ref::steal(std::exchange(object->to_save, nullptr));
+  if (!looks_first) to_save = Ref::borrow(object->to_save);
   if (is_executable) save_tensors(context, node, marks, to_save);
   Py_CLEAR(object->to_save);
   Py_CLEAR(object->saved_for_forward);

@@ -8,14 +8,6 @@
 namespace gradlife {
 namespace {
 
-template <Tensor (*op)(const Tensor&)>
-PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
-    refuse_arguments(arguments, count, names);
-    return wrap(op(unwrap(self))).release();
-  });
-}
-
 template <Tensor (*op)(const Tensor&, const Tensor&)>
 PyObject* product(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {

@@ -30,15 +30,6 @@ Options parse_options(const char* function, PyObject* const* values, PyObject* n
   return options;
 }
 
-PyObject* finished(Tensor tensor, const Options& options) {
-  if (options.requires_grad) {
-    require(is_differentiable(tensor->dtype()),
-            "Only Tensors of floating point and complex dtype can require gradients");
-    set_requires_grad(tensor, true);
-  }
-  return wrap(std::move(tensor)).release();
-}
-
 // `ones(2, 3)`, `ones((2, 3))` and `ones(size=(2, 3))`.
 Dims sizes_of(const char* function, const Options& options, PyObject* const* arguments, Py_ssize_t count) {
   if (count == 0 && !options.has_size)
@@ -98,7 +89,8 @@ template <class Factory>
 PyObject* sized(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Options options = parse_options(Factory::name, arguments + count, names, DType::float32);
-    return finished(made<Factory>(sizes_of(Factory::name, options, arguments, count), options.dtype), options);
+    return finished_tensor(made<Factory>(sizes_of(Factory::name, options, arguments, count), options.dtype),
+                           options.requires_grad);
   });
 }
 
@@ -116,7 +108,7 @@ PyObject* like(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject
   return guarded([&] {
     const Tensor& tensor = like_what(Factory::name, arguments, count);
     const Options options = parse_options(Factory::name, arguments + count, names, tensor->dtype());
-    return finished(made_like<Factory>(tensor, options.dtype), options);
+    return finished_tensor(made_like<Factory>(tensor, options.dtype), options.requires_grad);
   });
 }
 
@@ -161,7 +153,8 @@ PyObject* full_function(PyObject*, PyObject* const* arguments, Py_ssize_t count,
     const Scalar value = args.number(1, 0);
     Options options;
     options.requires_grad = args.flag(4, false);
-    return finished(ops::full(args.dims(0), value, args.dtype(2, dtype_of_number(value))), options);
+    return finished_tensor(ops::full(args.dims(0), value, args.dtype(2, dtype_of_number(value))),
+                           options.requires_grad);
   });
 }
 
@@ -181,7 +174,7 @@ PyObject* arange_function(PyObject*, PyObject* const* arguments, Py_ssize_t coun
     Options options;
     options.requires_grad = args.flag(5, false);
     const DType dtype = args.dtype(3, has_float ? DType::float32 : DType::int64);
-    return finished(ops::arange(start, end, step, dtype), options);
+    return finished_tensor(ops::arange(start, end, step, dtype), options.requires_grad);
   });
 }
 
@@ -201,8 +194,9 @@ PyObject* randint_function(PyObject*, PyObject* const* arguments, Py_ssize_t cou
     args.require_cpu(4);
     Options options;
     options.requires_grad = args.flag(5, false);
-    return finished(ops::randint(args.integer(0, 0), args.integer(1, 0), args.dims(2), args.dtype(3, DType::int64)),
-                    options);
+    return finished_tensor(
+        ops::randint(args.integer(0, 0), args.integer(1, 0), args.dims(2), args.dtype(3, DType::int64)),
+        options.requires_grad);
   });
 }
 

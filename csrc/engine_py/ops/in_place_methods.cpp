@@ -8,7 +8,7 @@ namespace gradlife {
 namespace {
 
 template <Tensor (*op)(const Tensor&)>
-PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+PyObject* changing(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     refuse_arguments(arguments, count, names);
     op(unwrap(self));
@@ -72,13 +72,13 @@ constexpr char add_name[] = "add_", sub_name[] = "sub_", mul_name[] = "mul_", di
 }  // namespace
 
 // Functions of the module as well.
-const Operation in_place_operations[] = {operation<unary<ops::neg_in_place>>("neg_"),
-                                         operation<unary<ops::exp_in_place>>("exp_"),
-                                         operation<unary<ops::sin_in_place>>("sin_"),
-                                         operation<unary<ops::tanh_in_place>>("tanh_"),
-                                         operation<unary<ops::relu_in_place>>("relu_"),
-                                         operation<unary<ops::sigmoid_in_place>>("sigmoid_"),
-                                         operation<unary<ops::zero_in_place>>("zero_"),
+const Operation in_place_operations[] = {operation<changing<ops::neg_in_place>>("neg_"),
+                                         operation<changing<ops::exp_in_place>>("exp_"),
+                                         operation<changing<ops::sin_in_place>>("sin_"),
+                                         operation<changing<ops::tanh_in_place>>("tanh_"),
+                                         operation<changing<ops::relu_in_place>>("relu_"),
+                                         operation<changing<ops::sigmoid_in_place>>("sigmoid_"),
+                                         operation<changing<ops::zero_in_place>>("zero_"),
                                          operation<fill_method>("fill_"),
                                          {nullptr, nullptr, nullptr}};
 

@@ -58,13 +58,6 @@ PyMethodDef layer_functions[] = {{"_nn_threshold", as_method(threshold), fast_ca
 
 namespace {
 
-Ref wrap_list(const TensorList& tensors) {
-  Ref list = checked(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
-  for (size_t i = 0; i < tensors.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]).release());
-  return list;
-}
-
 // Reads one number for each tensor; false if they are not numbers.
 bool parse_numbers(PyObject* object, std::vector<Scalar>* numbers) {
   const Ref items = checked(PySequence_Fast(object, ""));

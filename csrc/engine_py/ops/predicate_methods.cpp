@@ -20,14 +20,6 @@ PyObject* fact(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyO
 bool is_floating_tensor(const TensorImpl& tensor) { return is_floating(tensor.dtype()); }
 bool is_complex_tensor(const TensorImpl& tensor) { return is_complex(tensor.dtype()); }
 
-template <Tensor (*op)(const Tensor&)>
-PyObject* of_complex(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
-    refuse_arguments(arguments, count, names);
-    return wrap(op(unwrap(self))).release();
-  });
-}
-
 bool is_conjugate(const TensorImpl& tensor) { return tensor.is_conjugate(); }
 
 }  // namespace
@@ -35,12 +27,11 @@ bool is_conjugate(const TensorImpl& tensor) { return tensor.is_conjugate(); }
 const Operation predicate_operations[] = {operation<fact<is_complex_tensor>>("is_complex"),
                                           operation<fact<is_floating_tensor>>("is_floating_point"),
                                           operation<fact<is_conjugate>>("is_conj"),
-                                          operation<of_complex<ops::conj>>("conj"),
-                                          operation<of_complex<ops::resolve_conj>>("resolve_conj"),
+                                          operation<unary<ops::conj>>("conj"),
+                                          operation<unary<ops::resolve_conj>>("resolve_conj"),
                                           {nullptr, nullptr, nullptr}};
 
-PyMethodDef fact_functions[] = {
-    {"view_as_real", as_method(as_function<of_complex<ops::view_as_real>>), fast_call, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef fact_functions[] = {{"view_as_real", as_method(as_function<unary<ops::view_as_real>>), fast_call, nullptr},
+                                {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace gradlife

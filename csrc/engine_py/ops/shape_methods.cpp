@@ -9,14 +9,6 @@
 namespace gradlife {
 namespace {
 
-template <Tensor (*op)(const Tensor&)>
-PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
-    refuse_arguments(arguments, count, names);
-    return wrap(op(unwrap(self))).release();
-  });
-}
-
 // clone, contiguous: the memory format is always contiguous.
 template <Tensor (*op)(const Tensor&)>
 PyObject* formatted(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {

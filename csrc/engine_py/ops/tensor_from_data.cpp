@@ -133,15 +133,6 @@ void warn_of_copy() {
       "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."));
 }
 
-PyObject* finished(Tensor tensor, bool requires) {
-  if (requires) {
-    require(is_differentiable(tensor->dtype()),
-            "Only Tensors of floating point and complex dtype can require gradients");
-    set_requires_grad(tensor, true);
-  }
-  return wrap(std::move(tensor)).release();
-}
-
 PyObject* tensor_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("tensor", {"data", "dtype", "device", "requires_grad", "pin_memory"}, 1, arguments, count, names);
@@ -151,7 +142,7 @@ PyObject* tensor_function(PyObject*, PyObject* const* arguments, Py_ssize_t coun
           .release();
     if (is_tensor(args[0])) warn_of_copy();
     const DType dtype = args.dtype(1, DType::float32);
-    return finished(tensor_from_data(args[0], args.has(1) ? &dtype : nullptr), args.flag(3, false));
+    return finished_tensor(tensor_from_data(args[0], args.has(1) ? &dtype : nullptr), args.flag(3, false));
   });
 }
 
@@ -160,6 +151,15 @@ PyObject* from_numpy_function(PyObject*, PyObject* array) {
 }
 
 }  // namespace
+
+PyObject* finished_tensor(Tensor tensor, bool requires) {
+  if (requires) {
+    require(is_differentiable(tensor->dtype()),
+            "Only Tensors of floating point and complex dtype can require gradients");
+    set_requires_grad(tensor, true);
+  }
+  return wrap(std::move(tensor)).release();
+}
 
 Tensor tensor_from_data(PyObject* data, const DType* dtype) {
   const Dims sizes = nested_sizes(data);

@@ -211,7 +211,8 @@ void assign(const Tensor& target, const Tensor& value) {
   if (target->sizes() == value->sizes()) {
     ops::copy_in_place(target, value);
   } else if (value->dim() == 0) {
-    ops::fill_in_place(target, value);
+    has(*current_policy(), traits::assigned_scalar_keeps_graph) ? ops::fill_in_place(target, value)
+                                                                : ops::fill_in_place(target, ops::item(value));
   } else {
     const Tensor source = ops::view(value, without_leading_ones(value->sizes()));
     ops::copy_in_place(target, source->sizes() == target->sizes() ? source : ops::expand(source, target->sizes()));
@@ -239,8 +240,10 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
     const Tensor& tensor = unwrap(self);
     const Tensor source = value_for(tensor, value);
     if (index == Py_False) return 0;
-    const ParsedIndex parsed = index == Py_True ? ParsedIndex{ops::unsqueeze(tensor, 0), {}}
-                                                : parse_index(tensor, index, WholeSlice::is_nothing);
+    const bool may_be_whole = has(*current_policy(), traits::assigned_slice_may_be_whole);
+    const WholeSlice whole = may_be_whole ? WholeSlice::is_nothing : WholeSlice::is_view;
+    const ParsedIndex parsed =
+        index == Py_True ? ParsedIndex{ops::unsqueeze(tensor, 0), {}} : parse_index(tensor, index, whole);
     if (parsed.indices.empty()) {
       assign(parsed.window, source);
     } else {

@@ -58,15 +58,8 @@ void storage_dealloc(PyObject* self) {
   if (resurrect_wrapper(self)) return;
   PyObject_GC_UnTrack(self);
   forget_wrapper(self);
-  Py_TRASHCAN_BEGIN(self, storage_dealloc) bool is_resurrected = false;
-  if (Py_TYPE(self)->tp_finalize != nullptr) {
-    PyObject_GC_Track(self);
-    is_resurrected = PyObject_CallFinalizerFromDealloc(self) < 0;
-    if (!is_resurrected) PyObject_GC_UnTrack(self);
-  }
-  if (is_resurrected) {
-    remember_wrapper(self);
-  } else {
+  Py_TRASHCAN_BEGIN(self, storage_dealloc) if (is_kept_by_finalizer(self)) { remember_wrapper(self); }
+  else {
     free_storage(self);
   }
   Py_TRASHCAN_END

@@ -1,10 +1,13 @@
 #include "engine_py/wrappers/node_hooks.hpp"
 
+#include "engine/policy/traits.hpp"
+
 namespace gradlife {
 
 int visit_node_hooks(const Node& node, visitproc visit, void* arg) {
   for (const auto& entry : node.tensor_hooks) Py_VISIT(static_cast<PyObject*>(entry.hook->traversable()));
-  for (const auto& hook : node.pre_hooks) Py_VISIT(static_cast<PyObject*>(hook->traversable()));
+  if (has(node.policy(), traits::collector_sees_prehooks))
+    for (const auto& hook : node.pre_hooks) Py_VISIT(static_cast<PyObject*>(hook->traversable()));
   for (const auto& hook : node.post_hooks) Py_VISIT(static_cast<PyObject*>(hook->traversable()));
   return 0;
 }

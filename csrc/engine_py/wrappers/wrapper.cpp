@@ -138,6 +138,21 @@ const Tensor& unwrap(PyObject* object) {
 
 Tensor unwrap_optional(PyObject* object) { return object == nullptr || object == Py_None ? Tensor() : unwrap(object); }
 
+bool is_kept_by_finalizer(PyObject* self) {
+  if (Py_TYPE(self)->tp_finalize == nullptr) return false;
+  PyObject_GC_Track(self);
+  const bool is_kept = PyObject_CallFinalizerFromDealloc(self) < 0;
+  if (!is_kept) PyObject_GC_UnTrack(self);
+  return is_kept;
+}
+
+Ref wrap_list(const TensorList& tensors) {
+  Ref list = checked(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (size_t i = 0; i < tensors.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]).release());
+  return list;
+}
+
 TensorList unwrap_list(PyObject* sequence) {
   const Ref fast = checked(PySequence_Fast(sequence, "expected a sequence of Tensors"));
   TensorList tensors;

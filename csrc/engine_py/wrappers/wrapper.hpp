@@ -33,7 +33,10 @@ const Tensor& unwrap(PyObject* object);
 // Empty for None.
 Tensor unwrap_optional(PyObject* object);
 TensorList unwrap_list(PyObject* sequence);
+Ref wrap_list(const TensorList& tensors);
 
+// Calls the finalizer of a wrapper that is being freed. Whether it made a reference to it.
+bool is_kept_by_finalizer(PyObject* self);
 Ref wrap_dims(const Dims& dims);  // a torch.Size
 Ref wrap_dtype(DType dtype);
 bool parse_dtype(PyObject* object, DType* dtype);  // false: not a dtype

@@ -138,8 +138,9 @@ def grad(
     with _restricting(True):
         result = _engine._run_backward(roots, gradients, keep, create_graph, wanted, unused, False)
     if materialize_grads:
+        needs_grad = create_graph or _engine._current_release() < ("torch", 210)
         result = tuple(
-            _zeros_for(tensor, create_graph) if gradient is None else gradient
+            _zeros_for(tensor, needs_grad) if gradient is None else gradient
             for gradient, tensor in zip(result, wanted, strict=True)
         )
     return tuple(result)

@@ -6,10 +6,12 @@ import json
 import os
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.hunting.process.rank import write_whole
+from gradlife.model.from_json import built, parsed
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.hunt_codec import encode_finding, no_text
 from gradlife.output import reason
@@ -66,15 +68,14 @@ def append(path: str, text: str) -> None:
 def read_state(path: str) -> dict[str, dict[str, Any]]:
     """Return the findings that earlier runs reported; empty if there is no file. UsageError for another file."""
     try:
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+        document = parsed(Path(path).read_text(encoding="utf-8"))
+        if document["format"] != FORMAT:
+            raise ValueError("another format")
+        found: dict[str, dict[str, Any]] = built(dict[str, dict[str, object]], document["findings"])
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise UsageError(f"cannot read {path}: {reason(error)}", "another file for the state") from None
-    except ValueError:
-        document = None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise UsageError(f"{path} is no state of gradlife", "another file for the state")
-    found: dict[str, dict[str, Any]] = document["findings"]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise UsageError(f"{path} is no state of gradlife", "another file for the state") from None
     return found

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 from gradlife._version import __version__
 from gradlife.model.device.memory import BlockOwner, DeviceMemory, DeviceReport, Frame
-from gradlife.model.from_json import built
+from gradlife.model.from_json import built, parsed
 
 FORMAT = "gradlife.device/1"
 
@@ -34,8 +34,8 @@ def report_in(notes: Iterable[tuple[str, str]]) -> DeviceReport | None:
     if text is None:
         return None
     try:
-        report: DeviceReport = built(DeviceReport, json.loads(text))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        report: DeviceReport = built(DeviceReport, parsed(text))
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
     return report if all(map(is_consistent, report.devices)) else None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradlife._version import __version__
 from gradlife.model.codec import CodecError
-from gradlife.model.from_json import built
+from gradlife.model.from_json import built, parsed
 from gradlife.model.peak.report import PeakReport
 
 FORMAT = "gradlife.peak/1"
@@ -27,8 +27,8 @@ def dumps(report: PeakReport) -> str:
 def loads(text: str) -> PeakReport:
     """Read a report from JSON text. Raises `CodecError`."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parsed(text)
+    except ValueError as error:
         raise CodecError(f"this is not JSON: {error}", REMEDY) from None
     return decode(document)
 

@@ -11,7 +11,7 @@ from typing import Any
 from gradlife._version import __version__
 from gradlife.model.codec import CodecError
 from gradlife.model.device.memory import DeviceMemory
-from gradlife.model.from_json import built
+from gradlife.model.from_json import built, parsed
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import Explained
 
@@ -59,13 +59,13 @@ def out_of_memory_in(path: str) -> OutOfMemory | None:
     try:
         with open(path, encoding="utf-8") as file:
             is_report = FORMAT in file.read(len(FORMAT) + MAX_BEFORE)
-            document = json.loads(Path(path).read_text("utf-8")) if is_report else {}
+            document = parsed(Path(path).read_text("utf-8")) if is_report else {}
     except (OSError, ValueError):
         return None
-    if document.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         return None
     try:
         found: OutOfMemory = built(OutOfMemory, document)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise CodecError(f"{path} is a damaged report: {type(error).__name__}") from None
     return found

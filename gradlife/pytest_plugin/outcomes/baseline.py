@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gradlife.errors import UsageError
-from gradlife.model.from_json import built
+from gradlife.model.from_json import built, parsed
 from gradlife.model.hunt import Finding
 from gradlife.pytest_plugin.outcomes.results import Checked, Section
 
@@ -125,7 +125,7 @@ def read_one(path: Path, may_lack: bool) -> list[Known]:
     if may_lack and not path.exists():
         return []
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parsed(path.read_text(encoding="utf-8"))
         if not isinstance(document, dict):
             raise ValueError('it is not an object with "format" and "entries"')
         if document["format"] != FORMAT:
@@ -135,7 +135,7 @@ def read_one(path: Path, may_lack: bool) -> list[Known]:
         raise UsageError(
             f"the baseline {path} can't be read: {error.strerror}", "--leaks-update-baseline makes it"
         ) from None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         why = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
         raise UsageError(f"{path} is not a baseline: {why}") from None
     return found

@@ -39,7 +39,17 @@ def test_what_was_told_is_remembered_when_the_program_runs_again(tmp_path: Path)
     assert list(document["findings"]) == [LOSSES.fingerprint, "other"]
 
 
-@pytest.mark.parametrize("text", ["no json", "[]", '{"format": "another"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no json",
+        "[]",
+        '{"format": "another"}',
+        '{"format": "gradlife.watch/1"}',
+        '{"format": "gradlife.watch/1", "findings": {"a": 3}}',
+        pytest.param("[" * 100_000, id="nested 100,000 deep"),
+    ],
+)
 def test_a_file_that_is_no_state_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "state").write_text(text)
     with pytest.raises(UsageError, match="is no state of gradlife"):

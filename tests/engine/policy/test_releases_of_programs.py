@@ -1,0 +1,263 @@
+"""Differences of releases that random programs found; each was measured on PyTorch 1.10.2, 1.13.1, 2.9.1 and 2.10.0."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gradlife.engine as torch
+from leftovers import leaves
+from lifetimes import collector_off
+
+RELEASES = ("torch-1.10", "torch-1.13", "torch-2.9", "torch-2.13")
+
+
+class Sub(torch.Tensor):
+    pass
+
+
+class Custom(torch.autograd.Function):
+    """Keeps what `save` makes of its input, or returns that itself."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, save: Callable[[Any, Any], Any]) -> Any:
+        return save(ctx, x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad, None
+
+
+def leaf(*numbers: float) -> Any:
+    return torch.tensor(numbers or [1.0, 2.0], requires_grad=True)
+
+
+def by_release(of: Callable[[], Any]) -> list[Any]:
+    """The answers of the releases."""
+    answers = []
+    for name in RELEASES:
+        with torch.profile(name):
+            answers.append(of())
+    return answers
+
+
+def packed_by(operation: Callable[[Any, Any], Any], one: Any, other: Any) -> str:
+    """The order in which an operation packs its operands."""
+    seen: list[str] = []
+
+    def pack(tensor: Any) -> Any:
+        seen.append("a" if bool((tensor == one).all()) else "b")
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        operation(one, other)
+    return "".join(seen)
+
+
+@pytest.mark.parametrize(
+    ("operation", "a", "b", "before", "since"),
+    [
+        (lambda a, b: a * b, [1.0, 1.0], [2.0, 2.0], "ab", "ba"),
+        (lambda a, b: a / b, [1.0, 1.0], [2.0, 2.0], "ab", "ba"),
+        (lambda a, b: a @ b, [1.0, 1.0], [2.0, 2.0], "ba", "ab"),
+        (lambda a, b: a @ b, [[1.0, 1.0], [1.0, 1.0]], [2.0, 2.0], "ba", "ab"),
+        (lambda a, b: a @ b, [[1.0, 1.0], [1.0, 1.0]], [[2.0, 2.0], [2.0, 2.0]], "ab", "ba"),
+    ],
+)
+def test_releases_before_2_pack_in_the_other_order(operation: Any, a: Any, b: Any, before: str, since: str) -> None:
+    def order() -> str:
+        return packed_by(operation, *(torch.tensor(numbers, requires_grad=True) for numbers in (a, b)))
+
+    assert by_release(order) == [before, before, since, since]
+
+
+def test_a_hook_of_a_wanted_input_is_called_since_2() -> None:
+    def calls() -> int:
+        seen: list[Any] = []
+        x = leaf()
+        x.register_hook(seen.append)
+        torch.autograd.grad((x * 2).sum(), [x])
+        return len(seen)
+
+    assert by_release(calls) == [0, 0, 1, 1]
+
+
+def test_a_hook_of_a_leaf_gets_no_missing_gradient_before_2() -> None:
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return None
+
+    def calls() -> int:
+        seen: list[Any] = []
+        x = leaf()
+        x.register_hook(seen.append)
+        Nothing.apply(x).sum().backward()
+        return len(seen)
+
+    assert by_release(calls) == [0, 0, 1, 1]
+
+
+def test_a_node_hook_has_to_return_a_tuple_from_1_10_on() -> None:
+    def refused() -> str:
+        y = leaf() * 2
+        y.grad_fn.register_hook(lambda gradients, _: gradients[0])
+        with pytest.raises(TypeError) as caught:
+            y.sum().backward()
+        return str(caught.value)
+
+    assert by_release(refused) == ["expected tuple, but hook returned 'Tensor'"] * 4
+
+
+def test_stack_keeps_its_tensors_until_backward_in_1_10() -> None:
+    def is_alive() -> bool:
+        x = leaf()
+        part = x * 2
+        kept = weakref.ref(part)
+        joined = torch.stack([part, x])
+        del part
+        assert joined.grad_fn is not None
+        return kept() is not None
+
+    assert by_release(is_alive) == [True, False, False, False]
+
+
+def test_an_input_without_gradient_that_is_returned_is_a_view_since_1_13() -> None:
+    def facts(change: bool) -> tuple[bool, bool]:
+        def save(ctx: Any, x: Any) -> Any:
+            if change:
+                x.mul_(2)
+                ctx.mark_dirty(x)
+            return x
+
+        x = torch.ones(2)
+        y = Custom.apply(x, save)
+        return y is x, y._base is x
+
+    assert by_release(lambda: facts(False)) == [(True, False), (False, True), (False, True), (False, True)]
+    assert by_release(lambda: facts(True)) == [(True, False), (False, True), (True, False), (True, False)]
+
+
+@leaves(context=3, node=9, saved=4, storage=9, tensor=12)  # in the context that could not save
+def test_a_changed_view_that_is_saved_is_refused_up_to_2_9() -> None:
+    def save(ctx: Any, x: Any) -> Any:
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x.view_as(x))
+        return x
+
+    def is_refused() -> bool:
+        try:
+            Custom.apply(leaf() * 2, save)
+        except RuntimeError as error:
+            return str(error).startswith("A view was created in no_grad mode and its base")
+        return False
+
+    assert by_release(is_refused) == [True, True, True, False]
+
+
+@collector_off()
+def test_a_failed_save_leaves_its_tensors_to_the_collector_before_2() -> None:
+    def fail(tensor: Any) -> Any:
+        raise ValueError
+
+    def lives() -> bool:
+        kept = []
+
+        def save(ctx: Any, x: Any) -> Any:
+            y = x * 2
+            kept.append(weakref.ref(y))
+            ctx.save_for_backward(y)
+            return y
+
+        x = leaf()
+        with torch.autograd.graph.saved_tensors_hooks(fail, fail), pytest.raises((ValueError, RuntimeError)):
+            Custom.apply(x, save)
+        return kept[0]() is not None
+
+    assert by_release(lives) == [True, True, False, False]
+
+
+@leaves(hook=1, node=2, saved=1, storage=2, tensor=2)
+@collector_off()
+def test_the_collector_sees_prehooks_since_2() -> None:
+    def is_collected() -> bool:
+        y = leaf() * 2
+        node = y.grad_fn
+
+        def hook(*_: Any, held: Any = node) -> None:
+            pass
+
+        seen = weakref.ref(hook)
+        node.register_prehook(hook)
+        del y, node, hook
+        gc.collect()
+        return seen() is None
+
+    answers = []
+    for name in RELEASES[1:]:
+        with torch.profile(name):
+            answers.append(is_collected())
+    assert answers == [False, True, True]
+
+
+def test_a_retained_gradient_stays_behind_a_change_in_1_10() -> None:
+    def gradient() -> list[float]:
+        y = leaf() * 2
+        y.retain_grad()
+        y.neg_()
+        y.sum().backward()
+        return [float(number) for number in y.grad]
+
+    assert by_release(gradient) == [[-1.0, -1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
+
+
+def test_names_of_nodes() -> None:
+    def names() -> list[str]:
+        filled, row, zero = leaf() * 2, leaf() * 2, leaf() * 2
+        filled.fill_(0.5)
+        row[:] = torch.ones(2)
+        zero[...] = torch.tensor(0.5)
+        return [type(each.grad_fn).__name__ for each in (filled, row, zero, leaf().reshape(1, 2))]
+
+    assert by_release(names) == [
+        ["FillBackward0", "CopySlices", "FillBackward0", "ReshapeAliasBackward0"],
+        ["FillBackward2", "CopySlices", "FillBackward3", "ReshapeAliasBackward0"],
+        ["FillBackward2", "CopyBackwards", "FillBackward3", "ViewBackward0"],
+        ["FillBackward2", "CopyBackwards", "FillBackward3", "ViewBackward0"],
+    ]
+
+
+def test_texts_since_2_13() -> None:
+    def text() -> str:
+        with pytest.raises(RuntimeError) as caught:
+            torch.autograd.grad(leaf().sum(), [leaf()])
+        return str(caught.value).split(" appears")[0]
+
+    numbered = "The differentiated Tensor at index 0"
+    assert by_release(text) == ["One of the differentiated Tensors"] * 3 + [numbered]
+
+
+def test_the_text_of_a_subclass_has_its_name_since_1_13() -> None:
+    assert by_release(lambda: str(torch.ones(1).as_subclass(Sub)).split("(")[0]) == ["tensor", "Sub", "Sub", "Sub"]
+
+
+def test_gradients_made_of_zeros_require_grad_up_to_2_9() -> None:
+    def requires() -> bool:
+        zeros = torch.autograd.grad(leaf().sum(), [leaf()], materialize_grads=True)[0]
+        assert zeros is not None
+        return zeros.requires_grad
+
+    answers = []
+    for name in ("torch-2.9", "torch-2.10", "torch-2.13"):
+        with torch.profile(name):
+            answers.append(requires())
+    assert answers == [True, False, False]
