@@ -173,8 +173,7 @@ Recording<T> start_recording(std::initializer_list<const Tensor*> inputs, Args&&
   return recording;
 }
 
-// Save two inputs, each if the gradient of that input of the node is computed; -1: in any case. PyTorch 1.x packed the
-// last slot first.
+// Save two inputs, each if its gradient is computed (-1: in any case). PyTorch 1.x packed the last slot first.
 template <class T>
 void save_two(const Recording<T>& node, const Tensor& first, int for_first, const Tensor& second, int for_second) {
   const auto needs = [&](int input) { return input < 0 || node->should_compute_output(static_cast<size_t>(input)); };

@@ -213,12 +213,14 @@ PyObject* get_device(PyObject* self, void*) {
   });
 }
 
-// After an in-place operation the tensor's previous hooks stay with its old node: then it has none of its own.
+// After an in-place operation the tensor's previous hooks stay with its old node: since 2.0 it has none of its own
+// then.
 PyObject* get_backward_hooks(PyObject* self, void*) {
   return guarded([&] {
     PyObject* hooks = tensor_object(self)->backward_hooks;
     const AutogradMeta* meta = unwrap(self)->meta();
-    const bool are_left_behind = meta != nullptr && meta->grad_fn && meta->hooks.empty();
+    const bool may_be_left = has(unwrap(self)->policy(), traits::inplace_change_drops_wrapper_hooks);
+    const bool are_left_behind = may_be_left && meta != nullptr && meta->grad_fn && meta->hooks.empty();
     return Py_NewRef(hooks != nullptr && !are_left_behind ? hooks : Py_None);
   });
 }

@@ -261,3 +261,24 @@ def test_gradients_made_of_zeros_require_grad_up_to_2_9() -> None:
         with torch.profile(name):
             answers.append(requires())
     assert answers == [True, False, False]
+
+
+def test_a_changed_tensor_shows_its_hooks_before_2() -> None:
+    def shows() -> bool:
+        y = leaf() * 2
+        y.register_hook(print)
+        y.exp_()
+        return y._backward_hooks is not None
+
+    assert by_release(shows) == [True, True, False, False]
+
+
+def test_a_scalar_is_assigned_to_shared_elements_before_2() -> None:
+    def is_refused() -> bool:
+        try:
+            torch.ones(1).expand(3)[...] = torch.tensor(0.5)
+        except RuntimeError as error:
+            return str(error).startswith("unsupported operation: more than one element")
+        return False
+
+    assert by_release(is_refused) == [False, False, True, True]
