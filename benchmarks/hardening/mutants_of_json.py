@@ -77,7 +77,8 @@ def write_all(writers: Any, report: Any) -> None:
 
 def recording(path: Path) -> None:
     found = recorded.read(path)
-    if recording_codec.loads(recording_codec.dumps(found)) != found:
+    text = recording_codec.dumps(found)
+    if recording_codec.dumps(recording_codec.loads(text)) != text:  # not the recordings: one may have NaN
         raise AssertionError("what was written reads differently")
 
 

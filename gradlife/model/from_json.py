@@ -14,9 +14,12 @@ LARGEST = 2**63
 
 
 def parsed(text: str) -> Any:
-    """Parse JSON. Raises ValueError, also for NaN, and for text that is nested too deep."""
+    """Parse JSON. Raises ValueError, also for NaN, and for text that is nested too deep. Half characters become `?`."""
     try:
-        return json.loads(text, parse_constant=refuse)
+        document = json.loads(text, parse_constant=refuse)
+        if "\\ud" not in text.lower():
+            return document
+        return json.loads(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 
@@ -52,13 +55,13 @@ def built(hint: Any, value: Any) -> Any:
 
 
 def checked(hint: Any, value: Any) -> Any:
-    """Check a plain value's type and size; JSON may have an integer for a float. Escape what no file can hold."""
+    """Check a plain value's type and size; JSON may have an integer for a float."""
     allowed = (int, float) if hint is float else hint
     if not isinstance(value, allowed):
         raise TypeError(f"{value!r} is no {hint.__name__}")
-    if isinstance(value, (int, float)) and abs(value) > LARGEST:
+    if hint in (int, float) and abs(value) > LARGEST:
         raise ValueError("a number is too large")
-    return str(value).encode("utf-8", "backslashreplace").decode() if hint is str else value
+    return value
 
 
 @functools.cache

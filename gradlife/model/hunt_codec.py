@@ -157,6 +157,8 @@ def decode_report(document: dict[str, Any]) -> HuntReport:
     findings = [finding_item(item) for item in document["findings"]]
     fields = {**document, "findings": findings, "snapshot_cost": document.get("look_cost")}
     report: HuntReport = built(HuntReport, fields)
+    if any(one.grows_at is not None and not 0 <= one.grows_at < len(one.trace.steps) for one in report.findings):
+        raise ValueError("grows_at is no step of the trace")
     return report
 
 

@@ -34,8 +34,13 @@ def main() -> None:
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no child waits to be asked how it ended
     listening = socket.socket(fileno=int(sys.argv[1]))
-    while True:
-        connection = listening.accept()[0]
+    listening.settimeout(SECONDS_A_PROGRAM)
+    fuzzer = os.getppid()
+    while os.getppid() == fuzzer:
+        try:
+            connection = listening.accept()[0]
+        except TimeoutError:
+            continue
         if os.fork() == 0:
             listening.close()
             serve(fw, connection)
