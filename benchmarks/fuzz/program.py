@@ -9,7 +9,7 @@ VERDICTS = ("del", "gc", "held", "never")
 
 NEWEST = (9, 9)
 #: Words that only later releases have, with the first; names that the engine leaves out itself are not here.
-ADDED = {"materialize_grads": (2, 0), "_sym_sizes": (1, 13), "_input_metadata": (2, 0)}
+ADDED = {"materialize_grads": (2, 0), "_sym_sizes": (2, 0), "_input_metadata": (2, 0)}
 
 
 @dataclass(frozen=True)
