@@ -79,7 +79,9 @@ def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | Functio
     command = find_command(text)
     if command is not None:
         return ScriptTarget(command, arguments, is_command=True)
-    raise UsageError(f"{text!r} is nothing to hunt in", "script.py, -m module, file.py::function or module:function")
+    raise UsageError(
+        f"{text!r} is no file here and no command on PATH", "script.py, -m module, file.py::function or module:function"
+    )
 
 
 def python_command(name: str) -> str | None:

@@ -445,7 +445,12 @@ def details_command(report: HuntReport) -> str:
     if ATTACHED in report.settings:
         return f"{report.settings[ATTACHED]} --full"
     ranks = f"--nproc-per-node {report.world_size} " if report.ranks else ""
-    return f"gradlife hunt --full {ranks}{report.target}"
+    return f"gradlife hunt --full {ranks}{typed_target(report)}"
+
+
+def typed_target(report: HuntReport) -> str:
+    """Return the target for a command to type. The arguments of a launcher, such as torchrun, are not in the report."""
+    return f"{report.target} ..." if report.target.isidentifier() else report.target
 
 
 def can_be_proven(report: HuntReport) -> bool:
@@ -461,7 +466,7 @@ def proof_line(report: HuntReport) -> Text:
     proof, is_patched = first.proof, first.patch is not None
     if proof is None:
         aim = "To try the fix: " if is_patched else "To cut the reference: "
-        line = f"{aim}gradlife hunt --prove {report.target}"
+        line = f"{aim}gradlife hunt --prove {typed_target(report)}"
         return Text(line if len(line) <= MAX_PROOF else f"{aim}add --prove to the command")
     what = "with the line changed" if is_patched else "with the reference cut"
     after = "0 B" if proof.after == PerStep() else amounts(proof.after)

@@ -31,7 +31,7 @@ def test_a_function_is_named_in_a_file_or_in_a_module() -> None:
 
 
 def test_what_is_neither_is_refused() -> None:
-    with pytest.raises(UsageError, match="'nothing' is nothing to hunt in"):
+    with pytest.raises(UsageError, match="'nothing' is no file here and no command on PATH"):
         parse("nothing")
 
 

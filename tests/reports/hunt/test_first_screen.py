@@ -207,6 +207,12 @@ def test_proof_of_a_patch_gives_the_rate_and_the_losses() -> None:
     assert "Not proven: with the line changed, 0 B per step. loss 2 is 0.5 instead of 0.25\n" in text
 
 
+def test_the_arguments_of_a_launcher_are_an_ellipsis_in_commands_to_type() -> None:
+    text = screen(hunt(LOSSES, target="accelerate"))
+    assert "gradlife hunt --prove accelerate ..." in text
+    assert "Details: gradlife hunt --full accelerate ..., or --html report.html" in text
+
+
 def test_clean_is_two_lines_with_what_is_not_covered() -> None:
     assert screen(CLEAN, 100).splitlines() == [
         "clean  train.py: nothing grew in 3 rounds of 7 steps; 1 growth explained",
