@@ -23,6 +23,7 @@ from gradlife.hunting.steps.schedule import MIN_ROUNDS, schedule_for
 from gradlife.hunting.workers.copies import copy_on_read
 from gradlife.hunting.workers.worker import MEMORY, REPORT, Worker, announce_writer
 from gradlife.model import hunt_codec
+from gradlife.model.hunt import HuntReport
 
 #: The first file descriptor after those of standard input, output and errors.
 STANDARD = 3
@@ -98,10 +99,17 @@ class WorkerHunt:
         """Judge and write, with all of the worker's pipes closed: its parent waits for their end."""
         try:
             keep_open(self._hunt.descriptors)
-            text = hunt_codec.dumps(report_of(self._hunt, self._about))
-            write_whole(os.path.join(self._folder, REPORT), text)
+            write_whole(os.path.join(self._folder, REPORT), hunt_codec.dumps(self._report()))
         finally:
             os._exit(0)
+
+    def _report(self) -> HuntReport:
+        """Judge; an error leaves a report that says so: without one the worker would count as one with too few steps."""
+        try:
+            return report_of(self._hunt, self._about)
+        except Exception as error:
+            trouble = f"its snapshots could not be judged: {type(error).__name__}: {error}"
+            return HuntReport(self._about.target, self._about.stepped_by, 0, (), (), trouble=trouble)
 
 
 def keep_open(descriptors: set[int]) -> None:

@@ -13,6 +13,7 @@ from fabricated_hunts import CLEAN, LEAKING, LOSSES, hunt
 from gradlife.hunting.process.private_pages import PrivateMemory
 from gradlife.hunting.workers.copies import containers, copies, copy_on_read
 from gradlife.hunting.workers.entries import StepQueue
+from gradlife.hunting.workers.hunt import WorkerHunt
 from gradlife.hunting.workers.merge import with_workers
 from gradlife.hunting.workers.worker import MAX_LIVES, MAX_WORKERS, REPORT, Worker, join
 from gradlife.model import hunt_codec
@@ -114,3 +115,15 @@ def test_large_containers_are_found_by_the_expression_that_leads_to_them() -> No
 
     names = [name for name, _ in containers({"dataset": Samples()})]
     assert names == ["dataset.names", "dataset.parts['train']"]
+
+
+def test_a_worker_whose_snapshots_cannot_be_judged_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a report it counted as one with too few steps, and the program as clean."""
+
+    def fail(*_: object) -> None:
+        raise OSError("Bad file descriptor")
+
+    monkeypatch.setattr("gradlife.hunting.workers.hunt.report_of", fail)
+    report = WorkerHunt(str(tmp_path), replace(LOADER, start_method="spawn"), "train.py", {})._report()
+    assert report.verdict is HuntVerdict.INCONCLUSIVE
+    assert report.trouble == "its snapshots could not be judged: OSError: Bad file descriptor"
