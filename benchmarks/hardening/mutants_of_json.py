@@ -12,6 +12,7 @@ import json
 import random
 import sys
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -142,7 +143,7 @@ def mutate(document: Any, rng: random.Random) -> None:
         other, of = rng.choice(found)
         chance = rng.random()
         if chance < 0.6:
-            container[key] = rng.choice(UNUSUAL)
+            container[key] = deepcopy(rng.choice(UNUSUAL))
         elif chance < 0.75:
             container[key] = json.loads(json.dumps(other[of]))
         elif chance < 0.9 or isinstance(container, dict):
