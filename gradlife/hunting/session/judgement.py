@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
@@ -48,6 +50,11 @@ from gradlife.hunting.stores.limits import limit_of
 from gradlife.hunting.stores.program_sources import program_sources
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import Explained, Finding, FindingKind, HuntReport, Round
+from gradlife.model.trace import Trace
+
+#: The generators of a hunt's plan, and their file, as traces name it.
+PLAN = frozenset(one.__qualname__ for one in vars(Hunt).values() if inspect.isgeneratorfunction(one))
+PLAN_FILE = f"{os.path.basename(inspect.getfile(Hunt))}:"
 
 
 def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: TargetFacts) -> HuntReport:
@@ -165,6 +172,8 @@ def split_by_intent(
     meant: list[Explained] = []
     for one in groups:
         result = growth_finding(graph, one, creation_sites)
+        if is_own_plan(result.trace):
+            continue
         growth = growth_in_trace(graph, find_holder_path(graph, one.group, one.containers, one.carrier), one)
         if caches.is_meant(result, growth):
             meant.append(caches.explained(result))
@@ -175,6 +184,14 @@ def split_by_intent(
         else:
             leaks.append(GrowingGroup(one, result))
     return one_per_cause(graph, leaks), meant
+
+
+def is_own_plan(trace: Trace) -> bool:
+    """Whether it is a generator of the hunt's own plan, or its frame. Nothing seems to hold one while it runs, because the
+    hunt's frames are hidden.
+    """
+    name, _, place = trace.detail.partition(" (")
+    return trace.object in {"generator", "frame"} and name in PLAN and place.startswith(PLAN_FILE)
 
 
 def is_being_built(result: Finding, growth: Growth) -> bool:

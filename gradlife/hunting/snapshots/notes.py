@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import pickle
@@ -20,6 +21,7 @@ class Notes:
         self._known: dict[Hashable, Any] | None = None
         with tempfile.TemporaryFile(prefix="gradlife-notes-") as file:
             self.descriptor = os.dup(file.fileno())
+        fcntl.fcntl(self.descriptor, fcntl.F_SETFL, os.O_APPEND)  # two copies of a service may write at once
 
     def __del__(self) -> None:
         if hasattr(self, "descriptor"):
@@ -32,7 +34,7 @@ class Notes:
         if key not in self._known:
             self._known[key] = found = find()
             with suppress(OSError):  # on a full disk the next copy finds it again
-                os.pwrite(self.descriptor, pickle.dumps((key, found)), os.fstat(self.descriptor).st_size)
+                os.write(self.descriptor, pickle.dumps((key, found)))
         value: T = self._known[key]
         return value
 

@@ -36,6 +36,14 @@ def test_a_record_that_is_not_whole_is_found_again() -> None:
     assert notes.find("totals", lambda: 8) == 8
 
 
+def test_copies_that_write_at_once_write_one_after_the_other() -> None:
+    notes = Notes()
+    in_fork(lambda: notes.find("a", lambda: list(range(1000))))
+    os.lseek(notes.descriptor, 0, os.SEEK_SET)  # as if another copy had begun to write
+    in_fork(lambda: notes.find("b", lambda: 2))
+    assert in_fork(lambda: (len(notes.find("a", list)), notes.find("b", never))) == (1000, 2)
+
+
 def test_two_graphs_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[list[int]] = []
     snapshots = []
