@@ -193,8 +193,8 @@ def test_what_is_no_longer_stored_is_free_within_the_statement_that_uses_it_last
 def test_moments_to_look_at_are_the_peak_and_those_behind_it() -> None:
     high, low = storage(0, 60, 0, 4, (1,)), storage(1, 50, 4, 9, (5,))
     works = [storage(2, 100, 3, 4, (3,)), storage(3, 100, 7, 8, (7,))]
-    assert scout_peaks(recording([high, low, *works], [0, 10])) == [3, 7]
-    assert scout_peaks(recording(works, [0, 10])) == [3]
+    assert scout_peaks(recording([high, low, *works], [0, 10]), 0) == [3, 7]
+    assert scout_peaks(recording(works, [0, 10]), 0) == [3]
 
 
 def test_storages_with_the_same_memory_are_one() -> None:

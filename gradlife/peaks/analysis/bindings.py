@@ -19,7 +19,7 @@ def end_of_binding(recording: Recording, holder: Holder, first: int, last: int) 
     was_binding = False
     for number in range(first, last):
         frame = frame_of(holder, recording.operations[number].frames)
-        if frame is None and holder.kind is Kind.LOCAL:
+        if frame is None and holder.kind in (Kind.LOCAL, Kind.ITERATOR):
             return max(number, first + 1)
         binding = frame is not None and is_bound_at(frame, holder.name)
         if was_binding and not binding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from gradlife.peaks.analysis.timeline import add, live_bytes, main_device, on_device, peak_operation, spans
 from gradlife.peaks.analysis.uses import gaps, zeroed_gaps
@@ -18,9 +19,17 @@ MIN_UNUSED = 0.005
 Gap = tuple[int, int]
 
 
-def scout_peaks(recording: Recording) -> list[int]:
-    """Return the moments, as operations after the beginning of the first recorded step."""
-    first, end = recording.steps[0], recording.steps[1]
+def highest_step(recording: Recording) -> int:
+    """Return the number of the recorded step with the highest peak; the first of several."""
+    live = live_bytes(on_device(recording, main_device(recording)), recording.end)
+    steps = pairwise(recording.steps)
+    peaks = [max((live[tick_within(at)] for at in range(first, end)), default=0) for first, end in steps]
+    return max(range(len(peaks)), key=lambda number: (peaks[number], -number))
+
+
+def scout_peaks(recording: Recording, step: int) -> list[int]:
+    """Return the moments of a recorded step, as operations after its beginning."""
+    first, end = recording.steps[step], recording.steps[step + 1]
     if first >= end:
         return []
     storages = on_device(recording, main_device(recording))

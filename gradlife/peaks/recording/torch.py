@@ -44,7 +44,7 @@ class Recorder:
         self._names: list[str] = []
         self._contexts = contexts
         self._handles: list[Any] = []
-        self._steps: list[int] = []
+        self.steps: list[int] = []  # the first operation of each step
         self.is_on = False
 
     def start(self) -> None:
@@ -69,7 +69,7 @@ class Recorder:
         self._regions = CompiledRegions(self._mode, _python_dispatch)
         self._regions.start()
         self._handles = self._contexts.start(torch.nn.modules.module)
-        self._steps = [0]
+        self.steps = [0]
         self._mode.__enter__()
         self.is_on = True
 
@@ -77,8 +77,8 @@ class Recorder:
         """End the current step. Return the number of operations so far."""
         self._regions.start()
         self._contexts.mark_step()
-        self._steps.append(_heap.followed_operations())
-        return self._steps[-1]
+        self.steps.append(_heap.followed_operations())
+        return self.steps[-1]
 
     def alarm_at(self, operation: int) -> None:
         """Set the alarm to call ``on_alarm`` after an operation."""
@@ -103,7 +103,7 @@ class Recorder:
 
     def so_far(self) -> Recording:
         """Return the recording up to now."""
-        return read_recording(_heap.followed(), self._names, self._contexts.names, list(self._steps))
+        return read_recording(_heap.followed(), self._names, self._contexts.names, list(self.steps))
 
     def _describe(self, function: Any) -> tuple[Callable[..., Any], bool, bool]:
         """Return the callable of an operation, whether it may overwrite tensors, and whether it only makes a view."""

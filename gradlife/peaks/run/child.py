@@ -153,7 +153,10 @@ class PeakChild:
 
 
 #: Reasons for no report.
-NO_STEPS = "no step was seen: no optimizer fired five times, no DataLoader gave batches, no backward pass ran"
+NO_STEPS = (
+    "no step was seen: no optimizer fired five times, no DataLoader gave batches, no backward pass ran;"
+    " --step-on MODULE:FUNCTION counts calls of a function"
+)
 NEEDED = "a peak needs five"
 
 

@@ -1,13 +1,15 @@
 """`PeakSession`: which steps `gradlife peak` records, and when it reads the holders of storages.
 
 After a warm-up, the first recorded step shows where memory peaks. The second one is judged: at its peaks the holders
-are read. In the third, the storages of the second die.
+are read. In the third, the storages of the second die. If the second step runs other operations than the first, as where
+each other step collects data, the higher of both shows the peaks, and the next step like it is judged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from gradlife import _heap
@@ -15,7 +17,7 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.analysis.holder_snapshots import HolderSnapshot
 from gradlife.peaks.analysis.judge import Judge, Recorded, judged
-from gradlife.peaks.analysis.scouting import scout_peaks
+from gradlife.peaks.analysis.scouting import highest_step, scout_peaks
 from gradlife.peaks.recording.compiled import limits_of
 from gradlife.peaks.recording.holders import holders_now
 from gradlife.peaks.recording.torch import Contexts, Recorder
@@ -25,6 +27,10 @@ WARMUP = 2
 
 #: Recorded steps. There is another one if the savings would make other moments the peak.
 RECORDED = 3
+
+#: Last step that may be judged, where steps differ; and what the report says if none was like the one with the peaks.
+LAST_JUDGED = 6
+UNLIKE = "The recorded steps run different operations: what holds memory at the peak may not be known."
 
 #: Number of such other peaks at which holders are read.
 MAX_OTHER_PEAKS = 6
@@ -40,6 +46,8 @@ class PeakSession:
         self._steps = 0
         self._recorder: Recorder | None = None
         self._first = 0  # the first operation of the current step
+        self._judged = 1  # the number of the judged step among the recorded ones
+        self._like = 0  # the number of the step whose peaks are known
         self._peaks: list[int] = []  # where to read the holders in this step: operations, counted from its first
         self._snapshots: list[HolderSnapshot] = []  # the holders read so far
         self._malloc: dict[int, tuple[int, int]] = {}  # bytes that malloc has handed out, and those for our records
@@ -56,17 +64,30 @@ class PeakSession:
                 self._start()
             return False
         first = self._recorder.mark_step()
-        recorded = self._steps - self._warmup
+        recorded, last = self._steps - self._warmup, self._judged + RECORDED - 1
         if recorded == 1:
-            self._first, self._peaks = first, in_fork(lambda: scout_peaks(self._so_far()))
-            self._note_malloc(first)
-            self._set_alarm()
-        elif recorded == RECORDED:
-            self._first, self._peaks = first, in_fork(self._other_peaks)
-            self._set_alarm()
-        if recorded > RECORDED or (recorded == RECORDED and not self._peaks):
+            self._look_for(first, lambda: scout_peaks(self._so_far(), 0))
+        elif recorded == self._judged + 1 and recorded <= LAST_JUDGED and not self._is_alike():
+            self._like = in_fork(lambda: highest_step(self._so_far()))
+            self._judged += 1
+            self._look_for(first, lambda: scout_peaks(self._so_far(), self._like))
+        elif recorded == last:
+            self._look_for(first, self._other_peaks)
+        if recorded > last or (recorded == last and not self._peaks):
             self._finish()
         return self.report is not None
+
+    def _look_for(self, first: int, peaks: Callable[[], list[int]]) -> None:
+        """Read the holders at some peaks of the step that begins with an operation."""
+        self._first, self._peaks = first, in_fork(peaks)
+        self._note_malloc(first)
+        self._set_alarm()
+
+    def _is_alike(self) -> bool:
+        """Whether the step to judge ran as many operations as the one whose peaks are known."""
+        assert self._recorder is not None
+        lengths = [end - start for start, end in pairwise(self._recorder.steps)]
+        return lengths[self._judged] == lengths[self._like]
 
     def close(self) -> None:
         """Stop the recording without a report."""
@@ -75,13 +96,15 @@ class PeakSession:
 
     def conclude(self) -> None:
         """Report if enough steps are recorded, and stop: there are no more steps."""
-        if self.report is None and self._steps - self._warmup >= RECORDED:
+        recorded = self._steps - self._warmup
+        if self.report is None and recorded >= RECORDED:
+            self._judged = min(self._judged, recorded - RECORDED + 1)
             self._finish()
         self.close()
 
     def _other_peaks(self) -> list[int]:
         """Return the moments that would be the peak after the savings."""
-        return Judge(Recorded(self._so_far(), self._snapshots, 1)).other_peaks()[:MAX_OTHER_PEAKS]
+        return Judge(Recorded(self._so_far(), self._snapshots, self._judged)).other_peaks()[:MAX_OTHER_PEAKS]
 
     def _so_far(self) -> Any:
         assert self._recorder is not None
@@ -110,8 +133,11 @@ class PeakSession:
 
     def _finish(self) -> None:
         assert self._recorder is not None
+        unlike = () if self._is_alike() else (UNLIKE,)
         recording = self._recorder.stop()
-        about = replace(self.about, warmup_steps=self._warmup, limits=(*self.about.limits, *limits_of(recording)))
-        recorded = Recorded(recording, self._snapshots, 1, self._contexts.seconds, self._malloc)
+        about = replace(
+            self.about, warmup_steps=self._warmup, limits=(*self.about.limits, *unlike, *limits_of(recording))
+        )
+        recorded = Recorded(recording, self._snapshots, self._judged, self._contexts.seconds, self._malloc)
         self.report = in_fork(lambda: judged(recorded, about))
         self._on_report(self.report)
