@@ -101,3 +101,27 @@ def test_a_cache_that_lasts_keeps_its_keys_by_an_attribute() -> None:
     kept.layers[0].update(torch.ones(100_003))
     [holder] = [one for one in holders_at(kept.layers[0].keys.untyped_storage()._cdata) if one.can_let_go]
     assert holder.text == "attribute .keys of Layer"
+
+
+LOOP = """\
+def items():
+    for number in range(3):
+        found.append(holders_at(last[0]) if last else [])
+        yield [torch.ones(50_001 + number)]
+
+
+for number, (item,) in enumerate(items()):
+    last[:] = [item.untyped_storage()._cdata]
+"""
+
+
+@pytest.mark.torch
+def test_enumerate_in_a_script_keeps_its_last_item_while_the_next_one_is_made(tmp_path: Path) -> None:
+    """The stack of a module's frame was not read within a call of C code, and `del item` was said to be enough."""
+    torch, found = pytest.importorskip("torch"), list[list[Holder]]()
+    file = tmp_path / "script.py"
+    file.write_text(LOOP)
+    names = {"torch": torch, "holders_at": holders_at, "found": found, "last": []}
+    exec(compile(LOOP, str(file), "exec"), names)
+    texts = [[one.text for one in holders if one.kind == "iterator"] for holders in found]
+    assert texts == [[], *[["the last item of `enumerate` in <module> (script.py:7)"]] * 2]

@@ -183,7 +183,7 @@ int gl_stack_height(void* address) {
   _PyInterpreterFrame* frame = address;
   gl_frame read;
   if (!gl_read_frame(frame, &read)) return 0;
-  if (read.stack_count > 0 || frame->stacktop >= read.code->co_nlocalsplus || read.fast_count == 0)
+  if (read.stack_count > 0 || frame->stacktop >= read.code->co_nlocalsplus || _PyFrame_IsIncomplete(frame))
     return read.stack_count;
   const int at = _PyInterpreterFrame_LASTI(frame);
   gl_heights all = {.code = (const uint8_t*)_PyCode_CODE(read.code), .count = (int)Py_SIZE(read.code)};
