@@ -443,10 +443,11 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
         place = (life.birth[0][0], int(life.birth[0][1])) if life.birth else ("", 0)
         made = f": it is made at line {place[1]}" if place[1] else ""
         return Edit(f"save no tensor for a backward pass that does not read it{made}", *place)
+    if (unrecorded := no_grad_edit(life.makers)) is not None:
+        return unrecorded
     if holder.path:
         return Edit(f"keep `{holder.name}{holder.path}` as `.item()` or `.detach()`: its graph is held", *place)
-    text = f"`with torch.no_grad():`{where} if no backward pass reads it"
-    return no_grad_edit(life.makers) or Edit(text, *place, is_no_grad=True)
+    return Edit(f"`with torch.no_grad():`{where} if no backward pass reads it", *place, is_no_grad=True)
 
 
 def retain_edit(frame: Frame) -> Edit:
