@@ -119,7 +119,7 @@ def grouped(
     homes: dict[Origin | None, Counter[Key]] = defaultdict(Counter)
     for one in seen:
         key = key_of(one)
-        homes[origin_of(recording, one.storage)][key] += 1
+        homes[origin_of(recording, one.storage)][key] += one.gap[1] - one.gap[0]
         add_to(groups, key, one, recording, lasts)
     for one in (*nameless, *(one for one in unused if one.held is None and one.zeroing is None)):
         origin = origin_of(recording, one.storage)
@@ -132,7 +132,10 @@ def grouped(
 
 
 def home_of(one: Unused, homes: Counter[Key]) -> Key | None:
-    """Return the usual group of a storage's origin. One that only graphs hold is not freed where only names go."""
+    """Return the group in which storages of an origin are unused longest.
+
+    A storage that only graphs hold is not freed where only names go.
+    """
     fitting = (
         key for key, _ in homes.most_common() if one.held is None or any(Kind.SAVED in place for place in key[0])
     )

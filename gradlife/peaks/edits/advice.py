@@ -447,6 +447,8 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
         return unrecorded
     if holder.path:
         return Edit(f"keep `{holder.name}{holder.path}` as `.item()` or `.detach()`: its graph is held", *place)
+    if frame is not None and life.makers is not None and frame in life.makers.training:
+        return Edit(f"run nothing at line {frame[1]} whose graph no backward pass reads, as before an error", *place)
     return Edit(f"`with torch.no_grad():`{where} if no backward pass reads it", *place, is_no_grad=True)
 
 

@@ -250,6 +250,8 @@ class Search:
         elif reference.relation in {"attribute", "slot"}:
             owner, name = reference, reference.label
         else:
+            is_output = has_base(reference, MAPPING) and reference.type != MAPPING
+            record = self._graph.describe(above).address if is_output else record
             yield from self._names(above, link(reference) + path, depth - 1, record)
             return
         if name == BUFFERS:
