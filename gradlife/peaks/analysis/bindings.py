@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 from gradlife.peaks.analysis.releases import frame_of
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame, Recording
 from gradlife.peaks.recording.variables import Kind
+from gradlife.peaks.sources.line import Line
 from gradlife.peaks.sources.program import blocks, function_of, source_of, spot_at
 
 
@@ -31,10 +33,16 @@ def end_of_binding(recording: Recording, holder: Holder, first: int, last: int) 
 def is_bound_at(frame: Frame, name: str) -> bool:
     """Whether the statement that a frame runs binds or deletes a name."""
     file, line, function = frame
+    return name in names_bound_at(file, int(line), getattr(line, "column", -1), function)
+
+
+@cache
+def names_bound_at(file: str, line: int, column: int, function: str) -> frozenset[str]:
+    """Return the names that the statement at a place binds or deletes."""
     source = source_of(file)
     node = function_of(source, function, line) if source is not None else None
-    spot = spot_at(node, line) if node is not None else None
-    return spot is not None and name in set(bound_names(spot.statement))
+    spot = spot_at(node, Line.at(line, column)) if node is not None else None
+    return frozenset(bound_names(spot.statement)) if spot is not None else frozenset()
 
 
 def bound_names(statement: ast.stmt) -> Iterator[str]:
