@@ -77,7 +77,7 @@ def _records() -> Iterator[Environment]:
 
 
 def interpreter_of(place: str) -> str:
-    """Return an interpreter's path. `place` is this path, a virtual environment's folder, or a registered name."""
+    """Find the interpreter that `place` names: its path, the folder of its virtual environment, or a registered name."""
     if os.sep in place or place.startswith("~"):
         return interpreter_at(Path(os.path.expanduser(place)).absolute())
     known = environments()

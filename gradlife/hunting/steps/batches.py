@@ -44,7 +44,10 @@ class BatchSteps:
         iterator_class.__next__ = next_batch
 
     def _about_to_take(self) -> None:
-        """Begin the hunt after `WARMUP_BATCHES`; from then on count a step: who asks for a batch has finished the one before."""
+        """Count the previous batch as a step: it is finished, because the program asks for the next one.
+
+        The first `WARMUP_BATCHES` are not counted. Then the hunt begins.
+        """
         if not self.is_wanted:
             return
         self.heard += 1
