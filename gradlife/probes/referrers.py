@@ -56,7 +56,8 @@ def objgraph_chain(subject: Any) -> str | None:
         return None
     ignored = frame_ids()
     chain = objgraph.find_backref_chain(subject, is_module, max_depth=LONGEST_CHAIN, extra_ignore=ignored)
-    if is_module(chain[0]):  # the subject itself, if there is no chain
+    far_end = chain[0]  # the subject, if nothing refers to it
+    if is_module(far_end):
         return ROOT
     referrers = [referrer for referrer in gc.get_referrers(subject) if id(referrer) not in ignored]
     has_referrer = any(referrer is not chain for referrer in referrers)  # the list `chain` holds the subject too
