@@ -77,7 +77,10 @@ def _records() -> Iterator[Environment]:
 
 
 def interpreter_of(place: str) -> str:
-    """Find the interpreter that `place` names: its path, the folder of its virtual environment, or a registered name."""
+    """Return the path of an interpreter.
+
+    `place` is a path of an interpreter, a folder of a virtual environment, or a registered name.
+    """
     if os.sep in place or place.startswith("~"):
         return interpreter_at(Path(os.path.expanduser(place)).absolute())
     known = environments()
