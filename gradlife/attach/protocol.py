@@ -39,7 +39,7 @@ class Channel:
         try:
             self._connection.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
-            raise Gone("the other side has gone", hint="gradlife attach PID") from None
+            raise Gone("the other side has gone", hint="attach again: gradlife attach PID") from None
 
     def receive(self) -> Message | None:
         """Return the next message; None at the end of the connection."""

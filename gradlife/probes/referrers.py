@@ -56,7 +56,7 @@ def objgraph_chain(subject: Any) -> str | None:
         return None
     ignored = frame_ids()
     chain = objgraph.find_backref_chain(subject, is_module, max_depth=LONGEST_CHAIN, extra_ignore=ignored)
-    far_end = chain[0]  # the subject, if nothing refers to it
+    far_end = chain[0]  # a module if one was found, else the subject
     if is_module(far_end):
         return ROOT
     referrers = [referrer for referrer in gc.get_referrers(subject) if id(referrer) not in ignored]
