@@ -60,7 +60,7 @@ def objgraph_chain(subject: Any) -> str | None:
     if is_module(far_end):
         return ROOT
     referrers = [referrer for referrer in gc.get_referrers(subject) if id(referrer) not in ignored]
-    has_referrer = any(referrer is not chain for referrer in referrers)  # the list `chain` holds the subject too
+    has_referrer = any(referrer is not chain for referrer in referrers)  # `chain` itself refers to the subject
     return DEAD_END if has_referrer else NOTHING
 
 
