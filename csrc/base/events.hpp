@@ -43,7 +43,7 @@ constexpr size_t event_capacity = 1 << 16;
 void append_event(Event event);        // sets its sequence number and time
 std::vector<Event> recorded_events();  // oldest first
 void clear_events();
-uint64_t event_total();  // since the start, overwritten ones too
+uint64_t event_total();  // since the process began, overwritten ones too
 void enable_events(bool enabled);
 bool events_enabled();
 

@@ -69,7 +69,7 @@ def compared(
 
 def with_finding(skew: Skew, rank: int, ranks: Ranks) -> Skew:
     """Give the skew its reason: the finding whose growth on this rank is furthest above the median of all ranks."""
-    finding, _, usual = most_above(rank, {other: facts.rates for other, facts in ranks.items()})
+    finding, _, usual = most_above(rank, {number: facts.rates for number, facts in ranks.items()})
     how = "faster than on the other ranks" if usual else "not on the other ranks"
     return replace(skew, reason=f"{finding}: {how}", code=finding.partition(" ")[0])
 
@@ -96,7 +96,7 @@ def with_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
     """
     if not ranks[rank].owners:
         return None
-    name, value, usual = most_above(rank, {other: facts.owners for other, facts in ranks.items()})
+    name, value, usual = most_above(rank, {number: facts.owners for number, facts in ranks.items()})
     if value - usual < MIN_SHARE * (skew.value - skew.usual):
         return None
     how = "more than on the other ranks" if usual else "not on the other ranks"

@@ -46,7 +46,7 @@ class BatchSteps:
     def _about_to_take(self) -> None:
         """Count the previous batch as a step: it is finished, because the program asks for the next one.
 
-        The first `WARMUP_BATCHES` are not counted. Then the hunt begins.
+        The first `WARMUP_BATCHES` are no steps. Then the hunt begins.
         """
         if not self.is_wanted:
             return
