@@ -12,7 +12,7 @@ namespace gradlife {
 enum class EventKind : uint8_t {
   created,
   wrapped,      // a tensor or node got a Python wrapper
-  dropped,      // a wrapper gave up the tensor or node that it owned
+  dropped,      // a wrapper that owned its tensor or node let it go for good
   flipped,      // ownership changed its direction: the tensor owns its wrapper, or the wrapper its tensor
   resurrected,  // a wrapper without Python references was kept, because C++ still owns its tensor
   saved,        // a tensor was saved for the backward pass

@@ -44,10 +44,16 @@ def skew_of(ranks: Ranks) -> Iterator[Skew]:
     """Find skew in growth and in peak memory."""
     growth = {rank: one.growth for rank, one in ranks.items()}
     yield from compared(
-        "growth per step", growth, GROWTH_FACTOR, MIN_GROWTH, lambda skew, rank: with_finding(skew, rank, ranks)
+        "growth per step",
+        growth,
+        GROWTH_FACTOR,
+        MIN_GROWTH,
+        lambda skew, rank: with_reason_of_growth(skew, rank, ranks),
     )
     peaks = {rank: one.peak for rank, one in ranks.items() if one.peak}
-    yield from compared("peak memory", peaks, PEAK_FACTOR, MIN_PEAK, lambda skew, rank: with_reason(skew, rank, ranks))
+    yield from compared(
+        "peak memory", peaks, PEAK_FACTOR, MIN_PEAK, lambda skew, rank: with_reason_of_peak(skew, rank, ranks)
+    )
 
 
 def compared(
@@ -67,29 +73,29 @@ def compared(
         yield explain(Skew(measure, rank_ranges(high), len(high), values[worst], usual, reason=""), worst)
 
 
-def with_finding(skew: Skew, rank: int, ranks: Ranks) -> Skew:
+def with_reason_of_growth(skew: Skew, rank: int, ranks: Ranks) -> Skew:
     """Give the skew its reason: the finding whose growth on this rank is furthest above the median of all ranks."""
     finding, _, usual = most_above(rank, {number: facts.rates for number, facts in ranks.items()})
     how = "faster than on the other ranks" if usual else "not on the other ranks"
     return replace(skew, reason=f"{finding}: {how}", code=finding.partition(" ")[0])
 
 
-def with_reason(skew: Skew, rank: int, ranks: Ranks) -> Skew:
+def with_reason_of_peak(skew: Skew, rank: int, ranks: Ranks) -> Skew:
     """Explain a high peak: by what the rank holds, by faster growth, or by more steps than the median rank took.
 
     The first of these that applies is the reason; if none does, `TRANSIENT`.
     """
-    explained = with_owner(skew, rank, ranks)
+    explained = with_owner_as_reason(skew, rank, ranks)
     if explained is not None:
         return explained
     own = ranks[rank]
     if own.growth > statistics.median_low([one.growth for one in ranks.values()]):
-        return with_finding(skew, rank, ranks)
+        return with_reason_of_growth(skew, rank, ranks)
     more = own.steps - statistics.median_low([one.steps for one in ranks.values()])
     return replace(skew, reason=f"it took {more:,} more steps than the median rank" if more > 0 else TRANSIENT)
 
 
-def with_owner(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
+def with_owner_as_reason(skew: Skew, rank: int, ranks: Ranks) -> Skew | None:
     """Give the skew its reason: the owner whose bytes on this rank are furthest above the median of all ranks.
 
     None if no owner accounts for enough of the peak.
