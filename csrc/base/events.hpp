@@ -12,7 +12,7 @@ namespace gradlife {
 enum class EventKind : uint8_t {
   created,
   wrapped,      // a tensor or node got a Python wrapper
-  dropped,      // a wrapper that owned its tensor or node let it go for good
+  dropped,      // a wrapper died that owned its tensor or node
   flipped,      // ownership changed its direction: the tensor owns its wrapper, or the wrapper its tensor
   resurrected,  // a wrapper without Python references was kept, because C++ still owns its tensor
   saved,        // a tensor was saved for the backward pass
