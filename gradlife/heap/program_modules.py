@@ -33,7 +33,7 @@ def newest_modules() -> list[tuple[str, object]]:
 def file_of(name: str, module: object) -> object:
     """Return the file of a module. Python deletes the name from the module of a script that has ended; `argv` keeps it."""
     found: object = vars(module).get("__file__") if is_module(module) else None
-    return sys.argv[0] if found is None and name == MAIN and sys.argv else found
+    return os.path.abspath(sys.argv[0]) if found is None and name == MAIN and sys.argv else found
 
 
 def is_module(module: object) -> bool:

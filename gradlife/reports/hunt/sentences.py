@@ -133,8 +133,8 @@ def amounts(per_step: PerStep) -> str:
     nbytes = [size(round(per_step.bytes))] if round(per_step.bytes) else []
     more = per_step.retained_bytes - per_step.bytes
     if first and more >= max(MIN_EXTRA_BYTES, MIN_EXTRA_SHARE * per_step.bytes):
-        included = "graph" if per_step.graph_nodes else "all that is kept"
-        nbytes = [f"{size(round(per_step.retained_bytes))} ({included} included)"]
+        included = "(graph included)" if per_step.graph_nodes else "in all"
+        nbytes = [f"{size(round(per_step.retained_bytes))} {included}"]
     return listed(first + nbytes) or "nothing"
 
 
