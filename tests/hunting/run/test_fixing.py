@@ -43,7 +43,7 @@ def test_a_fix_is_tried_and_written(tmp_path: Path) -> None:
         "   + losses.append(loss.item())",
         "   (this keeps the numbers and frees the graphs)",
     ]
-    assert re.fullmatch(r"   before  .+ kB per step", lines[start + 4])
+    assert re.fullmatch(r"   before  .+ kB \(graph included\) per step", lines[start + 4])
     assert lines[start + 5 :] == [
         "   after   0 B per step",
         "   losses  60 losses are the same",
