@@ -28,7 +28,7 @@ from gradlife.attach import debugger
 from gradlife.attach.bootstrap import ADDRESS, expression
 from gradlife.attach.client import attach
 from gradlife.attach.processes import Target
-from gradlife.attach.protocol import AttachError
+from gradlife.attach.protocol import VERSION, AttachError
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.running import Terms
@@ -55,9 +55,9 @@ time.sleep(1000)
 """
 
 #: A gradlife that says who it is and no more.
-GREETER = """\
+GREETER = f"""\
 def serve_one(connection):
-    connection.sendall(b'{"version": 1, "pid": 1, "gradlife": "brought"}\\n')
+    connection.sendall(b'{{"version": {VERSION}, "pid": 1, "gradlife": "brought"}}\\n')
     connection.close()
 """
 
