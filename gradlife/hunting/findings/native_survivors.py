@@ -35,16 +35,16 @@ HANDLE_TOLERANCE = 0.5
 
 def with_native_parts(evidence: Evidence, groups: Sequence[GrownGroup]) -> list[GrownGroup]:
     """Merge each group that only native code holds into a group with as many opaque objects."""
-    lost = [one for one in groups if one.group.anchor is None and not has_cycle(evidence.graph, one)]
     held = [one for one in groups if one.group.anchor is not None]
+    unheld = [one for one in groups if one.group.anchor is None]
+    cyclic = [one for one in unheld if has_cycle(evidence.graph, one)]
+    lost = [one for one in unheld if one not in cyclic]
     lost = joined(evidence, held, lost)
     if lost:
         others = unlike(evidence, held)
         lost = joined(evidence, others, lost)
         held += [one for one in others if one.per_step.tensors]
-    left = {id(one) for one in lost}
-    cyclic = (one for one in groups if one.group.anchor is None and has_cycle(evidence.graph, one))
-    return [*held, *(with_rref_owner(evidence, one) for one in groups if id(one) in left), *cyclic]
+    return [*held, *(with_rref_owner(evidence, one) for one in lost), *cyclic]
 
 
 def with_rref_owner(evidence: Evidence, one: GrownGroup) -> GrownGroup:

@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from gradlife.hunting.process.readable import readable
@@ -50,6 +51,21 @@ def in_fork(work: Callable[[], T], niceness: int = 0) -> T:
         if answer:
             return pickle.loads(answer)  # type: ignore[no-any-return]
     return work()
+
+
+@dataclass(frozen=True)
+class Done(Generic[T]):
+    """The result of work that is done already, with the methods of ``Answer``."""
+
+    result: T
+    is_there: bool = True
+
+    def read(self) -> T:
+        """Return the result."""
+        return self.result
+
+    def close(self) -> None:
+        """Nothing is left to end."""
 
 
 class Answer(Generic[T]):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,12 +19,12 @@ from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
 from gradlife.hunting.growth.suspects import CleanResult, Suspects, has_slowing, is_in_doubt, suspects, types_of
 from gradlife.hunting.process.collector import OldObjects, count_foreign, is_off
-from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, in_fork
+from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, Done, in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS as MIN_NATIVE_SNAPSHOTS
-from gradlife.hunting.snapshots.native_objects import Unreached, counted, grows, unreached
+from gradlife.hunting.snapshots.native_objects import Counted, Unreached, counted, grows, unreached
 from gradlife.hunting.snapshots.stale_activations import StaleActivations, Watch, addresses_of, undeclared
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import MAX_EXTENSION, MIN_ROUNDS, MIN_SNAPSHOTS, Clock, Schedule
@@ -31,6 +32,8 @@ from gradlife.hunting.stores.executed_lines import LineWatch
 from gradlife.model.hunt import MIN_MALLOC_BYTES
 
 T = TypeVar("T")
+
+NOT_COUNTED: Done[Counted | None] = Done(None)
 
 #: Most steps of the warm-up whose lines are recorded.
 MAX_TRACED_STEPS = 6
@@ -210,14 +213,17 @@ class Hunt:
 
     def _judge(self, work: Callable[[], T]) -> Generator[int, None, T]:
         """Return the result of work in a forked copy; steps may pass until it is ready."""
-        if not self.keeps_serving or not CAN_FORK:
-            return in_fork(work)
-        answer = Answer(work)
-        try:
-            yield from self._until(lambda: answer.is_there)
-            return answer.read()
-        finally:
-            answer.close()
+        with closing(self._begin(work)) as answer:
+            return (yield from self._await(answer))
+
+    def _begin(self, work: Callable[[], T]) -> Answer[T] | Done[T]:
+        """Fork a copy that does the work; wait for its result unless the program is a service."""
+        return Answer(work) if self.keeps_serving and CAN_FORK else Done(in_fork(work))
+
+    def _await(self, answer: Answer[T] | Done[T]) -> Generator[int, None, T]:
+        """Return the result of work that was begun; steps may pass until it is ready."""
+        yield from self._until(lambda: answer.is_there)
+        return answer.read()
 
     def _until(self, is_there: Callable[[], bool]) -> Iterator[int]:
         """Let steps pass, one at a time, until something is there."""
@@ -273,7 +279,10 @@ class Hunt:
         """
         return rounds >= MIN_ROUNDS and self.clock.seconds > self.schedule.patience
 
-    def _take_snapshot(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> Iterator[int]:
+    def _take_snapshot(
+        self, with_labels: bool = False, collect: Collect = Collect.ALL, counts_natives: bool = False
+    ) -> Iterator[int]:
+        """Take a snapshot. C++ objects are counted in a copy that is forked just before: no step passes between."""
         self.clock.stop()
         began = time.monotonic()
         self.count_steps_of_others()
@@ -283,27 +292,27 @@ class Hunt:
         self.controls.plant(steps, self.steps)
         may_be_last = self.schedule.may_end or (self.keeps_serving and collect is Collect.ALL)
         with_labels |= may_be_last and len(self.snapshots) >= MIN_ROUNDS
-        latest = take_snapshot(
-            self.steps,
-            with_labels=with_labels,
-            collect=Collect.NOTHING,
-            waits=not self.keeps_serving,
-            earlier=next(iter(self.snapshots), None),
-        )
-        latest.is_collected = collect is Collect.ALL
-        latest.malloc_per_step = self.malloc.per_step
-        latest.new_workers, latest.threads = self.malloc.new_workers, self.malloc.threads.threads
-        self.keep_creation_sites(latest)
-        yield from self._add(latest, began)
+        counts_natives |= self.has_natives and not self.natives and self.malloc.keeps_changing
+        with closing(self._begin(counted) if counts_natives else NOT_COUNTED) as count:
+            latest = take_snapshot(
+                self.steps,
+                with_labels=with_labels,
+                collect=Collect.NOTHING,
+                waits=not self.keeps_serving,
+                earlier=next(iter(self.snapshots), None),
+            )
+            latest.is_collected = collect is Collect.ALL
+            latest.malloc_per_step = self.malloc.per_step
+            latest.new_workers, latest.threads = self.malloc.new_workers, self.malloc.threads.threads
+            self.keep_creation_sites(latest)
+            yield from self._add(latest, began)
+            yield from self._keep_count(count, latest)
 
     def _add(self, latest: StepSnapshot, began: float) -> Iterator[int]:
-        """Add a new snapshot; C++ objects are counted at the same moment."""
+        """Add a new snapshot."""
         self.snapshots.append(latest)
         if len(self.snapshots) > MIN_ROUNDS:
             self.spare = None
-        is_late = self.early_snapshots > 0
-        if self.has_natives and not self.natives and self.malloc.keeps_changing and not is_late:
-            yield from self._count_natives()
         self.on_snapshot(self.steps, began, time.monotonic())
         self.clock.start()
         yield from self._until(latest.is_written)
@@ -313,15 +322,14 @@ class Hunt:
         if latest.has_labels and self.recording.is_on:
             self.creation_sites.add(latest, self.recording.sites())
 
-    def _count_natives(self) -> Iterator[int]:
-        if self.natives and self.natives[-1].steps == self.snapshots[-1].steps:
-            return
-        snapshot = self.snapshots[-1]
+    def _keep_count(
+        self, count: Answer[Counted | None] | Done[Counted | None], snapshot: StepSnapshot
+    ) -> Iterator[int]:
+        """Keep how many of the C++ objects that were counted are not in the snapshot of the same moment."""
         try:
-            found = yield from self._judge(counted)
+            found = yield from self._await(count)
         except MemoryError:
             return
-        yield from self._until(snapshot.is_written)
         if found is not None:
             self.natives.append((yield from self._judge(lambda: unreached(found, snapshot))))
 
@@ -329,13 +337,13 @@ class Hunt:
         """Add rounds if memory that nothing reaches has increased, to see whether it grows."""
         if not self.natives:
             return
-        yield from self._count_natives()
+        if self.natives[-1].steps != self.snapshots[-1].steps and not self.keeps_serving:
+            yield from self._keep_count(self._begin(counted), self.snapshots[-1])
         for _ in range(MIN_NATIVE_SNAPSHOTS - len(self.natives)):
             if len(self.natives) > 1 and not grows(*self.natives[-2:]):
                 return
             yield from self._round(self.schedule.rounds[0])
-            yield from self._take_snapshot()
-            yield from self._count_natives()
+            yield from self._take_snapshot(counts_natives=True)
 
     def _extension(self) -> Iterator[int]:
         """Run longer rounds if something grows, to tell growth from a cache that fills slowly.
