@@ -111,7 +111,7 @@ Tensor fill_in_place(const Tensor& target, const Tensor& value) {
   require(value->dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value->dim(),
           " dimensions.");
   const auto node = start_recording<OverwriteNode>({&target, &value}, fill_tensor_spec);
-  if (has(*current_policy(), traits::assigned_slice_may_be_whole)) refuse_overlap(*target);  // since the same release
+  if (has(*current_policy(), traits::fill_refuses_overlap)) refuse_overlap(*target);
   kernels::fill(*target, item(value));
   finish_in_place(target, node);
   return target;

@@ -82,10 +82,9 @@ inline constexpr Trait failed_backward_leaves_queue = since(106, false);
 inline constexpr Trait accumulates_in_place = since(200, true);
 inline constexpr Trait ignores_strides_of_single_elements = since(200, false);
 inline constexpr Trait unneeded_root_calls_hooks = since(200, false);  // if there is one root
-inline constexpr Trait tensor_hooks_come_first =
-    since(200, true);  // before: not for `inputs` or a leaf's undefined gradient
-inline constexpr Trait drops_unneeded_gradients = since(113, true);  // before hooks see them
-inline constexpr Trait numbers_unused_input = since(213, false);     // in the error of grad()
+inline constexpr Trait tensor_hooks_come_first = since(200, true);     // of `inputs` and of undefined gradients, too
+inline constexpr Trait drops_unneeded_gradients = since(113, true);    // before hooks see them
+inline constexpr Trait numbers_unused_input = since(213, false);       // in the error of grad()
 inline constexpr Trait has_anomaly_parents = since(108, false);
 
 // Tensors.
@@ -97,6 +96,7 @@ inline constexpr Trait warns_of_sequence_index = since(209, false);
 inline constexpr Trait recorded_view_owns_source = since(203, false);
 inline constexpr Trait assigned_scalar_keeps_graph = since(113, true);  // and its node has another number
 inline constexpr Trait assigned_slice_may_be_whole = since(200, true);
+inline constexpr Trait fill_refuses_overlap = since(200, true);
 inline constexpr Trait reshape_is_alias = {110, 113, false};
 inline constexpr Trait array_base_is_tensor = {102, 110, false};
 
