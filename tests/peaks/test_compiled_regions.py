@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,10 @@ def test_a_region_is_one_operation_that_reads_its_inputs_and_makes_its_outputs(r
         del double, more
         torch.zeros(3)
 
-    plain = Region.__call__
+    plain, filters = Region.__call__, [*warnings.filters]
     found = recorded(step, 1)
     assert Region.__call__ is plain
+    assert [*warnings.filters] == filters
     assert names(found) == ["ones", "compiled region", "sum", "zeros"]
     lives = [(one.birth, one.place, one.reads, one.died) for one in found.storages if one.final_bytes == 4004]
     at_the_end = tick_before(3)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import suppress
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from gradlife import _heap
 from gradlife.peaks.recording.lifetimes import Recording
@@ -43,6 +44,7 @@ class CompiledRegions:
         self._mode, self._modes = mode, modes  # the latter is torch's module of dispatch modes
         self._graph: Any = None  # the class of what Inductor makes of a graph
         self._plain: Any = None
+        self._filter: Any = None  # that of the warning
         self._operation = SimpleNamespace(_overloadpacket=NAME, _op=self._run)
 
     def start(self) -> None:
@@ -50,6 +52,7 @@ class CompiledRegions:
         graph = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
         if graph is not None and self._graph is None:
             warnings.filterwarnings("ignore", HOOKS_WARNING)
+            self._filter = warnings.filters[0]
             self._graph, self._plain = graph, graph.__call__
             graph.__call__ = lambda compiled, inputs: self._record(compiled, inputs)
 
@@ -58,11 +61,12 @@ class CompiledRegions:
         if self._graph is not None:
             self._graph.__call__ = self._plain
             self._graph = None
+            with suppress(ValueError):  # the program may have removed it
+                cast("list[Any]", warnings.filters).remove(self._filter)
 
     def _record(self, compiled: Any, inputs: Any) -> Any:
-        if (
-            self._modes._get_current_dispatch_mode() is not self._mode
-        ):  # within another operation, or under a mode of the program
+        # Another mode runs within another operation, or is one of the program's.
+        if self._modes._get_current_dispatch_mode() is not self._mode:
             return self._plain(compiled, inputs)
         return _heap.run_followed(self._mode, self._operation, (), (compiled, inputs), {})
 
