@@ -76,7 +76,7 @@ def test_the_picture_is_of_the_example_and_says_what_the_hunt_of_it_says() -> No
     page = (ROOT / "docs" / "hunting.md").read_text(encoding="utf-8")
     assert f"<!-- file: train.py -->\n```python\n{EXAMPLE.read_text(encoding='utf-8')}```" in page
     text = " ".join(re.findall(r">([^<>]+)<", PICTURE.read_text(encoding="utf-8"))).replace("&#160;", " ")
-    for part in ("GL402", "stored results keep their graphs", "trainer.losses", "Proof:", "Details:"):
+    for part in ("GL402", "stored results keep their graphs", "trainer.losses", "To try the fix:", "Details:"):
         assert part in text
 
 
