@@ -16,6 +16,8 @@ BUILD_FILES := pyproject.toml tools/version_of_tag.py CMakeLists.txt $(CXX_SOURC
 SNAPSHOT_TESTS := $(addprefix tests/,devices hardening heap hunting interactive patterns peaks probes pytest_plugin)
 run_tests = for part in '$(SNAPSHOT_TESTS)' 'tests $(SNAPSHOT_TESTS:%=--ignore=%)'; do \
 	$(BIN)/pytest -n auto -m $(1) $$part $(ARGS) || [ $$? = 5 ] || failed=1; done; [ -z "$$failed" ]
+# Hundreds of child processes import gradlife: what Python compiles is kept between them, whatever the environment says.
+test test-all test-slow: export PYTHONDONTWRITEBYTECODE :=
 # Without build isolation: the compiler's output is kept between builds, and nothing is downloaded twice.
 INSTALL := install --quiet --no-build-isolation
 
