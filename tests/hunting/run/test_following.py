@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +60,22 @@ with gradlife.watch(every=60, step_on="__main__:step"):
         os._exit(len(os.listdir("/proc/self/task")))
     _, status = os.wait()
 print(os.waitstatus_to_exitcode(status), step is before)
+"""
+
+#: A hunt of a service up to its last look: has that one labels?
+LAST_LOOK = """\
+from dataclasses import replace
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.steps.schedule import schedule_for
+
+hunt = Hunt(replace(schedule_for(None, is_endless=False), may_end=False), keeps_serving=True)
+plan = hunt.plan()
+while not hunt.early_snapshots and next(plan, None) is not None:
+    hunt.goes_on = True
+print(hunt.snapshots[-1].has_labels)
+plan.close()
+hunt.close()
+hunt.forget()
 """
 
 
@@ -123,16 +138,9 @@ def test_a_late_look_stops_a_service_for_no_collection(keeps_serving: bool, coll
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no forked copies")
-def test_the_last_look_of_a_service_has_labels_while_old_objects_are_frozen() -> None:
+def test_the_last_look_of_a_service_has_labels_while_old_objects_are_frozen(tmp_path: Path) -> None:
     """Another look for labels alone came after that, with a collection of all objects."""
-    hunt = Hunt(replace(schedule_for(None, is_endless=False), may_end=False), keeps_serving=True)
-    plan = hunt.plan()
-    while not hunt.early_snapshots and next(plan, None) is not None:
-        hunt.goes_on = True
-    assert hunt.snapshots[-1].has_labels
-    plan.close()
-    hunt.close()
-    hunt.forget()
+    assert output_of(LAST_LOOK, tmp_path) == "True\n"
 
 
 def test_nothing_is_measured_if_nobody_wants_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
