@@ -11,10 +11,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CXX_SOURCES := $(sort $(foreach depth,* */* */*/* */*/*/*,$(wildcard csrc/$(depth).cpp csrc/$(depth).hpp csrc/$(depth).c csrc/$(depth).h)))
 FORMATTED := $(CXX_SOURCES) $(wildcard benchmarks/*/*.c benchmarks/*/*.h) $(wildcard tests/devices/simulated/*.cpp tests/devices/simulated/*.hpp)
 BUILD_FILES := pyproject.toml tools/version_of_tag.py CMakeLists.txt $(CXX_SOURCES)
-# Tests that take snapshots of their own process run apart from the others, in a smaller process: a snapshot reads all
-# of it, the collected tests too.
-SNAPSHOT_TESTS := $(addprefix tests/,devices hardening heap hunting interactive patterns peaks probes pytest_plugin)
-run_tests = for part in '$(SNAPSHOT_TESTS)' 'tests $(SNAPSHOT_TESTS:%=--ignore=%)'; do \
+# Tests that take snapshots of their own process run apart from the others, in smaller processes: a snapshot reads all
+# of it, the collected tests too. Those of the heap graph take by far the most.
+SNAPSHOT_TESTS := $(addprefix tests/,devices hardening hunting interactive patterns peaks probes pytest_plugin)
+run_tests = for part in tests/heap '$(SNAPSHOT_TESTS)' 'tests --ignore=tests/heap $(SNAPSHOT_TESTS:%=--ignore=%)'; do \
 	$(BIN)/pytest -n auto -m $(1) $$part $(ARGS) || [ $$? = 5 ] || failed=1; done; [ -z "$$failed" ]
 # Hundreds of child processes import gradlife: what Python compiles is kept between them, whatever the environment says.
 test test-all test-slow: export PYTHONDONTWRITEBYTECODE :=

@@ -37,11 +37,6 @@ WAYS: dict[str, Look] = {
 SLOW = ("cycles", "save")  # seconds each beside all other tests
 
 
-@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.whole] * (name in SLOW)) for name in WAYS])
-def look(request: pytest.FixtureRequest) -> Look:
-    return WAYS[request.param]
-
-
 @pytest.fixture(autouse=True)
 def _collector_off() -> Iterator[None]:
     was_enabled = gc.isenabled()
@@ -107,10 +102,14 @@ def function_of(fw: Any) -> Any:
     return Doubles
 
 
-def settled(look: Look, subject: object) -> None:
-    """Looks once, for what a first look makes for good: modules, toys of calibration, compiled patterns."""
-    look(subject)
-    gc.collect()
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=[pytest.mark.whole] * (name in SLOW)) for name in WAYS]
+)
+def look(request: pytest.FixtureRequest) -> Look:
+    """Has looked once: what a first look makes for good, such as modules and toys of calibration, is there."""
+    way = WAYS[request.param]
+    way(Graph(engine, []).middle)
+    return way
 
 
 # --- what is counted ---
@@ -118,7 +117,7 @@ def settled(look: Look, subject: object) -> None:
 
 def test_reference_counts_are_as_they_were(look: Look) -> None:
     graph = Graph(engine, [])
-    settled(look, graph.middle)
+    gc.collect()
     parts = [*graph.parts, graph, type(graph), Thing, look]
     before = [sys.getrefcount(one) for one in parts]
     look(graph.middle)
@@ -127,7 +126,7 @@ def test_reference_counts_are_as_they_were(look: Look) -> None:
 
 def test_owners_in_cpp_are_as_many_as_they_were(look: Look) -> None:
     graph = Graph(engine, [])
-    settled(look, graph.middle)
+    gc.collect()
     before = [tensor._use_count() for tensor in graph.tensors]
     look(graph.middle)
     assert [tensor._use_count() for tensor in graph.tensors] == before
@@ -135,7 +134,7 @@ def test_owners_in_cpp_are_as_many_as_they_were(look: Look) -> None:
 
 def test_engine_makes_and_frees_nothing(look: Look) -> None:
     graph = Graph(engine, [])
-    settled(look, graph.middle)
+    gc.collect()
     engine.clear_events()
     before = engine.live_counts()
     look(graph.middle)
@@ -145,7 +144,7 @@ def test_engine_makes_and_frees_nothing(look: Look) -> None:
 
 def test_number_of_objects_is_as_it_was(look: Look) -> None:
     graph = Graph(engine, [])
-    settled(look, graph.middle)
+    gc.collect()
     before = len(gc.get_objects())
     look(graph.middle)
     gc.collect()
@@ -157,7 +156,8 @@ def test_torch_is_as_it_was(look: Look) -> None:
     torch = pytest.importorskip("torch")
     calls: list[str] = []
     graph = Graph(torch, calls)
-    settled(look, graph.middle)
+    look(graph.middle)  # which may be the first since torch is there
+    gc.collect()
     before = [*state_of(graph)]
     look(graph.middle)
     gc.collect()
@@ -179,7 +179,7 @@ def state_of(graph: Graph) -> Iterator[object]:
 
 def test_collector_is_as_it_was(look: Look) -> None:
     kept = [Thing()]
-    settled(look, kept)
+    gc.collect()
     for is_enabled in (True, False):
         (gc.enable if is_enabled else gc.disable)()
         gc.set_threshold(100_000, 50, 50)
@@ -216,7 +216,7 @@ def generation_of(thing: object) -> int:
 def test_ids_are_as_they_were(look: Look) -> None:
     graph = Graph(engine, [])
     parts = graph.parts
-    settled(look, graph.middle)
+    gc.collect()
     look(graph.middle)
     assert [id(part) for part in graph.parts] == [id(part) for part in parts]
 
@@ -247,7 +247,7 @@ def test_number_of_dicts_is_as_it_was(look: Look) -> None:
     things: list[Any] = [Thing() for _ in range(100)]
     for thing in things:
         thing.held = things
-    settled(look, things)
+    gc.collect()
     before = sum(1 for one in gc.get_objects() if type(one) is dict)
     look(things)
     gc.collect()
@@ -317,7 +317,7 @@ class NosyKey(str):
 @pytest.mark.whole
 @pytest.mark.parametrize("is_subject", [True, False])
 def test_no_code_of_objects_and_classes_runs(look: Look, is_subject: bool) -> None:
-    settled(look, [])
+    gc.collect()
     nosy = Nosy()
     kind = NosyType("Made", (), {"held": nosy})
     ring: dict[Any, Any] = {NosyKey("key"): nosy, "kind": kind, "made": kind(), nosy: [nosy]}
