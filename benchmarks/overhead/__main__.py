@@ -182,6 +182,7 @@ def main() -> None:
         return
     rows, absent = measure(arguments.model or list(MODELS), arguments.rounds, arguments.steps, arguments.k)
     print_rows(rows, absent)
+    print_parts(arguments.rounds)
     if arguments.json:
         document = {"rows": [asdict(row) for row in rows], "absent": absent}
         Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

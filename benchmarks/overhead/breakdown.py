@@ -93,22 +93,26 @@ def hunt_measured() -> None:
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     began = time.process_time()
+    from gradlife.hunting.process import forked
     from gradlife.hunting.session import judgement, method, report
     from gradlife.hunting.session.clean_report import TargetFacts
     from gradlife.hunting.session.step_counter import Counter
+    from gradlife.hunting.snapshots import native_objects
     from gradlife.hunting.steps.schedule import schedule_for
 
     meter = Meter()
     meter.parts["import"] = Part(1, time.process_time() - began)
     assert judgement
-    places = {
-        "snapshots: fork and walk": [(method, "take_snapshot"), (report, "take_snapshot")],
-        "judge: what grows, C++ objects": [(method, "in_fork")],
-        "report": [(report, "in_fork")],
+    places: dict[str, list[tuple[Any, str]]] = {
+        "snapshots: fork (program), walk (copy)": [(method, "take_snapshot"), (report, "take_snapshot")],
+        "report": [(report, "in_fork"), (method.Hunt, "in_copy")],
     }
     for name, found in places.items():
         for module, function in found:
             setattr(module, function, meter.around(name, getattr(module, function)))
+    judge, count = (meter.around(name, forked.in_fork) for name in ("judge: what grows", "count C++ objects"))
+    in_fork = lambda work, *options: (count if work is native_objects.counted else judge)(work, *options)  # noqa: E731
+    setattr(method, "in_fork", in_fork)  # noqa: B010
     gc.collect = meter.around("collector", gc.collect)
     hunt = method.Hunt(schedule_for(None, is_endless=False, may_be_short=True))
     counter = Counter(hunt)

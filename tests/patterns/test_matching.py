@@ -35,6 +35,8 @@ def tokens(text: str) -> tuple[Token, ...]:
         ("list.item ... =tensor", "list.item a.b c.d =tensor", range(4)),
         ("item", "list.item", None),
         ("list.item", "list.item deque.item list.item", range(2, 3)),
+        ("list.item object.attr? =tensor", "deque.item =tensor", None),
+        ("^@ list.item =tensor", "list.item =tensor", None),
     ],
 )
 def test_a_pattern_fits_a_path(pattern: str, text: str, found: range | None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gradlife import _heap
-from gradlife.hunting.growth.groups import Group, containers, has_variables, held_groups
+from gradlife.hunting.growth.groups import Group, containers, has_variables
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, increments, kind_of, retained_amounts
 from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
 from gradlife.model.hunt import Arrivals, PerStep
@@ -31,8 +31,8 @@ def arrived(evidence: Evidence, known: Sequence[Group]) -> list[GrownGroup]:
         return []
     whole = replace(evidence, rounds=len(evidence.snapshots) - 1)
     taken = {node for group in known for node in group.members}
-    found = (grown_rarely(group, whole) for group in held_groups(evidence.graph, evidence.born))
-    return [one for one in found if one is not None and taken.isdisjoint(one.group.members)]
+    found = (grown_rarely(group, whole) for group in evidence.held if taken.isdisjoint(group.members))
+    return [one for one in found if one is not None]
 
 
 def grown_rarely(group: Group, evidence: Evidence) -> GrownGroup | None:

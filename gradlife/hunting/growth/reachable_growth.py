@@ -6,6 +6,7 @@ objects that they keep.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from gradlife.hunting.snapshots.node_weights import (
     plain_bytes,
     weight,
 )
+from gradlife.hunting.snapshots.noted_facts import identity_of, level_by_type, reference_count, retained_bytes
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 from gradlife.hunting.snapshots.survivors import Births, births
 from gradlife.model.growth import GrowthKind
@@ -108,6 +110,11 @@ class Evidence:
         """Return the graph of the last snapshot."""
         return self.snapshots[-1].graph
 
+    @functools.cached_property
+    def held(self) -> Sequence[Group]:
+        """Return the reachable groups of what was born."""
+        return held_groups(self.graph, self.born)
+
     @property
     def judged_rounds(self) -> range:
         """Return the rounds by which growth is judged: the last ones."""
@@ -154,7 +161,7 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
     unsure: list[Group] = []
     others: list[Group] = []
     chains: list[Group] = []
-    for group in held_groups(evidence.graph, evidence.born):
+    for group in evidence.held:
         counts = counts_by_round(group, evidence)
         is_in_container = is_in_growing_container(group, counts, evidence)
         if is_in_container:
@@ -178,8 +185,8 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
         (unsure if is_slowing(group, evidence) else sure).append(group)
     lost = grouped_by_cycle(evidence.graph, islands(evidence.graph, evidence.born))
     steady = [group for group in lost if is_steady(counts_by_round(group, evidence), evidence)]
-    graphs = [snapshot.graph for snapshot in evidence.snapshots[evidence.judged_rounds.start :]]
-    sure += unreachable_growth(steady, graphs, evidence.born, evidence.judged_rounds, evidence.planted_by_type)
+    around = evidence.snapshots[evidence.judged_rounds.start :]
+    sure += unreachable_growth(steady, around, evidence.born, evidence.judged_rounds, evidence.planted_by_type)
     return without_items([with_growth_rate(group, evidence) for group in sure], evidence.graph), unsure
 
 
@@ -421,7 +428,7 @@ def raises_type_counts(group: Group, evidence: Evidence) -> bool:
         evidence, {node: evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)}
     )
     planted = counts_by_type(evidence, evidence.planted)
-    levels = [level_by_type(snapshot.graph) for snapshot in evidence.snapshots[evidence.judged_rounds.start :]]
+    levels = [level_by_type(snapshot) for snapshot in evidence.snapshots[evidence.judged_rounds.start :]]
     for at in range(len(evidence.judged_rounds)):
         planted_since = sum(planted[at:], Counter())
         got = sum(born[at:], Counter())
@@ -440,14 +447,6 @@ def counts_by_type(evidence: Evidence, rounds: Births) -> list[Counter[tuple[str
     return found
 
 
-def level_by_type(graph: _heap.Graph) -> Counter[tuple[str, str]]:
-    """Count the objects of each kind and type."""
-    found: Counter[tuple[str, str]] = Counter()
-    for name, kind, count, _ in graph.census():
-        found[kind, name] += count
-    return found
-
-
 def retains_more_each_round(node: int, evidence: Evidence) -> bool:
     """Whether an object retains more after each round. The first and last snapshot alone rule out most objects."""
     snapshots = evidence.snapshots[evidence.judged_rounds.start :]
@@ -463,20 +462,20 @@ def is_growing(amounts: Sequence[int]) -> bool:
 
 def retained_amounts(node: int, snapshots: Sequence[StepSnapshot]) -> list[int]:
     """Return the bytes that an object of the last snapshot retained at each snapshot that has it."""
-    one = snapshots[-1].graph.describe(node)
-    found = ((snapshot.graph, snapshot.graph.find(one.address)) for snapshot in snapshots)
-    return [graph.retained(at) for graph, at in found if at is not None and graph.kind_and_type(at) == one[:2]]
+    one = identity_of(snapshots[-1].graph, node)
+    amounts = (retained_bytes(snapshot, one) for snapshot in snapshots)
+    return [amount for amount in amounts if amount is not None]
 
 
 def increments(container: int, evidence: Evidence) -> list[int]:
     """Return how many references a container gained in each judged round; empty if it was not there before."""
-    found = evidence.graph.describe(container)
+    one = identity_of(evidence.graph, container)
     lengths = []
     for snapshot in evidence.snapshots[evidence.judged_rounds.start :]:
-        node = snapshot.graph.find(found.address)
-        if node is None or snapshot.graph.kind_and_type(node) != found[:2]:
+        length = reference_count(snapshot, one)
+        if length is None:
             return []
-        lengths.append(len(snapshot.graph.referents(node)))
+        lengths.append(length)
     return [after - before for before, after in itertools.pairwise(lengths)]
 
 

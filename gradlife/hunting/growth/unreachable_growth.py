@@ -13,6 +13,8 @@ from types import MappingProxyType
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.snapshots.node_weights import leak_types, matters
+from gradlife.hunting.snapshots.noted_facts import unreached_count
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.snapshots.survivors import Births
 
 #: Kind and name.
@@ -37,21 +39,21 @@ class Lost:
 
 def unreachable_growth(
     groups: Iterable[Group],
-    graphs: Sequence[_heap.Graph],
+    snapshots: Sequence[StepSnapshot],
     born: Births,
     judged: range,
     planted: Mapping[Type, int] = MappingProxyType({}),
 ) -> list[Group]:
-    """Return the groups of islands that grow in number in every judged round; ``graphs`` are from around these
-    rounds.
+    """Return the groups of islands that grow in number in every judged round; ``snapshots`` are from around
+    these rounds.
 
     Many kinds of islands have tensors, but usually only one kind has a given class of nodes. That class shows the
     growth of its kind; the others share the remaining tensors. ``planted`` counts the objects that the hunt itself
     planted.
     """
-    lost = [described(group, graphs[-1], born, judged) for group in groups]
+    lost = [described(group, snapshots[-1].graph, born, judged) for group in groups]
     types = {type_ for one in lost for type_ in one.each}
-    more = {type_: max(0.0, left_more(graphs, type_) - planted.get(type_, 0)) for type_ in types}
+    more = {type_: max(0.0, left_more(snapshots, type_) - planted.get(type_, 0)) for type_ in types}
     owners = Counter(type_ for one in lost for type_ in one.each)
     found = []
     for one in lost:
@@ -87,15 +89,10 @@ def take(more: dict[Type, float], one: Lost, islands: float) -> None:
         more[type_] = max(0.0, more[type_] - islands * count)
 
 
-def left_more(graphs: Sequence[_heap.Graph], type_: Type) -> float:
+def left_more(snapshots: Sequence[StepSnapshot], type_: Type) -> float:
     """Return how many more objects of a type are unreachable at the end than at the beginning; 0 if the number ever
     fell.
     """
-    counts = [unreached_count(graph, type_) for graph in graphs]
+    counts = [unreached_count(snapshot, *type_) for snapshot in snapshots]
     is_rising = all(before <= after for before, after in itertools.pairwise(counts))
     return float(counts[-1] - counts[0]) if is_rising else 0.0
-
-
-def unreached_count(graph: _heap.Graph, type_: Type) -> int:
-    """Count the unreachable objects of a type."""
-    return sum(graph.dominator(node) is None for node in graph.nodes(*type_))

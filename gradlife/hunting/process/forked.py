@@ -30,6 +30,9 @@ LONG_PATIENCE = 900.0
 #: The niceness of copies of a service, so that they give way to it.
 NICENESS = 5
 
+#: Whether this process is a copy, which runs nothing of the program.
+is_copy = False
+
 T = TypeVar("T")
 
 
@@ -129,12 +132,14 @@ def fork() -> int:
         warnings.simplefilter("ignore", DeprecationWarning)
         copy = os.fork()
     if copy == 0:
-        name_copy()
+        become_copy()
     return copy
 
 
-def name_copy() -> None:
+def become_copy() -> None:
     """Name this process's main thread. Nothing is imported and no object is left: the copy's heap is yet to be read."""
+    global is_copy
+    is_copy = True
     with suppress(OSError):
         thread = os.open("/proc/self/comm", os.O_WRONLY)
         os.write(thread, COPY.encode())

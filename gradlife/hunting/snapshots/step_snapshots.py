@@ -17,6 +17,7 @@ from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.tensors import storage_header
 from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.process import forked
 from gradlife.hunting.process.collector import collect
 from gradlife.hunting.process.device_limits import FreeBytes, free_bytes
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end
@@ -235,9 +236,17 @@ def names_of_all(base: str) -> frozenset[str]:
 
 
 def names_below(module: str, base: str) -> frozenset[str]:
-    """Return the names of a class, if its module is loaded, and of all its subclasses."""
+    """Return the names of a class, if its module is loaded, and of all its subclasses. A copy makes no new ones."""
+    return known_names(module, base) if forked.is_copy else names_now(module, base)
+
+
+def names_now(module: str, base: str) -> frozenset[str]:
+    """Return the names of a class, if its module is loaded, and of all its subclasses so far."""
     found = getattr(sys.modules.get(module), base, None)
     return frozenset(map(full_name, subclasses(found))) if found is not None else frozenset()
+
+
+known_names = functools.cache(names_now)
 
 
 def native_classes(base: str) -> list[type]:

@@ -38,6 +38,13 @@ def compiled(pattern: str) -> re.Pattern[str]:
     )
 
 
+@functools.cache
+def plain_items(pattern: str) -> Sequence[str]:
+    """Return the items that stand in every match as they are. Most patterns need no expression: one of theirs is absent."""
+    items = pattern.removeprefix("^").removesuffix("$").split()
+    return [item for item in items if item not in {"...", SITE} and not re.search(r"[|*{+?~]", item)]
+
+
 def item_expression(item: str) -> str:
     """Return one item as a regular expression."""
     if item == "...":
@@ -65,6 +72,8 @@ def find(pattern: str, tokens: Sequence[Token], site: int | None = None) -> rang
     """Return the range of tokens that a pattern matches: the last match, nearest to the leaked object."""
     text = text_of(tokens, site)
     found = None
+    if any(f"{item} " not in text for item in plain_items(pattern)):
+        return None
     for match in compiled(pattern).finditer(text):
         found = range(tokens_in(text[: match.start()]), tokens_in(text[: match.end()]))
     return found

@@ -67,7 +67,8 @@ def judge(
             types.append(type_)
         groups.append(group)
     graphs: list[Any] = [Graph(list(count.elements())) for count in counts] + [Graph(types)]
-    found = unreachable_growth(groups, graphs, born, range(3))
+    snapshots = [StepSnapshot(number, False, opened=graph) for number, graph in enumerate(graphs)]
+    found = unreachable_growth(groups, snapshots, born, range(3))
     return [any(one is group for one in found) for group in groups]
 
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from gradlife.hunting.process import forked
 from gradlife.hunting.process.forked import CAN_FORK, in_fork
 
 
@@ -22,3 +23,9 @@ def test_what_profiles_the_program_does_not_see_the_work_of_a_copy() -> None:
         assert sys.getprofile() is profile
     finally:
         sys.setprofile(before)
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="no copy is made here")
+def test_a_copy_knows_that_it_is_one() -> None:
+    assert in_fork(lambda: forked.is_copy)
+    assert not forked.is_copy

@@ -1,0 +1,70 @@
+"""What a judge asks of one snapshot among several. It is noted, so that the next copy need not read that graph again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from gradlife import _heap
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
+
+
+class Identity(NamedTuple):
+    """What tells an object from others in the snapshots of one process."""
+
+    kind: str
+    type: str
+    address: int
+
+
+def identity_of(graph: _heap.Graph, node: int) -> Identity:
+    """Return the identity of a node."""
+    return Identity(*graph.kind_and_type(node), graph.describe(node).address)
+
+
+def node_at(graph: _heap.Graph, one: Identity) -> int | None:
+    """Return the node of an object; None if the graph has another object there, or none."""
+    node = graph.find(one.address)
+    return node if node is not None and graph.kind_and_type(node) == one[:2] else None
+
+
+def reference_count(snapshot: StepSnapshot, one: Identity) -> int | None:
+    """Return how many objects an object refers to; None if the snapshot does not have it."""
+
+    def find() -> int | None:
+        node = node_at(snapshot.graph, one)
+        return None if node is None else len(snapshot.graph.referents(node))
+
+    return snapshot.noted(("references", *one), find)
+
+
+def retained_bytes(snapshot: StepSnapshot, one: Identity) -> int | None:
+    """Return the bytes that would be freed with an object; None if the snapshot does not have it."""
+
+    def find() -> int | None:
+        node = node_at(snapshot.graph, one)
+        return None if node is None else snapshot.graph.retained(node)
+
+    return snapshot.noted(("retained", *one), find)
+
+
+def unreached_count(snapshot: StepSnapshot, kind: str, type_: str) -> int:
+    """Count the unreachable objects of a type."""
+
+    def find() -> int:
+        graph = snapshot.graph
+        return sum(graph.dominator(node) is None for node in graph.nodes(kind, type_))
+
+    return snapshot.noted(("unreached", kind, type_), find)
+
+
+def level_by_type(snapshot: StepSnapshot) -> Counter[tuple[str, str]]:
+    """Count the objects of each kind and type."""
+
+    def find() -> Counter[tuple[str, str]]:
+        found: Counter[tuple[str, str]] = Counter()
+        for name, kind, count, _ in snapshot.graph.census():
+            found[kind, name] += count
+        return found
+
+    return snapshot.noted("levels", find)
