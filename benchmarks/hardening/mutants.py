@@ -1,4 +1,6 @@
-"""Read mutated files in children with a memory limit and five seconds per file; a child that dies is a result."""
+"""Read mutated files in children with a memory limit and five seconds of a processor per file; a child that dies is a
+result.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 MEMORY = 1 << 30  # bytes of address space beyond what is mapped at the start
-PATIENCE = 5.0  # seconds for one mutant
+PATIENCE = 5.0  # seconds of a processor for one mutant: others may be busy with something else
+ASLEEP = 60.0  # seconds for one mutant
 A_CHILD = 500  # mutants that one child reads
 
 Attempt = Callable[[int, Path], str]
@@ -35,9 +38,11 @@ def run_batch(seeds: list[int], attempt: Attempt, pipe: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as folder, open(pipe, "w", buffering=1, encoding="utf-8") as lines:
         for seed in seeds:
-            signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+            signal.setitimer(signal.ITIMER_REAL, ASLEEP)
             outcome = attempt(seed, Path(folder))
             signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             lines.write(outcome.encode("ascii", "backslashreplace").decode() + "\n")
 
 
@@ -56,7 +61,7 @@ def outcomes_of(seeds: list[int], attempt: Attempt) -> list[str]:
         outcomes = lines.read().splitlines()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if len(outcomes) < len(seeds):
-        died = "hung" if status == -signal.SIGALRM else f"died with {status}"
+        died = "hung" if -status in (signal.SIGALRM, signal.SIGPROF) else f"died with {status}"
         outcomes.append(f"wrong: {died}")
     return outcomes
 

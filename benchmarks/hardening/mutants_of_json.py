@@ -11,7 +11,9 @@ import io
 import json
 import random
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -125,6 +127,15 @@ def documents() -> tuple[tuple[Callable[[Path], None], str], ...]:
     )
 
 
+def read_each_that_is_whole() -> None:
+    """Read every document once: children that are forked after that have all imports and templates."""
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
+        for number, (read, text) in enumerate(documents()):
+            file = Path(folder, f"{number}.json")
+            file.write_text(text, encoding="utf-8")
+            read(file)
+
+
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield every container with each key in it."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -188,4 +199,4 @@ def try_mutant(seed: int, folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(run(__doc__, try_mutant))
+    sys.exit(run(__doc__, try_mutant, read_each_that_is_whole))
