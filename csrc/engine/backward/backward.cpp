@@ -1,6 +1,7 @@
 #include "engine/backward/backward.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "base/events.hpp"
@@ -108,18 +109,44 @@ Tensor accumulated(Tensor held, Tensor arriving) {
   return ops::add(held, arriving);
 }
 
-TensorList call_tensor_hooks(Node& node, TensorList inputs) {
-  std::vector<Node::TensorHookEntry> hooks = node.tensor_hooks;
-  if (has(node.policy(), traits::tensor_hooks_come_first) || inputs.empty() || inputs[0])
-    for (const auto& hook : node.live_tensor_hooks()) hooks.push_back({hook, 0});
+void call_each(Node& node, std::vector<Node::TensorHookEntry> hooks, TensorList& inputs, const char* event) {
   for (const Node::TensorHookEntry& entry : hooks) {
     if (entry.input_nr >= inputs.size()) continue;
-    record(EventKind::hook, node, "tensor hook");
+    if (event != nullptr) record(EventKind::hook, node, event);
     inputs[entry.input_nr] = entry.hook->call(std::move(inputs[entry.input_nr]));
   }
-  const auto retained = node.retains_grad_hooks;
-  for (const auto& [input_nr, hook] : retained)
-    if (input_nr < inputs.size()) inputs[input_nr] = hook->call(std::move(inputs[input_nr]));
+}
+
+TensorList call_tensor_hooks(Node& node, TensorList inputs) {
+  call_each(node, node.tensor_hooks, inputs, "tensor hook");
+  call_each(node, node.live_tensor_hooks(), inputs, "tensor hook");
+  call_each(node, node.retains_grad_hooks, inputs, nullptr);
+  return inputs;
+}
+
+void call_pre_hook(const Node& node, NodePreHook& hook, TensorList& inputs) {
+  record(EventKind::hook, node, "pre hook");
+  inputs = hook.call(std::move(inputs));
+}
+
+// Up to 1.13 a node's hooks are called in the order of their registration, then those of its leaf.
+TensorList call_hooks_in_order(Node& node, TensorList inputs) {
+  std::map<uint64_t, std::function<void()>> calls;
+  for (const auto& each : node.tensor_hooks)
+    calls[each.hook->number] = [&, each] { call_each(node, {each}, inputs, "tensor hook"); };
+  for (const auto& each : node.retains_grad_hooks)
+    calls[each.hook->number] = [&, each] { call_each(node, {each}, inputs, nullptr); };
+  for (const auto& each : node.pre_hooks)
+    calls[each->number] = [&, hook = each.get()] { call_pre_hook(node, *hook, inputs); };
+  for (const auto& [number, call] : calls) call();
+  if (inputs.empty() || inputs[0]) call_each(node, node.live_tensor_hooks(), inputs, "tensor hook");
+  return inputs;
+}
+
+TensorList call_hooks_before(Node& node, TensorList inputs) {
+  if (!has(node.policy(), traits::tensor_hooks_come_first)) return call_hooks_in_order(node, std::move(inputs));
+  inputs = call_tensor_hooks(node, std::move(inputs));
+  for (size_t i = 0; i < node.pre_hooks.size(); ++i) call_pre_hook(node, *node.pre_hooks[i], inputs);
   return inputs;
 }
 
@@ -180,11 +207,7 @@ void GraphTask::drop_unneeded(const Node& node, TensorList& outputs) const {
 }
 
 TensorList GraphTask::call_node(Node& node, TensorList inputs) const {
-  inputs = call_tensor_hooks(node, std::move(inputs));
-  for (size_t i = 0; i < node.pre_hooks.size(); ++i) {
-    record(EventKind::hook, node, "pre hook");
-    inputs = node.pre_hooks[i]->call(std::move(inputs));
-  }
+  inputs = call_hooks_before(node, std::move(inputs));
   TensorList kept;
   if (!node.post_hooks.empty()) kept = inputs;
   TensorList outputs = node.apply(std::move(inputs));
@@ -245,8 +268,8 @@ void GraphTask::evaluate(ReadyNode& item) {
 TensorList GraphTask::run(TensorList gradients) {
   const Scoped<GraphTask*> running(running_task, this);
   const Scoped<int> deeper(running_depth, running_depth + 1);
-  unrun_nodes().drop();
   fit_gradients(roots_, gradients, [] { return std::string(); });  // in the caller's grad mode: they are the caller's
+  unrun_nodes().drop();                                            // not if the caller's gradients do not fit
   const GradMode mode(options_.create_graph);
   const KeepDefaultHooks hooks;
   if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();

@@ -82,6 +82,13 @@ class SlotNode : public Node {
 
  protected:
   Tensor unpack(size_t index) { return saved_[index].unpack_for(NodePtr::share(this)); }
+  // Unpacks the first two slots, in the order in which save_two() packed them.
+  std::pair<Tensor, Tensor> unpack_two() {
+    const size_t first = has(policy(), traits::packs_in_reverse) ? 1 : 0;
+    Tensor earlier = unpack(first), later = unpack(1 - first);
+    if (first == 1) std::swap(earlier, later);
+    return {std::move(earlier), std::move(later)};
+  }
   bool needs(size_t input) const { return should_compute_output(input) && is_wanted(next_edges()[input]); }
   bool needs_any() const {
     for (const Edge& edge : next_edges())
@@ -138,6 +145,23 @@ class OpNode : public SlotNode<count> {
   virtual void differentiate(const Tensor& gradient, TensorList& results) = 0;
   virtual void unpack_all() {
     for (size_t i = 0; i < count; ++i) this->unpack(i);
+  }
+};
+
+// A node of two inputs that saves both. The rule of such a node:
+//   inline static const NodeSpec& spec;  static constexpr size_t first_input;  // whose gradient is computed first
+//   static Tensor first(const Tensor& gradient, const Tensor& slot0, const Tensor& slot1);  // and second(), likewise
+template <class Rule>
+class PairNode final : public OpNode<2> {
+ public:
+  PairNode() : OpNode<2>(Rule::spec) {}
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const auto [slot0, slot1] = unpack_two();
+    constexpr size_t first = Rule::first_input, second = 1 - first;
+    if (needs(first)) results[first] = Rule::first(gradient, slot0, slot1);  // sets the order of second derivatives
+    if (needs(second)) results[second] = Rule::second(gradient, slot0, slot1);
   }
 };
 

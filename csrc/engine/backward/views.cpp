@@ -212,11 +212,11 @@ void move_retained_grad(const Tensor& tensor, const NodePtr& old_node, Node* new
   require(static_cast<bool>(old_node), "old_fn INTERNAL ASSERT FAILED at ", variable_file, ":205", please_report);
   auto& hooks = old_node->retains_grad_hooks;
   const auto found = std::find_if(hooks.begin(), hooks.end(), [&](const auto& entry) {
-    return is_by_number ? entry.first == meta.output_nr : entry.second == meta.retains_grad;
+    return is_by_number ? entry.input_nr == meta.output_nr : entry.hook == meta.retains_grad;
   });
   require(found != hooks.end() || !is_by_number, "out != nullptr INTERNAL ASSERT FAILED at ", variable_file, ":207",
           please_report);
-  const auto moved = found != hooks.end() ? found->second : meta.retains_grad;
+  const auto moved = found != hooks.end() ? found->hook : meta.retains_grad;
   if (found != hooks.end()) hooks.erase(found);
   new_node->add_retains_grad_hook(is_by_number || meta.grad_fn.get() == new_node ? meta.output_nr : 0, moved);
 }

@@ -41,7 +41,7 @@ struct AutogradMeta {
   std::vector<std::shared_ptr<TensorHook>> hooks;
   std::unique_ptr<PostAccumulateHook> post_accumulate_hook;
   std::unique_ptr<ViewInfo> view;
-  std::shared_ptr<RetainsGradHook> retains_grad;
+  std::shared_ptr<TensorHook> retains_grad;
   Handle closure;  // over the tensor and its inputs (policy `closure`); made with the first wrapper
   uint32_t output_nr = 0;
   bool requires_grad = false;
@@ -99,10 +99,11 @@ void set_requires_grad(const Tensor& tensor, bool requires);
 void retain_grad(const Tensor& tensor);
 
 // Fills in `.grad` of a non-leaf as the gradient passes; holds its tensor weakly to avoid a cycle.
-class RetainsGradHook {
+class RetainsGradHook final : public TensorHook {
  public:
   explicit RetainsGradHook(const Tensor& tensor) : tensor_(tensor.get()) {}
-  Tensor call(Tensor gradient);
+  void visit_owned(OwnedVisitor&) const override {}
+  Tensor call(Tensor gradient) override;
 
  private:
   WeakPtr<TensorImpl> tensor_;

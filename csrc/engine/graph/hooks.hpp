@@ -17,9 +17,10 @@ class GradHook {
   virtual void visit_owned(OwnedVisitor& visitor) const = 0;
   // The object that the collector may traverse (a dict of callables), or nullptr.
   virtual Object* traversable() const { return nullptr; }
+  const uint64_t number = ++registered;  // up to 1.13 hooks are called in the order of their registration
 
- protected:
-  LiveCount<Kind::hook> count_;
+ private:
+  inline static uint64_t registered = 0;
 };
 
 class TensorHook : public GradHook {

@@ -101,14 +101,14 @@ uint32_t Node::add_input_metadata(const TensorImpl& output) {
 }
 
 // Since 2.0 a node has one such hook per output: a second tensor for that output replaces the first.
-void Node::add_retains_grad_hook(uint32_t output_nr, std::shared_ptr<RetainsGradHook> hook) {
+void Node::add_retains_grad_hook(uint32_t output_nr, std::shared_ptr<TensorHook> hook) {
   const bool is_one_each = has(policy(), traits::one_retains_grad_hook_per_output);
-  const auto is_of_output = [&](const auto& entry) { return is_one_each && entry.first == output_nr; };
+  const auto is_of_output = [&](const auto& entry) { return is_one_each && entry.input_nr == output_nr; };
   const auto found = std::find_if(retains_grad_hooks.begin(), retains_grad_hooks.end(), is_of_output);
   if (found != retains_grad_hooks.end()) {
-    found->second = std::move(hook);
+    found->hook = std::move(hook);
   } else {
-    retains_grad_hooks.emplace_back(output_nr, std::move(hook));
+    retains_grad_hooks.push_back({std::move(hook), output_nr});
   }
 }
 
@@ -166,10 +166,12 @@ std::optional<DType> AccumulateGrad::gradient_dtype(uint32_t input_nr) const {
   return meta != nullptr && meta->has_own_grad_dtype ? grad_dtype(*variable_) : Node::gradient_dtype(input_nr);
 }
 
-std::vector<std::shared_ptr<TensorHook>> AccumulateGrad::live_tensor_hooks() {
+std::vector<Node::TensorHookEntry> AccumulateGrad::live_tensor_hooks() {
   const bool are_called = has(policy(), traits::tensor_hooks_come_first) || requires_grad(variable_);
-  return variable_->meta() != nullptr && are_called ? variable_->meta()->hooks
-                                                    : std::vector<std::shared_ptr<TensorHook>>{};
+  std::vector<TensorHookEntry> found;
+  if (variable_->meta() != nullptr && are_called)
+    for (const auto& hook : variable_->meta()->hooks) found.push_back({hook, 0});
+  return found;
 }
 
 PostAccumulateHook* AccumulateGrad::post_accumulate_hook() {

@@ -159,8 +159,6 @@ struct SavedValue {
 // ExpBackward, but MulBackward0.
 const char* name_in_release(const char* name, const Policy& policy);
 
-class RetainsGradHook;
-
 class Node : public Managed {
  public:
   explicit Node(uint64_t sequence_nr);
@@ -221,13 +219,11 @@ class Node : public Managed {
     uint32_t input_nr;
   };
   std::vector<TensorHookEntry> tensor_hooks;  // shared with the tensor they were put on
-  std::vector<std::pair<uint32_t, std::shared_ptr<RetainsGradHook>>> retains_grad_hooks;
-  void add_retains_grad_hook(uint32_t output_nr, std::shared_ptr<RetainsGradHook> hook);
+  std::vector<TensorHookEntry> retains_grad_hooks;
+  void add_retains_grad_hook(uint32_t output_nr, std::shared_ptr<TensorHook> hook);
   std::vector<std::unique_ptr<NodePreHook>> pre_hooks;
   std::vector<std::unique_ptr<NodePostHook>> post_hooks;
-  virtual std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() {
-    return {};
-  }  // AccumulateGrad returns those of its leaf
+  virtual std::vector<TensorHookEntry> live_tensor_hooks() { return {}; }  // AccumulateGrad: those of its leaf
   virtual PostAccumulateHook* post_accumulate_hook() { return nullptr; }
 
   Handle metadata;  // a dict of Python, made on first use
@@ -260,7 +256,7 @@ class AccumulateGrad final : public Node {
   TensorList apply(TensorList&& gradients) override;
   const NodeSpec& spec() const override;
   std::optional<DType> gradient_dtype(uint32_t input_nr) const override;
-  std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() override;
+  std::vector<TensorHookEntry> live_tensor_hooks() override;
   PostAccumulateHook* post_accumulate_hook() override;
   void visit_owned(OwnedVisitor& visitor) const override;
 

@@ -7,6 +7,7 @@
 namespace gradlife::ops {
 namespace {
 
+using G = const Tensor&;
 using kernels::compute;
 
 struct Plus {
@@ -93,35 +94,22 @@ const NodeSpec& sub_spec = node_spec("SubBackward0", {saved_number("alpha")});
 const NodeSpec& add_scalar_spec = node_spec("AddBackward1");
 const NodeSpec& sub_scalar_spec = node_spec("SubBackward1");
 const NodeSpec& rsub_spec = node_spec("RsubBackward1", {saved_number("alpha")});
-const NodeSpec& mul_spec = node_spec("MulBackward0", {saved_tensor("other"), saved_tensor("self")});
-const NodeSpec& div_spec = node_spec("DivBackward0", {saved_tensor("other"), saved_tensor("self")});
 
-// Slots: other, self.
-class MulNode final : public OpNode<2> {
- public:
-  MulNode() : OpNode<2>(mul_spec) {}
-
- protected:
-  void differentiate(const Tensor& gradient, TensorList& results) override {
-    const Tensor other = unpack(0);
-    const Tensor self = unpack(1);
-    if (needs(1)) results[1] = mul(gradient, conj(self));  // first: sets the order of second derivatives
-    if (needs(0)) results[0] = mul(gradient, conj(other));
-  }
+struct Product {
+  inline static const NodeSpec& spec = node_spec("MulBackward0", {saved_tensor("other"), saved_tensor("self")});
+  static constexpr size_t first_input = 1;
+  static Tensor first(G gradient, G, G self) { return mul(gradient, conj(self)); }
+  static Tensor second(G gradient, G other, G) { return mul(gradient, conj(other)); }
 };
+using MulNode = PairNode<Product>;
 
-class DivNode final : public OpNode<2> {
- public:
-  DivNode() : OpNode<2>(div_spec) {}
-
- protected:
-  void differentiate(const Tensor& gradient, TensorList& results) override {
-    const Tensor other = unpack(0);
-    const Tensor self = unpack(1);
-    if (needs(1)) results[1] = mul(neg(gradient), conj(div(div(self, other), other)));
-    if (needs(0)) results[0] = div(gradient, conj(other));
-  }
+struct Quotient {
+  inline static const NodeSpec& spec = node_spec("DivBackward0", {saved_tensor("other"), saved_tensor("self")});
+  static constexpr size_t first_input = 1;
+  static Tensor first(G gradient, G other, G self) { return mul(neg(gradient), conj(div(div(self, other), other))); }
+  static Tensor second(G gradient, G other, G) { return div(gradient, conj(other)); }
 };
+using DivNode = PairNode<Quotient>;
 
 struct TimesNumber {
   Scalar factor;
@@ -255,6 +243,7 @@ void change_sum(const Tensor& target, const Tensor& other, const Scalar& alpha, 
 
 Tensor sum_in_place(const Tensor& target, const Tensor& other, const Scalar& alpha, bool minus) {
   check_inplace(target, needs_graph({&target, &other}));
+  if (minus) refuse_bool_difference(*target, other->dtype() == DType::boolean);
   const auto sign = minus ? SumNode::Sign::minus : SumNode::Sign::plus;
   const auto node = start_recording<SumNode>({&target, &other}, minus ? sub_spec : add_spec, sign, alpha);
   kernels::check_target(*target, *other);
@@ -271,7 +260,6 @@ Tensor add_in_place(const Tensor& target, const Tensor& other, const Scalar& alp
 }
 
 Tensor sub_in_place(const Tensor& target, const Tensor& other, const Scalar& alpha) {
-  refuse_bool_difference(*target, other->dtype() == DType::boolean);
   return sum_in_place(target, other, alpha, true);
 }
 

@@ -10,19 +10,16 @@
 namespace gradlife::ops {
 namespace {
 
+using G = const Tensor&;
+
 const NodeSpec& mm_spec =
     node_spec("MmBackward0", {saved_tensor("mat2"), saved_number("mat2_sym_sizes"), saved_number("mat2_sym_strides"),
                               saved_tensor("self"), saved_number("self_sym_sizes"), saved_number("self_sym_strides")});
-const NodeSpec& mv_spec = node_spec("MvBackward0", {saved_tensor("self"), saved_tensor("vec")});
-const NodeSpec& dot_spec = node_spec("DotBackward0", {saved_tensor("self"), saved_tensor("tensor")});
-const NodeSpec& bmm_spec = node_spec("BmmBackward0", {saved_tensor("mat2"), saved_tensor("self")});
-
-bool is_column_major(const Dims& sizes, const Dims& strides) { return strides[0] == 1 && strides[1] == sizes[0]; }
 
 // Slots: mat2, self. The strides of an input determine its gradient's layout.
 class MmNode final : public OpNode<2> {
  public:
-  MmNode(const TensorImpl& a, const TensorImpl& b) : OpNode<2>(mm_spec), a_(layout_of(a)), b_(layout_of(b)) {}
+  MmNode(const TensorImpl& a, const TensorImpl& b) : OpNode<2>(mm_spec), a_(a), b_(b) {}
   SavedValue saved_value(size_t field) const override {
     switch (field) {
       case 1:
@@ -38,19 +35,13 @@ class MmNode final : public OpNode<2> {
 
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {
-    const Tensor b = unpack(0);
-    const Tensor a = unpack(1);
-    if (needs(1)) results[1] = is_column_major(b_.sizes, b_.strides) ? t(mm(t(gradient), a)) : mm(t(a), gradient);
-    if (needs(0)) results[0] = is_column_major(a_.sizes, a_.strides) ? t(mm(b, t(gradient))) : mm(gradient, t(b));
+    const auto [b, a] = unpack_two();
+    if (needs(1)) results[1] = product_gradient_second(gradient, a, b_);
+    if (needs(0)) results[0] = product_gradient_first(gradient, b, a_);
   }
 
  private:
-  struct Layout {
-    Dims sizes;
-    Dims strides;
-  };
-  static Layout layout_of(const TensorImpl& tensor) { return {tensor.sizes(), tensor.strides()}; }
-  Layout a_, b_;
+  MatrixLayout a_, b_;
 };
 
 // Hooks may unpack a tensor of another shape.
@@ -60,46 +51,36 @@ Tensor outer(const Tensor& a, const Tensor& b) {
   return mul(reshape(a, {a->numel(), 1}), b);
 }
 
-class MvNode final : public OpNode<2> {
- public:
-  MvNode() : OpNode<2>(mv_spec) {}
-
- protected:
-  void differentiate(const Tensor& gradient, TensorList& results) override {
-    const Tensor self = unpack(0);
-    const Tensor vec = unpack(1);
-    if (needs(0)) results[0] = outer(gradient, vec);
-    if (needs(1)) results[1] = mv(t(self), gradient);
-  }
+struct MatrixVector {
+  inline static const NodeSpec& spec = node_spec("MvBackward0", {saved_tensor("self"), saved_tensor("vec")});
+  static constexpr size_t first_input = 0;
+  static Tensor first(G gradient, G, G vec) { return outer(gradient, vec); }
+  static Tensor second(G gradient, G self, G) { return mv(t(self), gradient); }
 };
 
-class DotNode final : public OpNode<2> {
- public:
-  DotNode() : OpNode<2>(dot_spec) {}
-
- protected:
-  void differentiate(const Tensor& gradient, TensorList& results) override {
-    const Tensor self = unpack(0);
-    const Tensor other = unpack(1);
-    if (needs(0)) results[0] = mul(gradient, other);
-    if (needs(1)) results[1] = mul(gradient, self);
-  }
+struct InnerProduct {
+  inline static const NodeSpec& spec = node_spec("DotBackward0", {saved_tensor("self"), saved_tensor("tensor")});
+  static constexpr size_t first_input = 0;
+  static Tensor first(G gradient, G, G other) { return mul(gradient, other); }
+  static Tensor second(G gradient, G self, G) { return mul(gradient, self); }
 };
 
-class BmmNode final : public OpNode<2> {
- public:
-  BmmNode() : OpNode<2>(bmm_spec) {}
-
- protected:
-  void differentiate(const Tensor& gradient, TensorList& results) override {
-    const Tensor mat2 = unpack(0);
-    const Tensor self = unpack(1);
-    if (needs(0)) results[0] = bmm(gradient, transpose(mat2, 1, 2));
-    if (needs(1)) results[1] = bmm(transpose(self, 1, 2), gradient);
-  }
+struct BatchedProduct {
+  inline static const NodeSpec& spec = node_spec("BmmBackward0", {saved_tensor("mat2"), saved_tensor("self")});
+  static constexpr size_t first_input = 0;
+  static Tensor first(G gradient, G mat2, G) { return bmm(gradient, transpose(mat2, 1, 2)); }
+  static Tensor second(G gradient, G, G self) { return bmm(transpose(self, 1, 2), gradient); }
 };
 
 }  // namespace
+
+Tensor product_gradient_first(const Tensor& gradient, const Tensor& second, const MatrixLayout& first) {
+  return first.is_column_major() ? t(mm(second, t(gradient))) : mm(gradient, t(second));
+}
+
+Tensor product_gradient_second(const Tensor& gradient, const Tensor& first, const MatrixLayout& second) {
+  return second.is_column_major() ? t(mm(t(gradient), first)) : mm(t(first), gradient);
+}
 
 // Each saves its operands before it looks at them, as PyTorch does: hooks that pack them run for a product that fails,
 // too.
@@ -118,7 +99,7 @@ Tensor mm(const Tensor& a, const Tensor& b) {
 
 Tensor mv(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
-  const auto node = start_recording<MvNode>({&a, &b});
+  const auto node = start_recording<PairNode<MatrixVector>>({&a, &b});
   save_two(node, a, 1, b, 0);
   require(a->dim() == 2 && b->dim() == 1, "vector + matrix @ vector expected, got 1, ", a->dim(), ", ", b->dim());
   require(a->sizes()[1] == b->sizes()[0], "size mismatch, got input (", a->sizes()[0], "), mat (", a->sizes()[0], "x",
@@ -132,7 +113,7 @@ Tensor mv(const Tensor& a, const Tensor& b) {
 
 Tensor dot(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
-  const auto node = start_recording<DotNode>({&a, &b});
+  const auto node = start_recording<PairNode<InnerProduct>>({&a, &b});
   save_two(node, a, 1, b, 0);
   require(a->dim() == 1 && b->dim() == 1, "1D tensors expected, but got ", a->dim(), "D and ", b->dim(), "D tensors");
   require(a->dtype() == b->dtype(), "dot : expected both vectors to have same dtype, but found ",
@@ -144,7 +125,7 @@ Tensor dot(const Tensor& a, const Tensor& b) {
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
   refuse_forbidden_views({&a, &b});
-  const auto node = start_recording<BmmNode>({&a, &b});
+  const auto node = start_recording<PairNode<BatchedProduct>>({&a, &b});
   save_two(node, b, 0, a, 1);
   require(a->dim() == 3, "batch1 must be a 3D tensor");
   require(b->dim() == 3, "batch2 must be a 3D tensor");

@@ -9,8 +9,6 @@
 namespace gradlife::ops {
 namespace {
 
-bool is_column_major(const Dims& sizes, const Dims& strides) { return strides[0] == 1 && strides[1] == sizes[0]; }
-
 const NodeSpec& addmm_spec =
     node_spec("AddmmBackward0", {saved_number("alpha"), saved_number("beta"), saved_tensor("mat1"),
                                  saved_number("mat1_sym_sizes"), saved_number("mat1_sym_strides"), saved_tensor("mat2"),
@@ -20,8 +18,7 @@ const NodeSpec& addmm_spec =
 // gradient's layout.
 class AddmmNode final : public OpNode<2> {
  public:
-  AddmmNode(const Tensor& first, const Tensor& second)
-      : OpNode<2>(addmm_spec), first_(layout_of(*first)), second_(layout_of(*second)) {}
+  AddmmNode(const Tensor& first, const Tensor& second) : OpNode<2>(addmm_spec), first_(*first), second_(*second) {}
   SavedValue saved_value(size_t field) const override {
     switch (field) {
       case 3:
@@ -39,26 +36,14 @@ class AddmmNode final : public OpNode<2> {
 
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {
-    const Tensor first = unpack(0);
-    const Tensor second = unpack(1);
+    const auto [first, second] = unpack_two();
     if (needs(0)) results[0] = gradient;
-    if (needs(1)) results[1] = by_first(gradient, second);
-    if (needs(2)) results[2] = by_second(gradient, first);
+    if (needs(1)) results[1] = product_gradient_first(gradient, second, first_);
+    if (needs(2)) results[2] = product_gradient_second(gradient, first, second_);
   }
 
  private:
-  struct Layout {
-    Dims sizes;
-    Dims strides;
-  };
-  static Layout layout_of(const TensorImpl& tensor) { return {tensor.sizes(), tensor.strides()}; }
-  Tensor by_first(const Tensor& gradient, const Tensor& second) const {
-    return is_column_major(first_.sizes, first_.strides) ? t(mm(second, t(gradient))) : mm(gradient, t(second));
-  }
-  Tensor by_second(const Tensor& gradient, const Tensor& first) const {
-    return is_column_major(second_.sizes, second_.strides) ? t(mm(t(gradient), first)) : mm(t(first), gradient);
-  }
-  Layout first_, second_;
+  MatrixLayout first_, second_;
 };
 
 void check_addmm(const TensorImpl& input, const TensorImpl& a, const TensorImpl& b) {

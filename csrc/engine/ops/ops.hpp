@@ -86,6 +86,14 @@ Tensor mean(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype 
 
 // Products.
 Tensor mm(const Tensor& a, const Tensor& b);
+// A factor's layout, which its gradient gets, and the gradients of both factors.
+struct MatrixLayout {
+  explicit MatrixLayout(const TensorImpl& matrix) : sizes(matrix.sizes()), strides(matrix.strides()) {}
+  bool is_column_major() const { return strides[0] == 1 && strides[1] == sizes[0]; }
+  Dims sizes, strides;
+};
+Tensor product_gradient_first(const Tensor& gradient, const Tensor& second, const MatrixLayout& first);
+Tensor product_gradient_second(const Tensor& gradient, const Tensor& first, const MatrixLayout& second);
 Tensor mv(const Tensor& a, const Tensor& b);
 Tensor dot(const Tensor& a, const Tensor& b);
 Tensor bmm(const Tensor& a, const Tensor& b);

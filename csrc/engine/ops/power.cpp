@@ -96,8 +96,7 @@ class TensorsNode final : public OpNode<3> {
 
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {
-    const Tensor exponent = unpack(0);
-    const Tensor self = unpack(1);
+    const auto [exponent, self] = unpack_two();
     const Tensor result = unpack(2);
     if (needs(0)) {
       const Tensor slope = mul(gradient, conj(mul(exponent, pow(self, sub_scalar(exponent, 1)))));

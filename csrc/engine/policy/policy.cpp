@@ -27,10 +27,15 @@ int find_axis(const std::string& name) {
   return -1;
 }
 
+// The policy that a release begins with: that of the release before it.
+Policy released(Policy policy, const char* profile, int release) {
+  policy.profile = profile;
+  policy.release = release;
+  return policy;
+}
+
 Policy torch_1_1() {
-  Policy policy;
-  policy.profile = "torch-1.1";
-  policy.release = 101;
+  Policy policy = released({}, "torch-1.1", 101);
   policy.function_ownership = FunctionOwnership::ctx_owns_node;
   policy.legacy_functions = LegacyFunctions::instance_is_ctx;
   policy.tensor_identity = Identity::cached;
@@ -41,72 +46,49 @@ Policy torch_1_1() {
 }
 
 Policy torch_1_2() {
-  Policy policy = torch_1_1();
-  policy.profile = "torch-1.2";
-  policy.release = 102;
+  Policy policy = released(torch_1_1(), "torch-1.2", 102);
   policy.function_ownership = FunctionOwnership::node_owns_ctx;
   return policy;
 }
 
 Policy torch_1_8() {
-  Policy policy = torch_1_2();
-  policy.profile = "torch-1.8";
-  policy.release = 108;
+  Policy policy = released(torch_1_2(), "torch-1.8", 108);
   policy.legacy_functions = LegacyFunctions::refused;
   return policy;
 }
 
 Policy torch_1_9() {
-  Policy policy = torch_1_8();
-  policy.profile = "torch-1.9";
-  policy.release = 109;
+  Policy policy = released(torch_1_8(), "torch-1.9", 109);
   policy.interpreter_exit = ExitPolicy::leak;
   return policy;
 }
 
 Policy torch_1_10() {
-  Policy policy = torch_1_9();
-  policy.profile = "torch-1.10";
-  policy.release = 110;
+  Policy policy = released(torch_1_9(), "torch-1.10", 110);
   policy.tensor_identity = Identity::resurrect;
   return policy;
 }
 
-Policy torch_1_13() {
-  Policy policy = torch_1_10();
-  policy.profile = "torch-1.13";
-  policy.release = 113;
-  return policy;
-}
+Policy torch_1_13() { return released(torch_1_10(), "torch-1.13", 113); }
 
 Policy torch_2_9() {
-  Policy policy = torch_1_13();
-  policy.profile = "torch-2.9";
-  policy.release = 209;
+  Policy policy = released(torch_1_13(), "torch-2.9", 209);
   policy.storage_identity = Identity::resurrect;
   return policy;
 }
 
 Policy torch_2_10() {
-  Policy policy = torch_2_9();
-  policy.profile = "torch-2.10";
-  policy.release = 210;
+  Policy policy = released(torch_2_9(), "torch-2.10", 210);
   policy.tensor_identity = Identity::coupled;
   policy.storage_identity = Identity::coupled;
   return policy;
 }
 
-Policy torch_2_13() {
-  Policy policy;
-  policy.profile = "torch-2.13";
-  return policy;
-}
+Policy torch_2_13() { return released({}, "torch-2.13", 213); }
 
 Policy oneflow_0_8() {
-  Policy policy;
-  policy.profile = "oneflow-0.8";
+  Policy policy = released({}, "oneflow-0.8", 8);
   policy.is_oneflow = true;
-  policy.release = 8;
   policy.function_ownership = FunctionOwnership::node_owns_ctx;
   policy.tensor_identity = Identity::cached;
   policy.storage_identity = Identity::rewrap;
@@ -116,9 +98,7 @@ Policy oneflow_0_8() {
 }
 
 Policy oneflow_0_9() {
-  Policy policy = oneflow_0_8();
-  policy.profile = "oneflow-0.9";
-  policy.release = 9;
+  Policy policy = released(oneflow_0_8(), "oneflow-0.9", 9);
   policy.interpreter_exit = ExitPolicy::release;
   policy.tensor_identity = Identity::resurrect;
   return policy;

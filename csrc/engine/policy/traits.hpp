@@ -34,6 +34,7 @@ inline constexpr Trait shared_node_shows_hooks = until(113, true);  // since 2.0
 inline constexpr Trait retained_gradient_moves = since(113, true);  // with its tensor, which is changed in place
 inline constexpr Trait one_retains_grad_hook_per_output = since(200, false);
 inline constexpr Trait inplace_change_drops_wrapper_hooks = since(200, false);
+inline constexpr Trait squeezes_several_dims = since(200, false);  // which has a number of its own
 inline constexpr Trait short_operation_names = since(213, false);  // in the error about a changed saved tensor
 
 // Saved tensors.
@@ -85,6 +86,7 @@ inline constexpr Trait unneeded_root_calls_hooks = since(200, false);  // if the
 inline constexpr Trait tensor_hooks_come_first = since(200, true);     // of `inputs` and of undefined gradients, too
 inline constexpr Trait drops_unneeded_gradients = since(113, true);    // before hooks see them
 inline constexpr Trait numbers_unused_input = since(213, false);       // in the error of grad()
+inline constexpr Trait dying_tensor_clears_hooks = until(209, false);
 inline constexpr Trait has_anomaly_parents = since(108, false);
 
 // Tensors.

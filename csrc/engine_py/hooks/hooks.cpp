@@ -81,6 +81,7 @@ class DictHook : public Base {
   Handle dict_;
 
  private:
+  LiveCount<Kind::hook> count_;
   const char* label_;  // as in the heap graph of torch's objects
 };
 

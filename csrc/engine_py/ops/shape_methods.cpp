@@ -19,23 +19,19 @@ PyObject* formatted(PyObject* self, PyObject* const* arguments, Py_ssize_t count
 }
 
 struct View {
-  static constexpr const char* name = "view";
-  static constexpr const char* parameter = "size";
+  static constexpr const char *name = "view", *parameter = "size";
   static Tensor call(const Tensor& tensor, const Dims& sizes) { return ops::view(tensor, sizes); }
 };
 struct Reshape {
-  static constexpr const char* name = "reshape";
-  static constexpr const char* parameter = "shape";
+  static constexpr const char *name = "reshape", *parameter = "shape";
   static Tensor call(const Tensor& tensor, const Dims& sizes) { return ops::reshape(tensor, sizes); }
 };
 struct Expand {
-  static constexpr const char* name = "expand";
-  static constexpr const char* parameter = "size";
+  static constexpr const char *name = "expand", *parameter = "size";
   static Tensor call(const Tensor& tensor, const Dims& sizes) { return ops::expand(tensor, sizes); }
 };
 struct Permute {
-  static constexpr const char* name = "permute";
-  static constexpr const char* parameter = "dims";
+  static constexpr const char *name = "permute", *parameter = "dims";
   static Tensor call(const Tensor& tensor, const Dims& dims) { return ops::permute(tensor, dims); }
 };
 

@@ -1,5 +1,6 @@
 #include "engine_py/types/tensor_type.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "base/immortal.hpp"
@@ -14,7 +15,6 @@
 #include "engine_py/interpreter/state.hpp"
 #include "engine_py/wrappers/attributeless_tensor.hpp"
 #include "engine_py/wrappers/closure.hpp"
-#include "engine_py/wrappers/node_hooks.hpp"
 #include "engine_py/wrappers/objects.hpp"
 #include "engine_py/wrappers/wrapper.hpp"
 
@@ -76,11 +76,17 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   return visit_tensor_references(self, visit, arg);
 }
 
-// With coupled counts the accumulator keeps them: a tensor unpacked from a saved slot has it, too, and is not the last
-// owner.
+// Up to 2.9 a dying wrapper clears the hooks before its accumulator, although that of a tensor unpacked from a saved
+// slot belongs to a leaf that lives: since 2.0 the leaf's own hooks, too.
 void clear_accumulator_hooks(TensorImpl& impl) {
-  if (impl.meta() == nullptr || impl.policy().tensor_identity == Identity::coupled) return;
-  if (const NodePtr accumulator = impl.meta()->grad_accumulator.lock()) clear_node_hooks(*accumulator);
+  if (impl.meta() == nullptr || !has(impl.policy(), traits::dying_tensor_clears_hooks)) return;
+  const NodePtr accumulator = impl.meta()->grad_accumulator.lock();
+  if (!accumulator) return;
+  const auto pre_hooks = std::exchange(accumulator->pre_hooks, {});
+  const auto tensor_hooks = std::exchange(accumulator->tensor_hooks, {});
+  const Tensor& leaf = static_cast<AccumulateGrad&>(*accumulator).variable();
+  if (!has(impl.policy(), traits::tensor_hooks_come_first) || leaf->meta() == nullptr) return;
+  const auto hooks = std::exchange(leaf->meta()->hooks, {});
 }
 
 void take_apart(PyObject* self) {
@@ -88,7 +94,10 @@ void take_apart(PyObject* self) {
   Py_CLEAR(object->dict);
   Py_CLEAR(object->backward_hooks);
   Py_CLEAR(object->post_accumulate_grad_hooks);
-  if (TensorImpl* impl = impl_of(self); impl != nullptr && object->head.owns_impl) leave_gradient(*impl);
+  if (TensorImpl* impl = impl_of(self); impl != nullptr && object->head.owns_impl) {
+    clear_accumulator_hooks(*impl);
+    leave_gradient(*impl);
+  }
   leave_impl(self);
 }
 
@@ -98,10 +107,7 @@ int tensor_clear(PyObject* self) {
     if (taken_from_kept(self) != nullptr) Py_CLEAR(tensor_object(self)->dict);
     return 0;
   }
-  if (impl != nullptr && head_of(self)->owns_impl) {
-    clear_accumulator_hooks(*impl);
-    clear_closure(*impl);
-  }
+  if (impl != nullptr && head_of(self)->owns_impl) clear_closure(*impl);
   take_apart(self);
   return 0;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import operator
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,19 @@ class Custom(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         return grad, None
+
+
+class Keep(torch.autograd.Function):
+    """Saves its input."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad
 
 
 def leaf(*numbers: float) -> Any:
@@ -282,3 +296,113 @@ def test_a_scalar_is_assigned_to_shared_elements_before_2() -> None:
         return False
 
     assert by_release(is_refused) == [False, False, True, True]
+
+
+def test_hooks_before_a_node_run_in_the_order_of_their_registration_before_2() -> None:
+    def order() -> list[str]:
+        seen: list[str] = []
+        y = leaf() * 2
+        y.grad_fn.register_prehook(lambda _: seen.append("node"))
+        y.register_hook(lambda _: seen.append("tensor"))
+        y.sum().backward()
+        return seen
+
+    answers = []
+    for name in RELEASES[1:]:  # 1.10 has no prehooks
+        with torch.profile(name):
+            answers.append(order())
+    assert answers == [["node", "tensor"], ["tensor", "node"], ["tensor", "node"]]
+
+
+def test_a_retained_gradient_has_a_place_among_the_hooks_before_2() -> None:
+    def retained() -> list[float]:
+        y = leaf() * 2
+        y.retain_grad()
+        y.register_hook(lambda gradient: gradient * 3)
+        y.sum().backward()
+        return [float(number) for number in y.grad]
+
+    assert by_release(retained) == [[1.0, 1.0], [1.0, 1.0], [3.0, 3.0], [3.0, 3.0]]
+
+
+@pytest.mark.parametrize("operation", [operator.mul, operator.truediv, operator.pow])
+def test_operands_are_unpacked_in_the_order_in_which_they_were_packed(operation: Any) -> None:
+    def order() -> str:
+        packed: list[int] = []
+        unpacked: list[int] = []
+
+        def pack(tensor: Any) -> Any:
+            packed.append(len(packed))
+            return packed[-1], tensor
+
+        def unpack(kept: Any) -> Any:
+            unpacked.append(kept[0])
+            return kept[1]
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            y = operation(leaf(), leaf())
+        y.sum().backward()
+        return "in order" if unpacked == packed else f"{unpacked}"
+
+    assert by_release(order) == ["in order"] * 4
+
+
+def test_the_number_of_a_squeezed_product_before_2() -> None:
+    def name() -> str:
+        product = leaf() @ leaf().expand(2, 2)
+        return type(product.grad_fn).__name__
+
+    assert by_release(name) == ["SqueezeBackward3", "SqueezeBackward3", "SqueezeBackward4", "SqueezeBackward4"]
+
+
+def test_a_dying_copy_of_a_leaf_takes_the_hooks_of_the_leaf_in_2_0_to_2_9() -> None:
+    def calls() -> list[int]:
+        seen: list[Any] = []
+        x = leaf()
+        x.register_hook(seen.append)
+        with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
+            y = Keep.apply(x)
+        assert y.grad_fn.saved_tensors[0] is not x
+        y.sum().backward()
+        return [len(seen), len(x._backward_hooks)]
+
+    assert by_release(calls) == [[1, 1], [1, 1], [0, 1], [1, 1]]
+
+
+def test_a_backward_whose_gradient_does_not_fit_leaves_the_queue_of_a_failed_one() -> None:
+    def alive() -> list[bool]:
+        x, y = leaf(), leaf()
+        kept = weakref.ref(x)
+        z = y * 1
+        z.data = torch.tensor(1.0)
+        with pytest.raises(RuntimeError, match="invalid gradient"):
+            torch.autograd.backward([x.sum(), z.sum()])
+        del x
+        lives = [kept() is not None]
+        with pytest.raises(RuntimeError, match="invalid gradient"):
+            torch.autograd.backward([z], [torch.tensor(1.0)])
+        lives.append(kept() is not None)
+        leaf().sum().backward()
+        return [*lives, kept() is not None]
+
+    assert by_release(alive) == [[True, True, False]] * 4
+
+
+def test_a_dying_copy_of_a_leaf_takes_the_hooks_before_its_accumulator_up_to_2_9() -> None:
+    def calls() -> list[str]:
+        seen: list[str] = []
+        x = leaf()
+        accumulator = x.view_as(x).grad_fn.next_functions[0][0]
+        accumulator.register_hook(lambda *_: seen.append("after"))
+        accumulator.register_prehook(lambda *_: seen.append("before"))
+        with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
+            y = Keep.apply(x)
+        assert y.grad_fn.saved_tensors[0] is not x
+        y.sum().backward()
+        return seen
+
+    answers = []
+    for name in ("torch-1.13", "torch-2.9", "torch-2.10", "torch-2.13"):
+        with torch.profile(name):
+            answers.append(calls())
+    assert answers == [["after"], ["after"], ["before", "after"], ["before", "after"]]

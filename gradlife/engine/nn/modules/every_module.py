@@ -45,23 +45,21 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls ``hook(module, grad_input, grad_output)`` after every module's backward."""
-    global is_full_backward_hook
-    if is_full_backward_hook is False:
-        raise RuntimeError(
-            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them."
-        )
-    is_full_backward_hook = True
-    return _register(backward_hooks, hook)
+    return _register_backward(hook, is_full=True)
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Hook only the last node of every module: the old kind."""
+    return _register_backward(hook, is_full=False)
+
+
+def _register_backward(hook: Callable[..., Any], is_full: bool) -> RemovableHandle:
     global is_full_backward_hook
-    if is_full_backward_hook is True:
+    if is_full_backward_hook not in (None, is_full):
         raise RuntimeError(
             "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them."
         )
-    is_full_backward_hook = False
+    is_full_backward_hook = is_full
     return _register(backward_hooks, hook)
 
 
