@@ -35,18 +35,7 @@ from gradlife._engine import (
     is_warn_always_enabled,
     set_warn_always,
 )
-from gradlife.engine import (
-    autograd,
-    cuda,
-    nn,
-    optim,
-    overrides,
-    random,
-    return_types,
-    serialization,
-    storage,
-    utils,
-)
+from gradlife.engine import autograd, cuda, nn, optim, overrides, random, return_types, serialization, storage, utils
 from gradlife.engine import operations as _ops
 from gradlife.engine import operations as ops
 from gradlife.engine import private as _C
@@ -62,20 +51,8 @@ from gradlife.engine.observing import (
     owners,
     use_count,
 )
-from gradlife.engine.policies import (
-    AXES,
-    Profile,
-    current_profile,
-    profile,
-    profiles,
-    set_default_profile,
-)
-from gradlife.engine.random import (
-    get_rng_state,
-    initial_seed,
-    manual_seed,
-    set_rng_state,
-)
+from gradlife.engine.policies import AXES, Profile, current_profile, profile, profiles, set_default_profile
+from gradlife.engine.random import get_rng_state, initial_seed, manual_seed, set_rng_state
 from gradlife.engine.releases import TORCH as _LIMITED
 from gradlife.engine.releases import limit_names as _limit_names
 from gradlife.engine.serialization import load, save

@@ -11,15 +11,7 @@ from typing import Any, Self
 from gradlife import _engine
 from gradlife._engine import TensorBase, _TensorMeta
 from gradlife.engine import overrides, rebuilding
-from gradlife.engine.attributes import (
-    Size,
-    contiguous_format,
-    device,
-    layout,
-    memory_format,
-    preserve_format,
-    strided,
-)
+from gradlife.engine.attributes import Size, contiguous_format, device, layout, memory_format, preserve_format, strided
 from gradlife.engine.hooks import RemovableHandle
 from gradlife.engine.printing import text_of
 from gradlife.engine.release import release

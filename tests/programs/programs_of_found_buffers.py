@@ -137,4 +137,16 @@ def saved_number_stays_a_number_where_it_is_detached(fw: Any) -> Any:
     return [str((single * item).dtype).split(".")[-1] for item in kinds], [item.tolist() for item in packed]
 
 
+def hook_unpacks_the_tensor_itself_whose_data_is_of_inference(fw: Any) -> Any:
+    with fw.inference_mode():
+        made = vector(fw, 1.0, 2.0, requires_grad=False)
+    x = vector(fw, 1.0, 2.0)
+    with fw.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
+        y = x * x
+    with fw.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: made):
+        z = x * x
+    x.data = made.data
+    return attempt(y.sum().backward), attempt(z.sum().backward)
+
+
 PROGRAMS = programs_in(globals())

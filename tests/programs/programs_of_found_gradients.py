@@ -324,4 +324,15 @@ def gradient_of_an_only_factor_that_is_zero(fw: Any) -> Any:
     return seen
 
 
+def gradient_that_was_added_is_owned_until_its_node_has_delivered(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0)
+    places: list[int] = []
+    y = x.neg()
+    z = y - x
+    x.register_hook(lambda grad: places.append(grad.data_ptr()))
+    z.grad_fn.register_prehook(lambda grads: places.append(grads[0].data_ptr()))
+    (y * (z + x)).sum().backward()
+    return places[0] == places[1]
+
+
 PROGRAMS = programs_in(globals())

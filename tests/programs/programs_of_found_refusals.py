@@ -293,9 +293,9 @@ def forbidden_view_is_refused_before_its_sizes(fw: Any) -> Any:
     return [attempt(lambda: stale().t()), attempt(lambda: stale().as_strided((9, 9), (9, 9)))]
 
 
-PROGRAMS = programs_in(globals())
-
-
 def a_bool_is_subtracted_from_a_forbidden_view(fw: Any) -> Any:
     view = function(fw, lambda ctx, item: item.view_as(item), lambda ctx, grad: grad).apply(vector(fw))
     return attempt(lambda: view.sub_(True))
+
+
+PROGRAMS = programs_in(globals())

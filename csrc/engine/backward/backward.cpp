@@ -101,7 +101,7 @@ bool may_accumulate_in_place(const Tensor& tensor) {
          tensor->storage()->use_count() == 1 && is_non_overlapping_and_dense(*tensor);
 }
 
-Tensor accumulated(Tensor held, Tensor arriving) {
+Tensor accumulated(Tensor held, const Tensor& arriving) {
   const bool is_alike = held->sizes() == arriving->sizes() && held->dtype() == arriving->dtype();
   const bool is_watched = operation_watcher() != nullptr;  // the watcher may have kept it
   if (!grad_enabled() && is_alike && !is_watched && may_accumulate_in_place(held))
@@ -226,7 +226,8 @@ TensorList GraphTask::call_node(Node& node, TensorList inputs) const {
   return outputs;
 }
 
-void GraphTask::deliver(const Edge& edge, Tensor gradient) {
+// A gradient that is added to another keeps its owner in `gradient` until the node has delivered all.
+void GraphTask::deliver(const Edge& edge, Tensor&& gradient) {
   Node* target = edge.node.get();
   const auto pending = dependencies_.find(target);
   require(pending != dependencies_.end(), "dependency not found for ", target->name());
@@ -241,7 +242,7 @@ void GraphTask::deliver(const Edge& edge, Tensor gradient) {
   TensorList& inputs = slot->second.inputs;
   if (edge.input_nr >= inputs.size()) inputs.resize(edge.input_nr + 1);
   Tensor& held = inputs[edge.input_nr];
-  if (gradient) held = held ? accumulated(std::move(held), std::move(gradient)) : std::move(gradient);
+  if (gradient) held = held ? accumulated(std::move(held), gradient) : std::move(gradient);
   if (!is_ready) return;
   ready_.push(std::move(slot->second));
   waiting_.erase(slot);
@@ -274,7 +275,7 @@ TensorList GraphTask::run(TensorList gradients) {
   const KeepDefaultHooks hooks;
   if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();
   for (size_t i = 0; i < roots_.size(); ++i)
-    if (roots_[i]) deliver(roots_[i], gradients[i]);  // a copy: no sum may overwrite one of `gradients`
+    if (roots_[i]) deliver(roots_[i], Tensor(gradients[i]));  // a copy: no sum may overwrite one of `gradients`
   while (!ready_.empty()) {
     unrun_nodes().drop();
     ReadyNode item = ready_.pop();

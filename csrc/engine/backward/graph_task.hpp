@@ -81,7 +81,7 @@ class GraphTask {
  private:
   void plan_for(const EdgeList& inputs);
   void prefetch_saved();
-  void deliver(const Edge& edge, Tensor gradient);
+  void deliver(const Edge& edge, Tensor&& gradient);
   void evaluate(ReadyNode& item);
   TensorList call_node(Node& node, TensorList inputs) const;
   void drop_unneeded(const Node& node, TensorList& outputs) const;

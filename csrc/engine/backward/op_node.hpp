@@ -144,7 +144,8 @@ class OpNode : public SlotNode<count> {
  protected:
   virtual void differentiate(const Tensor& gradient, TensorList& results) = 0;
   virtual void unpack_all() {
-    for (size_t i = 0; i < count; ++i) this->unpack(i);
+    if constexpr (count > 1) this->unpack_two();
+    for (size_t i = count > 1 ? 2 : 0; i < count; ++i) this->unpack(i);
   }
 };
 

@@ -4,7 +4,7 @@
 
 #include "base/events.hpp"
 #include "engine/graph/needed_ops.hpp"
-#include "engine/policy/traits.hpp"
+#include "engine/policy/release_texts.hpp"
 
 namespace gradlife {
 namespace {
@@ -212,8 +212,11 @@ void detach_in_place(const Tensor& tensor) {
 
 Tensor RetainsGradHook::call(Tensor gradient) {
   const Tensor tensor = tensor_.lock();
-  if (!tensor || !gradient) return gradient;
+  const Policy& policy = *current_policy();
+  if (!tensor || (!gradient && has(policy, traits::tensor_hooks_come_first))) return gradient;
   Tensor& kept = tensor->need_meta().grad;
+  require(bool(gradient), text_for(policy, texts::undefined_tensor), " for argument ",
+          kept ? "#1 'other'" : "#0 'self'");
   kept = kept ? ops::add(kept, gradient) : ops::clone(gradient);
   return gradient;
 }

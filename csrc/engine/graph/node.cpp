@@ -167,10 +167,10 @@ std::optional<DType> AccumulateGrad::gradient_dtype(uint32_t input_nr) const {
 }
 
 std::vector<Node::TensorHookEntry> AccumulateGrad::live_tensor_hooks() {
-  const bool are_called = has(policy(), traits::tensor_hooks_come_first) || requires_grad(variable_);
   std::vector<TensorHookEntry> found;
-  if (variable_->meta() != nullptr && are_called)
-    for (const auto& hook : variable_->meta()->hooks) found.push_back({hook, 0});
+  const AutogradMeta* meta = variable_->meta();
+  if (meta != nullptr && (meta->requires_grad || has(policy(), traits::tensor_hooks_come_first)))
+    for (const auto& hook : meta->hooks) found.push_back({hook, 0});
   return found;
 }
 

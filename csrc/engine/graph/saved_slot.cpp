@@ -169,7 +169,10 @@ Tensor SavedSlot::unpack(const NodePtr& output_of) const {
 
 Tensor SavedSlot::rebuild(const Tensor& data, const NodePtr& producer) const {
   const bool is_plain = !producer && !requires_grad_ && !requires_grad(data);
-  if (is_plain && has(*current_policy(), traits::unpacks_plain_as_is)) return data;
+  const bool is_strict = !has(*current_policy(), traits::unpacks_plain_as_is);
+  if (is_plain && !is_strict) return data;
+  require(!data->is_inference() || !(is_strict || data->has_version()),
+          "Cannot set version_counter for inference tensor");
   const Tensor tensor = detached_alias(data);
   if (producer) {
     AutogradMeta& meta = tensor->need_meta();

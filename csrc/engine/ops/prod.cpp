@@ -84,7 +84,8 @@ struct MultipliedAll {
     const Tensor self = to_dtype(given, gradient->dtype());
     if (self->dim() == 0) return gradient;
     if (item(all(self)).to<bool>()) return mul(gradient, div(result, self));
-    if (!grad_enabled() && has_several_zeros(self)) return full(self->sizes(), 0, self->dtype());
+    const bool may_be_constant = !grad_enabled() || !has(*current_policy(), traits::records_product_of_zeros);
+    if (may_be_constant && has_several_zeros(self)) return full(self->sizes(), 0, self->dtype());
     return reshape(gradient_along(gradient, reshape(self, {-1}), result, 0), self->sizes());
   }
 };

@@ -406,3 +406,74 @@ def test_a_dying_copy_of_a_leaf_takes_the_hooks_before_its_accumulator_up_to_2_9
         with torch.profile(name):
             answers.append(calls())
     assert answers == [["after"], ["after"], ["before", "after"], ["before", "after"]]
+
+
+def test_a_retained_gradient_cannot_be_missing_before_2() -> None:
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return None
+
+    def error(times: int) -> str:
+        y = leaf() * 2
+        y.retain_grad()
+        if times > 1:
+            y.sum().backward(retain_graph=True)
+        try:
+            Nothing.apply(y).sum().backward()
+        except RuntimeError as error:
+            return str(error)
+        return ""
+
+    older = "Expected a Tensor of type Variable but found an undefined Tensor for argument "
+    newer = "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument "
+    assert by_release(lambda: error(1)) == [f"{older}#0 'self'", f"{newer}#0 'self'", "", ""]
+    assert by_release(lambda: error(2)) == [f"{older}#1 'other'", f"{newer}#1 'other'", "", ""]
+
+
+def test_a_leaf_that_moved_into_the_graph_calls_no_hooks_before_2() -> None:
+    def calls() -> int:
+        seen: list[Any] = []
+        x = leaf()
+        y = x * 1
+        x.requires_grad_(False)
+        x.copy_(leaf() * 1)
+        x.register_hook(seen.append)
+        with pytest.raises(RuntimeError, match="moved into the graph interior"):
+            y.sum().backward()
+        return len(seen)
+
+    assert by_release(calls) == [0, 0, 1, 1]
+
+
+def test_the_gradient_of_a_product_with_several_zeros_has_no_history_before_2() -> None:
+    def has_history() -> bool:
+        x = leaf(7.0, 0.0, 0.0)
+        (gradient,) = torch.autograd.grad(x.prod(), [x], create_graph=True)
+        return gradient is not None and gradient.requires_grad
+
+    assert by_release(has_history) == [False, False, True, True]
+
+
+@leaves(hook=4, node=16, saved=12, storage=20, tensor=20)  # a tensor divided by itself in place
+def test_saved_tensors_are_unpacked_in_that_order_also_where_no_gradient_arrives() -> None:
+    def first() -> list[str]:
+        seen: list[str] = []
+        y = leaf() * 1
+        y.div_(y)
+        slot = y.grad_fn._raw_saved_self
+
+        def unpack(tensor: Any) -> Any:
+            seen.append("self")
+            return tensor
+
+        slot.register_hooks(lambda tensor: tensor, unpack)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward(inputs=[y])
+        return seen
+
+    assert by_release(first) == [["self"], ["self"], [], []]
