@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 from gradlife import _heap
+
+#: Most objects whose references are counted here: a snapshot of the heap takes no longer than those of more.
+MAX_YOUNG = 50_000
 
 _own = 0  # collections that the hunt asked for in this process
 
@@ -44,6 +48,29 @@ class OldObjects:
             gc.unfreeze()
             _heap.raise_long_lived(self._survivors)
             self._survivors = None
+
+
+def may_have_young_garbage() -> bool:
+    """Whether the collector would find garbage among the objects that no collection has seen yet. Nothing is collected.
+
+    As the collector does, count the references to each that do not come from the others, then follow those of the living.
+    """
+    young = gc.get_objects(0)
+    if len(young) > MAX_YOUNG:
+        return True
+    extra = next(map(sys.getrefcount, [[]]))  # references of the list and of the loop
+    outside = {one: count - extra for one, count in zip(map(id, young), map(sys.getrefcount, young), strict=True)}
+    for one in young:
+        for held in map(id, gc.get_referents(one)):
+            if held in outside:
+                outside[held] -= 1
+    living = [one for one in young if outside[id(one)] > 0]
+    while living:
+        for held in gc.get_referents(living.pop()):
+            if outside.get(id(held), 1) <= 0:
+                outside[id(held)] = 1
+                living.append(held)
+    return any(count <= 0 for count in outside.values())
 
 
 def is_off() -> bool:

@@ -18,7 +18,7 @@ from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
 from gradlife.hunting.growth.suspects import CleanResult, Suspects, has_slowing, is_in_doubt, suspects, types_of
-from gradlife.hunting.process.collector import OldObjects, count_foreign, is_off
+from gradlife.hunting.process.collector import OldObjects, count_foreign, is_off, may_have_young_garbage
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, Done, in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
@@ -421,13 +421,14 @@ class Hunt:
 
     def _steps_without_collector(self, start: StepSnapshot) -> Iterator[int]:
         """Run steps with the collector off, and keep what waits for it since the snapshot ``start``."""
-        was_enabled = gc.isenabled()
+        was_enabled, collections = gc.isenabled(), count_foreign()
         gc.disable()
         try:
             yield from self._steps(self.schedule.collector)
             self.clock.stop()
             self.count_steps_of_others()
-            waiting = self._around_collection(start) if self.keeps_serving or self._has_garbage(start) else None
+            has_garbage = self.keeps_serving or self._has_garbage(start, collections)
+            waiting = self._around_collection(start) if has_garbage else None
         finally:
             if was_enabled:
                 gc.enable()
@@ -438,7 +439,12 @@ class Hunt:
                 return
         self.waiting = waiting or self.waiting
 
-    def _has_garbage(self, start: StepSnapshot) -> bool:
+    def _has_garbage(self, start: StepSnapshot, collections: int) -> bool:
+        """Whether anything waits for the collector since a snapshot. If there were only so many collections of others,
+        none since, all of it is young: most programs leave nothing, and need no snapshot.
+        """
+        if count_foreign() == collections and not may_have_young_garbage():
+            return False
         now = take_snapshot(self.steps, collect=Collect.NOTHING)
         return in_fork(lambda: is_waiting(start, now, is_uncollected=self.is_uncollected))
 

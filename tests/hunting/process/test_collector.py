@@ -12,7 +12,8 @@ import pytest
 
 from fabricated_hunts import LOSSES
 from gradlife.hunting.findings.uncollected import as_leak
-from gradlife.hunting.process.collector import collect, count_foreign, is_off
+from gradlife.hunting.process import collector
+from gradlife.hunting.process.collector import collect, count_foreign, is_off, may_have_young_garbage
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.steps.schedule import schedule_for
 from gradlife.model.hunt import Advice, FindingKind
@@ -34,6 +35,53 @@ def test_only_a_collection_that_the_hunt_did_not_ask_for_is_foreign() -> None:
     assert count_foreign() == before
     gc.collect(0)
     assert count_foreign() == before + 1
+
+
+class Link:
+    """A cycle of one object, with a finalizer."""
+
+    def __init__(self, freed: list[int]) -> None:
+        self.next: object = (self, [self])
+        self.freed = freed
+
+    def __del__(self) -> None:
+        self.freed.append(1)
+
+
+def test_a_lost_cycle_is_young_garbage_and_is_not_collected() -> None:
+    gc.collect()
+    freed: list[int] = []
+    link = Link(freed)
+    assert not may_have_young_garbage()
+    del link
+    assert [may_have_young_garbage(), may_have_young_garbage(), freed] == [True, True, []]
+    gc.collect(0)
+    assert (may_have_young_garbage(), freed) == (False, [1])
+
+
+def test_a_young_cycle_that_an_older_object_holds_is_no_garbage() -> None:
+    old: list[object] = [None]
+    gc.collect()
+    old[0] = Link([])
+    assert not may_have_young_garbage()
+
+
+def test_young_garbage_of_tensors_is_garbage() -> None:
+    torch = pytest.importorskip("torch")
+    gc.collect()
+    lost = torch.ones(2)
+    lost.itself = lost
+    assert not may_have_young_garbage()
+    del lost
+    assert may_have_young_garbage()
+
+
+def test_of_very_many_young_objects_some_may_be_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "MAX_YOUNG", 10)
+    gc.collect()
+    kept = [[number] for number in range(20)]
+    assert may_have_young_garbage()
+    assert len(kept) == 20
 
 
 #: Freezes and gives back; prints the collector's number before, meanwhile and afterwards, and how many are frozen.
