@@ -74,7 +74,7 @@ MAKERS: list[Callable[[list[Any]], Any]] = [
 def heaps(draw: st.DrawFn) -> list[Any]:
     """Objects of all kinds that refer to one another; lists among them refer forward too, so there are cycles."""
     objects: list[Any] = [object(), 5, "text", None, b"bytes", 2.5]
-    for _ in range(draw(st.integers(1, 25))):
+    for _ in range(draw(st.integers(1, 80))):
         make = draw(st.sampled_from(MAKERS))
         objects.append(make(draw(st.lists(st.sampled_from(objects), max_size=4))))
     for source in [entry for entry in objects if isinstance(entry, list)]:
@@ -87,7 +87,7 @@ def addresses(graph: _heap.Graph, nodes: list[int]) -> Counter[int]:
 
 
 @given(heaps())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_object_refers_to_what_the_collector_says(objects: list[Any]) -> None:
     graph = _heap.walk()
     for entry in objects:
@@ -98,7 +98,7 @@ def test_every_object_refers_to_what_the_collector_says(objects: list[Any]) -> N
 
 @pytest.mark.whole
 @given(heaps())
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_referrers_are_referents_turned_round(objects: list[Any]) -> None:
     graph = _heap.walk()
     for entry in filter(gc.is_tracked, objects):
@@ -109,9 +109,10 @@ def test_referrers_are_referents_turned_round(objects: list[Any]) -> None:
 
 
 def test_every_object_that_the_collector_knows_is_a_node() -> None:
+    made = [[number] for number in range(1000)]  # the others may be frozen, which are not among `known`
     known = gc.get_objects()
     graph = _heap.walk()
-    assert graph.tracked_count >= len(known)
+    assert graph.tracked_count >= len(known) >= len(made)
     sample = known[:: len(known) // 100]
     assert [entry for entry in sample if graph.find(id(entry)) is None] == []
 
