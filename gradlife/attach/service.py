@@ -1,4 +1,4 @@
-"""The side that is attached to: one thread that answers requests, and then ends.
+"""The thread in the process that gradlife attached to. It answers the client's requests, and ends when the client goes.
 
 Nothing here prints, and no error reaches the program. Snapshots are taken in a forked copy, so that the program waits
 only for the fork.
@@ -45,19 +45,17 @@ def answer_all(channel: Channel) -> None:
 def answer(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     """Do what one request asks; return the last line of the answer."""
     if request.get("do") == "hunt":
-        return hunted(request, channel)
+        return answer_hunt(request, channel)
     if request.get("do") == "follow":
-        return followed(request, channel)
+        return answer_follow(request, channel)
     if request.get("do") == "peak":
-        return peaked(request, channel)
+        return answer_peak(request, channel)
     if request.get("do") == "snapshot":
-        return recorded(Path(request["path"]), **request["options"])
-    raise UsageError(
-        f"{request.get('do')!r} is nothing that this gradlife does", f"version {__version__} on both sides"
-    )
+        return answer_snapshot(Path(request["path"]), **request["options"])
+    raise UsageError(f"this gradlife has no request {request.get('do')!r}", f"version {__version__} on both sides")
 
 
-def hunted(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+def answer_hunt(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     """Hunt, and send a line of progress each second; the hunt ends when the other side goes."""
 
     def tell(progress: Progress) -> None:
@@ -67,7 +65,7 @@ def hunted(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     return {"report": hunt_codec.dumps(hunt.run(tell))}
 
 
-def followed(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+def answer_follow(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     """Watch until the other side goes; send a line for each report and each measurement."""
 
     def tell(progress: Progress) -> None:
@@ -85,7 +83,7 @@ def followed(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     return {"report": hunt_codec.dumps(Follow(hunt, every, report, on_look).run(tell))}
 
 
-def peaked(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+def answer_peak(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     """Record a few steps, and send a line of progress each second."""
 
     def tell(progress: Progress) -> None:
@@ -96,7 +94,7 @@ def peaked(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     return {"report": peak_codec.dumps(RunningPeak(request["target"], Terms(**request["terms"])).run(tell))}
 
 
-def recorded(path: Path, *, labels: bool, user_text: bool, native: bool) -> dict[str, Any]:
+def answer_snapshot(path: Path, *, labels: bool, user_text: bool, native: bool) -> dict[str, Any]:
     """Write a snapshot of this process; return its objects and the seconds for which the program was stopped."""
 
     def work() -> int:
@@ -122,7 +120,5 @@ def in_copy(work: Callable[[], int]) -> tuple[int, float]:
         os.close(pipe)
         end(copy)
     if not result:
-        raise AttachError(
-            "the snapshot could not be written in the copy of the process", "more memory, or a folder with room"
-        )
+        raise AttachError("the forked copy could not write the snapshot", "free memory, or another folder for the file")
     return pickle.loads(result), pause

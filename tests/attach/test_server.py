@@ -84,7 +84,7 @@ def test_what_this_gradlife_does_not_do_is_refused_and_the_session_goes_on(door:
     for _ in range(2):
         channel.send(do="juggle")
         answer = channel.receive() or {}
-        assert answer["error"] == "'juggle' is nothing that this gradlife does"
+        assert answer["error"] == "this gradlife has no request 'juggle'"
         assert answer["is_usage"]
     channel.close()
 

@@ -1,5 +1,5 @@
-"""Places whose single object takes more memory after every round: a tensor that `torch.cat` extends each step, or a
-view of a growing storage. The number of objects stays the same, so there are no survivors.
+"""Growth without new objects: a place holds one tensor, which `torch.cat` replaces by a longer one in each step, or a view
+of a storage that grows. The number of objects stays the same, so nothing accumulates.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MIN_SHARE = 0.5
 
 
 class Place(NamedTuple):
-    """A Python object that is in every snapshot, with its node in each."""
+    """A Python object, which the snapshots have in common if they have it at the same address."""
 
     kind: str
     type: str
@@ -39,28 +39,28 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Body:
-    """A node that takes memory, and the Python objects that alone hold it, nearest first."""
+class SizedNode:
+    """A node that takes memory, and its dominators that are places, nearest first."""
 
     node: int
     bytes: int
     places: tuple[Place, ...]
 
 
-def swollen(evidence: Evidence, known: Sequence[GrownGroup]) -> list[GrownGroup]:
+def places_that_grow(evidence: Evidence, known: Sequence[GrownGroup]) -> list[GrownGroup]:
     """Return the places that took more memory in every round, without those in `known`."""
     snapshots = evidence.snapshots
     if len(snapshots) <= FEW_ROUNDS or not has_new_sizes(evidence):
         return []
-    found = [bodies_of(snapshot.graph) for snapshot in snapshots]
-    common = set.intersection(*({place for body in one for place in body.places} for one in found))
+    found = [sized_nodes(snapshot.graph) for snapshot in snapshots]
+    common = set.intersection(*({place for held in one for place in held.places} for one in found))
     amounts = [amounts_of(one, common) for one in found]
     members = {node for one in known for node in one.group.members}.union(evidence.planted)
     rows = []
     for place in amounts[-1]:
         if place is not None and grows_in_place([before[place] for before in amounts], evidence):
-            here = [body for body in found[-1] if first_of(body, common) == place]
-            if members.isdisjoint(body.node for body in here):
+            here = [held for held in found[-1] if nearest_common_place(held, common) == place]
+            if members.isdisjoint(held.node for held in here):
                 rows.append(grown_at(evidence, place, here, [before[place] for before in amounts]))
     return rows
 
@@ -76,33 +76,33 @@ def has_new_sizes(evidence: Evidence) -> bool:
     return any(not is_hunts_own(graph, node) for node in new)
 
 
-def bodies_of(graph: _heap.Graph) -> list[Body]:
-    """Return every node that takes memory, with its places. The texts in a file belong to the file."""
+def sized_nodes(graph: _heap.Graph) -> list[SizedNode]:
+    """Return every node that takes memory, without the text in an in-memory file, which belongs to the file."""
     tensors, files = tensor_type_names(), memory_file_names()
     return [
-        Body(node, nbytes, tuple(places_above(graph, node, tensors)))
+        SizedNode(node, nbytes, tuple(places_above(graph, node, tensors)))
         for node, nbytes in sized(graph)
         if graph.type(node) != "str" or files.isdisjoint(map(graph.type, dominators(graph, node)))
     ]
 
 
 def places_above(graph: _heap.Graph, node: int, tensors: Set[str]) -> Iterator[Place]:
-    """Yield the dominators whose addresses stay the same. A new tensor often gets the address of an old one."""
+    """Yield the dominators that are places. A tensor is none: a new one often gets the address of an old one."""
     for above in dominators(graph, node):
         if graph.kind(above) == "python" and graph.type(above) not in tensors:
             yield place_at(graph, above)
 
 
-def first_of(body: Body, common: Set[Place]) -> Place | None:
+def nearest_common_place(held: SizedNode, common: Set[Place]) -> Place | None:
     """Return the nearest place that is in every snapshot."""
-    return next((place for place in body.places if place in common), None)
+    return next((place for place in held.places if place in common), None)
 
 
-def amounts_of(bodies: Iterable[Body], common: Set[Place]) -> Counter[Place | None]:
+def amounts_of(nodes: Iterable[SizedNode], common: Set[Place]) -> Counter[Place | None]:
     """Sum up the bytes at each place."""
     sums: Counter[Place | None] = Counter()
-    for body in bodies:
-        sums[first_of(body, common)] += body.bytes
+    for held in nodes:
+        sums[nearest_common_place(held, common)] += held.bytes
     return sums
 
 
@@ -120,14 +120,14 @@ def is_even(added: Sequence[int], evidence: Evidence) -> bool:
     return min(rates) >= EVEN * max(rates)
 
 
-def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: Sequence[int]) -> GrownGroup:
+def grown_at(evidence: Evidence, place: Place, nodes: Sequence[SizedNode], amounts: Sequence[int]) -> GrownGroup:
     """Group the new objects at a place, largest first, with the growth of the place."""
     graph = evidence.graph
-    largest, *others = sorted(bodies, key=lambda one: -one.bytes)
+    largest, *others = sorted(nodes, key=lambda one: -one.bytes)
     group = Group(graph.find(place.address))
     large = [one for one in others if one.bytes >= MIN_SHARE * largest.bytes]  # others may be of other variables
-    for body in (largest, *(one for one in large if one.node in evidence.born)):
-        path = path_below(graph, body, place)
+    for held in (largest, *(one for one in large if one.node in evidence.born)):
+        path = path_below(graph, held, place)
         group.tops.append(path[-1])
         group.members.update(dict.fromkeys(path, path[-1]))
     steps = sum(map(evidence.steps, evidence.judged_rounds))
@@ -135,10 +135,10 @@ def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: 
     return GrownGroup(group, PerStep(bytes=more, retained_bytes=more), GrowthKind.LARGER)
 
 
-def path_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
-    """Return the nodes from a body up to a place, without the place."""
-    path = [body.node]
-    for above in dominators(graph, body.node):
+def path_below(graph: _heap.Graph, held: SizedNode, place: Place) -> list[int]:
+    """Return the nodes from a sized node up to a place, without the place."""
+    path = [held.node]
+    for above in dominators(graph, held.node):
         if place_at(graph, above) == place:
             break
         path.append(above)
@@ -151,9 +151,9 @@ def place_of(graph: _heap.Graph, one: GrownGroup) -> Place:
 
 
 def is_replaced(graph: _heap.Graph, one: GrownGroup, places: Set[Place]) -> bool:
-    """Whether the largest object is a tensor at one of these places, whose tensors were seen to be replaced.
+    """Whether the group is a tensor at one of `places`, those where each step replaces the tensor without reading it.
 
-    Nothing shows whether a text or an array is made of the last one.
+    Texts and arrays are no such groups: nothing shows whether a step reads them.
     """
     largest = next(iter(one.group.members))
     return graph.kind(largest) == "storage" and place_of(graph, one) in places

@@ -13,7 +13,7 @@ from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Garbage
 from gradlife.hunting.growth.groups import Group, is_hunts_own
-from gradlife.hunting.growth.inplace_growth import Place, place_of, swollen
+from gradlife.hunting.growth.inplace_growth import Place, place_of, places_that_grow
 from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.reachable_growth import (
     DOUBTED_SHARE,
@@ -59,7 +59,7 @@ def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
     evidence = without_planted(whole, planted)
     sure, unsure = grown_groups(evidence)
     has_slowing_growth = is_any_slowing(evidence, sure, unsure)
-    grown_in_place = swollen(evidence, sure)
+    grown_in_place = places_that_grow(evidence, sure)
     sure += grown_in_place
     rare = arrived(evidence, [*unsure, *(one.group for one in sure)])
     groups = [one.group for one in (*sure, *rare)] + unsure

@@ -25,7 +25,7 @@ from gradlife.hunting.growth import caches
 from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.garbage import appeared, garbage_of
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.inplace_growth import is_replaced, swollen
+from gradlife.hunting.growth.inplace_growth import is_replaced, places_that_grow
 from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.periodic import release_of
 from gradlife.hunting.growth.reachable_growth import (
@@ -67,7 +67,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_collectable(without_planted(whole, planted), hunt.after_collection)
     sure, unsure = grown_groups(evidence)
-    grown_in_place = swollen(evidence, sure)
+    grown_in_place = places_that_grow(evidence, sure)
     replaced = [one for one in grown_in_place if is_replaced(evidence.graph, one, hunt.replaced)]
     sure = with_native_parts(evidence, [*sure, *(one for one in grown_in_place if one not in replaced)])
     infrequent = infrequent_growth(hunt, evidence, [*unsure, *(one.group for one in sure)])

@@ -132,7 +132,7 @@ class Judge:
         uses |= {one.number: Use.VOID for one in alive if one.number in self._unread.numbers}
         self._held = self._snapshots.all_held(self._storages, operation)
         replay = Replay(self._recording, self._storages, self._first, self._end)
-        steps = replay.steps(self.removing_first([one.group for one in replay.best_savings(self.groups())]))
+        steps = replay.steps(self.sorted_by_dependency([one.group for one in replay.best_savings(self.groups())]))
         savings = self.savings(steps, replay.peak)
         proven = [step.group for step, saving in zip(steps, savings, strict=False) if saving.is_provable]
         return PeakReport(
@@ -157,7 +157,7 @@ class Judge:
         )
 
     def groups(self) -> list[Group]:
-        """Return the unused storages, grouped by the names that must release them."""
+        """Return the unused storages, grouped by the names that hold them: all of these must let go for memory to be freed."""
         groups = grouped(self._recording, self._storages, self._snapshots, self._first, self._end)
         join_graphs(self._recording, groups)
         replay = Replay(self._recording, self._storages, self._first, self._end)
@@ -167,7 +167,7 @@ class Judge:
         return self._groups
 
     def other_peaks(self) -> list[int]:
-        """Return the operations of the peaks that remain after each saving, without those whose holders are known."""
+        """Return the operations at which the memory peaks after each saving, where no snapshot of holders was taken."""
         if self._first >= self._end or not self._storages:
             return []
         replay = Replay(self._recording, self._storages, self._first, self._end)
@@ -203,7 +203,7 @@ class Judge:
         return {origin_of(self._recording, one): self.owner(one, self._first) for one in seen}
 
     def saved_activations(self) -> list[Storage]:
-        """Return the storages that this step's forward pass made and graphs hold."""
+        """Return the storages that the forward pass of this step made and that graphs save."""
         made = (one for one in self._storages if one.birth is not None and self._first <= one.birth < self._end)
         owners = self.owners_by_origin()
         is_saved = {origin for origin, owner in owners.items() if owner is Owner.SAVED}
@@ -267,8 +267,8 @@ class Judge:
             dropped += own if found[-1].is_provable else []
         return tuple(found)
 
-    def removing_first(self, groups: Sequence[Group]) -> list[Group]:
-        """Return groups whose edits remove statements before those that have a diff only without these statements."""
+    def sorted_by_dependency(self, groups: Sequence[Group]) -> list[Group]:
+        """Sort the groups by dependency: the diff of one edit may be possible only after another edit removed a statement."""
         lives = {id(one): self.life(one) for one in groups}
         order = list(groups)
         for number, group in enumerate(groups):
@@ -326,7 +326,9 @@ class Judge:
         return GraphMakers(tuple(dict.fromkeys(stacks)), tuple(dict.fromkeys(names)), training) if stacks else None
 
     def training_frames(self, graphs: frozenset[object]) -> frozenset[Frame]:
-        """The frames of backward passes, and of operations that make what these read and these graphs do not save."""
+        """Return the frames that train: those of backward passes, and of operations whose outputs a backward pass reads
+        although none of `graphs` saves them.
+        """
         operations = self._recording.operations
         read = [one for one in self._storages if any(operations[at].in_backward for at in one.reads)]
         ours = {origin_of(self._recording, one) for one in read if not graphs.isdisjoint(self.saving_graphs(one))}

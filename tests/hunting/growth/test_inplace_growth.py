@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
-from gradlife.hunting.growth.inplace_growth import is_replaced, place_of, swollen
+from gradlife.hunting.growth.inplace_growth import is_replaced, place_of, places_that_grow
 from gradlife.hunting.growth.reachable_growth import GrownGroup, evidence_of
 from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 
@@ -41,7 +41,7 @@ def hunted_with_graph(step: Callable[[int], object]) -> tuple[Any, list[GrownGro
             step(STEPS * (number - 1) + at)
         seen.append(take_snapshot(STEPS * number, collect=Collect.NOTHING))
     evidence = evidence_of(seen)
-    return evidence.graph, [one for one in swollen(evidence, []) if "Log" in holder_of(one, evidence.graph)]
+    return evidence.graph, [one for one in places_that_grow(evidence, []) if "Log" in holder_of(one, evidence.graph)]
 
 
 def holder_of(one: GrownGroup, graph: object) -> str:
@@ -113,7 +113,7 @@ def test_two_rounds_are_too_few() -> None:
     for number in range(3):
         log.data = numpy.zeros(4096 + 100 * number)
         seen.append(take_snapshot(number, collect=Collect.NOTHING))
-    assert swollen(evidence_of(seen), []) == []
+    assert places_that_grow(evidence_of(seen), []) == []
 
 
 REPLACED = """
@@ -188,7 +188,7 @@ def test_in_three_rounds_what_grows_evenly_is_found(parts: tuple[int, ...], coun
             log.data = numpy.concatenate([log.data, numpy.zeros(part)])
         seen.append(take_snapshot(STEPS * number, collect=Collect.NOTHING))
     evidence = evidence_of(seen)
-    found = [one for one in swollen(evidence, []) if "Log" in holder_of(one, evidence.graph)]
+    found = [one for one in places_that_grow(evidence, []) if "Log" in holder_of(one, evidence.graph)]
     assert [one.per_step.bytes for one in found] == [800.0] * count
 
 

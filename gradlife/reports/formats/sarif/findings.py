@@ -21,14 +21,14 @@ from gradlife.reports.source_places import Place, first_place, places_of, storie
 
 CONTRADICTION = Rule(
     "contradiction",
-    "A reading is other than its story declares",
-    "A lifetime story declares what becomes of its objects on each system. On this one something else was read: the "
-    "story, the engine or the system changed. `gradlife explain STORY` tells what is declared and why.",
+    "A reading differs from what its story declares",
+    "A story declares when its objects are freed on each system. On this system a probe read something else: the "
+    "story, the engine or the system changed. `gradlife explain STORY` shows what is declared and why.",
     ("lifetime",),
 )
 BROKEN_STORY = Rule(
     "story-failed",
-    "A story did not come to its end",
+    "A story did not finish",
     "The story raised, crashed or hung before its last stage. `gradlife run STORY --in-process` runs it in a debugger.",
     ("lifetime",),
 )
@@ -41,9 +41,9 @@ def rule_of(code: str) -> Rule:
 
 
 def help_lines(code: str) -> Iterator[str]:
-    """Yield the forms of a leak, and the advice."""
+    """Yield the lines of a rule's help: each pattern of the code, why it leaks, and what to do."""
     if code == UNKNOWN_CODE:
-        yield "No pattern fits. The trace in the message tells what holds the objects; cut it where it should end."
+        yield "No pattern fits. The trace in the message shows what holds the objects: remove the reference that is wrong."
         return
     yield sentence(code)
     for row in patterns_of(code):
@@ -53,11 +53,11 @@ def help_lines(code: str) -> Iterator[str]:
             yield from fenced(code_without_case(row.fix), "python")
         if row.links:
             yield f"\nSee {', '.join(row.links)}."
-    yield f"\n`gradlife explain {code}` tells it on a small program."
+    yield f"\n`gradlife explain {code}` shows it in a small program."
 
 
 def finding_result(finding: Finding, places: list[Place], sentences: list[str], is_failure: bool) -> Result:
-    """Return a finding that has a place as a result."""
+    """Describe a finding that has a place as a result."""
     advice = finding.diagnosis.advice.text
     parts = [f"{finding.title}.", *sentences, finding.diagnosis.reason, advice]
     return Result(
@@ -89,8 +89,8 @@ def hunt_sarif(report: HuntReport, is_strict: bool = False) -> str:
         )
         for one in report.findings
     ]
-    homeless = [one for one in report.findings if first_place(one, report) is None]
-    notices = [f"{one.code} {one.title} [{one.fingerprint}] has no line of the program" for one in homeless]
+    without_place = [one for one in report.findings if first_place(one, report) is None]
+    notices = [f"{one.code} {one.title} [{one.fingerprint}] has no line of the program" for one in without_place]
     is_known = report.verdict is not HuntVerdict.INCONCLUSIVE
     notices += [] if is_known else [headline(report)]
     kept = tuple(result for result in results if result.places)
@@ -116,17 +116,17 @@ def contradiction_result(one: ExpectationResult) -> tuple[str, Result]:
     """Describe a story and its contradiction."""
     found = problems.disagreement(one) if one.is_of_graph else problems.contradiction(one)
     key = (one.scenario, one.system, one.stage, one.subject, one.probe, str(one.is_of_graph))
-    return one.scenario, of_story(CONTRADICTION, found, one.system, key)
+    return one.scenario, story_result(CONTRADICTION, found, one.system, key)
 
 
 def failure_result(run: ScenarioRun) -> tuple[str, Result]:
     """Describe a story that raised, crashed or hung."""
-    return run.scenario, of_story(
+    return run.scenario, story_result(
         BROKEN_STORY, problems.failure(run), run.system, (run.scenario, run.system, run.outcome)
     )
 
 
-def of_story(rule: Rule, found: problems.Problem, system: str, key: tuple[str, ...]) -> Result:
+def story_result(rule: Rule, found: problems.Problem, system: str, key: tuple[str, ...]) -> Result:
     """Return the result of a story, with its place if that is known."""
     message = f"{found.headline} on {system}: {'; '.join(found.sentences)}"
     fingerprint = hashlib.sha256("\0".join(key).encode("utf-8", "replace")).hexdigest()[:32]
