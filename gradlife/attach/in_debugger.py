@@ -53,10 +53,10 @@ class Debugger(Protocol):
         """Return a register of the selected thread, unsigned."""
 
     def save(self) -> Registers:
-        """Return the registers with which the selected thread goes on, and takes up the system call that it is in."""
+        """Return the registers with which the selected thread can continue; they restart the system call that it is in."""
 
     def load(self, registers: Registers) -> None:
-        """Set registers of the selected thread; a system call that it sleeps in is left."""
+        """Set registers of the selected thread. If it sleeps in a system call, it does not return there."""
 
     def restore(self, registers: Registers) -> None:
         """Set what `save` returned."""
@@ -77,10 +77,10 @@ class Debugger(Protocol):
         """Let the process run until the selected thread is at an address. Raises Failed."""
 
     def wait_at(self, address: int) -> bool:
-        """Let the process run until a thread is at an address, which is selected; False if the parent interrupts."""
+        """Let the process run until a thread is at an address, and select that thread; False if the parent interrupts."""
 
     def entry_point(self) -> int:
-        """Return the address of the program's first instruction, which never runs again: calls return to it."""
+        """Return the address of the program's first instruction. It never runs again, so calls can return to it."""
 
     def function(self) -> str:
         """Return the function that the selected thread is in; empty if it has no name."""
@@ -110,14 +110,14 @@ def put_text(debugger: Debugger, text: str, at: int) -> None:
     debugger.write(at, text.replace(ADDRESS, f"0x{at:016x}").encode("ascii") + b"\0")
 
 
-def sleeps(debugger: Debugger) -> bool:
+def is_sleeping(debugger: Debugger) -> bool:
     """Whether the selected thread sleeps in a system call."""
     return debugger.system_call() in SLEEPS and debugger.read(debugger.register("rip") - 2, 2) == SYSCALL
 
 
 def run_in_sleeper(debugger: Debugger, text: str) -> bool:
     """Run the expression in the main thread if it sleeps without the interpreter's lock; return whether it ran."""
-    if not debugger.select_main() or not sleeps(debugger):
+    if not debugger.select_main() or not is_sleeping(debugger):
         return False
     if call(debugger, debugger.address_of("PyGILState_Check")) & 0xFFFFFFFF:
         return False
@@ -148,7 +148,7 @@ def run_at_malloc(debugger: Debugger, text: str) -> bool:
 
 
 def run(debugger: Debugger, text: str) -> str:
-    """Try until the expression was run or queued; return which. Raises Failed."""
+    """Try until the expression has run or is queued; return ``done`` or ``queued``. Raises Failed."""
     version = int.from_bytes(debugger.read(debugger.address_of("Py_Version"), 8), "little")
     if not version >> 16 >= 0x030B:
         raise Failed("it runs a Python before 3.11")

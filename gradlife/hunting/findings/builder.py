@@ -20,7 +20,7 @@ from gradlife.hunting.findings.leak_trace import (
 )
 from gradlife.hunting.growth.garbage import Garbage
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.islands import heart
+from gradlife.hunting.growth.islands import cycle_members
 from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS, Unreached, grows
@@ -259,7 +259,7 @@ def garbage_finding(graph: _heap.Graph, group: Group, steps: int, creation_sites
 
 def garbage_candidates(graph: _heap.Graph, group: Group, node: int) -> Iterator[Iterable[int]]:
     """Yield nodes whose creation lines may stand for garbage: its cycle first. What it holds may be older."""
-    inside = heart(graph, group.members)
+    inside = cycle_members(graph, group.members)
     yield [node] if node in inside else []
     yield sorted(inside)
     yield from creation_candidates(graph, group, node)

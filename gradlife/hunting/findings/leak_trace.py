@@ -12,7 +12,7 @@ from gradlife.heap.graph import Explanation, Reference
 from gradlife.heap.path_steps import short_type
 from gradlife.heap.why import trace_of
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.islands import heart
+from gradlife.hunting.growth.islands import cycle_members
 from gradlife.hunting.snapshots.node_weights import base_types
 from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
 from gradlife.model.trace import Lifetime, Trace
@@ -154,7 +154,7 @@ def tensor_around(graph: _heap.Graph, node: int) -> int:
 
 def in_cycle(graph: _heap.Graph, group: Group) -> int:
     """Choose the member to show for garbage: one like the others, preferably in the cycle."""
-    inside = heart(graph, group.members)
+    inside = cycle_members(graph, group.members)
     best = best_members(graph, group)
     best = [node for node in best if node in inside] or best
     return best[len(best) // 2]

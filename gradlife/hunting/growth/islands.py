@@ -39,14 +39,14 @@ def neighbours(graph: _heap.Graph, nodes: set[int]) -> dict[int, set[int]]:
 
 
 def grouped_by_cycle(graph: _heap.Graph, found: Sequence[Group]) -> list[Group]:
-    """Merge islands with the same cycle into one group: each island is one occurrence of the same leak."""
-    hearts: dict[frozenset[tuple[str, str]], frozenset[tuple[str, str]]] = {}
+    """Merge islands whose cycles have the same types into one group: each island is one occurrence of the same leak."""
+    cycle_types: dict[frozenset[tuple[str, str]], frozenset[tuple[str, str]]] = {}
     groups: dict[frozenset[tuple[str, str]], Group] = {}
     for island in found:
         names = type_names(graph, island.members)
-        if names not in hearts:
-            hearts[names] = type_names(graph, heart(graph, island.members) or island.members)
-        group = groups.setdefault(hearts[names], Group(None))
+        if names not in cycle_types:
+            cycle_types[names] = type_names(graph, cycle_members(graph, island.members) or island.members)
+        group = groups.setdefault(cycle_types[names], Group(None))
         group.tops += island.tops
         group.members.update(island.members)
     return list(groups.values())
@@ -57,8 +57,8 @@ def type_names(graph: _heap.Graph, nodes: Iterable[int]) -> frozenset[tuple[str,
     return frozenset(graph.kind_and_type(node) for node in nodes)
 
 
-def heart(graph: _heap.Graph, members: Iterable[int]) -> set[int]:
-    """Find the members that are in a cycle; a wrapper and its C++ object alone do not count."""
+def cycle_members(graph: _heap.Graph, members: Iterable[int]) -> set[int]:
+    """Find the members that are in a cycle. A cycle of only a wrapper and its C++ object does not count."""
     inside = set(members)
     found: set[int] = set()
     for part in cyclic_parts(graph, inside):

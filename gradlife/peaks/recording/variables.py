@@ -27,9 +27,9 @@ class Kind(StrEnum):
     ATTRIBUTE = "attribute"
     GRADIENT = "gradient"
     SAVED = "saved"
-    PASSED = "passed"  # a name whose value a call that is still running got as an argument
-    EARLY = "early"  # a name that gets its value before a line needs it
-    ITERATOR = "iterator"  # an iterator of a loop that keeps its last item
+    PASSED = "passed"  # a variable of the caller, passed to a call that is still running
+    EARLY = "early"  # a variable that is assigned earlier than necessary
+    ITERATOR = "iterator"  # an iterator that keeps the last item that it gave
     OTHER = ""
 
 
@@ -101,7 +101,7 @@ def running_frames() -> Iterator[FrameType]:
 
 
 def add_library(found: dict[int, list[Variable]], frame: FrameType, libraries: tuple[str, ...]) -> None:
-    """Add what a library's frame holds. No edit releases it before the program's line that called the library ends."""
+    """Add what a library's frame holds, at the line of the program that called the library: it is held until that ends."""
     caller = frame.f_back
     while caller is not None and caller.f_code.co_filename.startswith(libraries):
         caller = caller.f_back
@@ -112,7 +112,7 @@ def add_library(found: dict[int, list[Variable]], frame: FrameType, libraries: t
 
 
 def add(found: dict[int, list[Variable]], frame: FrameType, kind: Kind) -> None:
-    """Add the variables of one frame. Those of a module are found as globals."""
+    """Add the variables of one frame, except those of a module, which are globals."""
     code = frame.f_code
     if code.co_filename.startswith(OWN_FOLDER) or code.co_name == "<module>":
         return

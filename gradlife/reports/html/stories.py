@@ -17,7 +17,7 @@ from gradlife.reports.values import plain
 #: Stories that are compressed together. Their texts are similar, and the page unpacks them together.
 BATCH = 16
 
-#: Most lanes and events of one story on one system: first those of the subjects, then the oldest.
+#: Most lanes and events of one story on one system. The subjects get theirs first, then the oldest objects.
 MAX_LANES, MAX_EVENTS = 40, 400
 
 #: Most characters of a reading's value.
@@ -84,8 +84,9 @@ def clipped(text: str) -> str:
 
 
 def event_data(events: Sequence[Event], order: dict[str, int]) -> dict[str, Any]:
-    """Return the event log as lanes (label, whether it is a subject's) and events (lane, stage, kind, detail,
-    counts).
+    """Return the event log as lanes, one for each object, and rows, one for each event.
+
+    A lane is a label, and whether the object is a subject; `event_row` makes the rows.
     """
     lanes = make_lanes(events)
     names = {(event.object_kind, str(event.object)): event.subject for event in events}
@@ -114,13 +115,13 @@ def graph_data(graph: OwnerGraph, order: dict[str, int]) -> dict[str, Any]:
         "stage": order[graph.stage],
         "nodes": [{name: value for name, value in asdict(node).items() if value} for node in graph.nodes],
         "edges": [
-            [one.source, one.target, one.label, one.ownership, *map(int, halves_and_sight(one))] for one in graph.edges
+            [one.source, one.target, one.label, one.ownership, *map(int, edge_flags(one))] for one in graph.edges
         ],
         "left_out": graph.left_out,
         "source": graph.source,
     }
 
 
-def halves_and_sight(edge: OwnerEdge) -> tuple[bool, bool, bool]:
-    """Return the halves that an edge connects, and whether the collector does not see it."""
+def edge_flags(edge: OwnerEdge) -> tuple[bool, bool, bool]:
+    """Return whether an edge is from a wrapper, whether it is to a wrapper, and whether the collector does not see it."""
     return edge.is_from_wrapper, edge.is_to_wrapper, edge.is_unseen

@@ -37,7 +37,7 @@ def test_garbage_at_the_address_of_another_object_belongs_to_its_island() -> Non
 
 def test_the_line_of_garbage_is_that_of_its_cycle_before_that_of_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """`torch.jit.script` in a loop was reported at the line before it, which makes the tensor that the cycle holds."""
-    monkeypatch.setattr(builder, "heart", lambda graph, members: {3, 2})
+    monkeypatch.setattr(builder, "cycle_members", lambda graph, members: {3, 2})
     monkeypatch.setattr(builder, "creation_candidates", lambda graph, group, node: iter([[node], [7]]))
     graph, group = cast(Any, None), Group(None, [1], {2: 1, 3: 1, 7: 1})
     assert [*builder.garbage_candidates(graph, group, 7)] == [[], [2, 3], [7], [7]]
