@@ -36,7 +36,7 @@ def test_a_script_that_reads_no_command_line_leaves_them_to_gradlife(
     args = taken(str(script), "--steps=60", "--json", "-")
     assert (args.steps, args.json, args.arguments) == (60, "-", [])
     said = capsys.readouterr().err
-    assert said.startswith(f"gradlife: --steps=60 --json: taken as gradlife's own, for {script} reads no command line")
+    assert said.startswith(f"gradlife: --steps=60 --json: read as gradlife's, because {script} reads no command line")
 
 
 def test_a_script_that_reads_its_command_line_keeps_all_of_it(

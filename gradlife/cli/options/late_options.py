@@ -42,7 +42,7 @@ def take_late_options(
         return args
     if script is not None:
         say(
-            f"{' '.join(own)}: taken as gradlife's own, for {script} reads no command line; -- before them hands them on"
+            f"{' '.join(own)}: read as gradlife's, because {script} reads no command line; write -- before the program's own"
         )
     taken, rest = parser.parse_known_args(words, with_arguments(args, []))
     return with_arguments(taken, rest)
