@@ -43,7 +43,7 @@ class CleanResult:
 class Suspects:
     """The likely leaks in the snapshots so far."""
 
-    has_growth: bool  # something not planted grows or seems to
+    has_growth: bool  # something grows, or may grow, that the hunt did not plant
     types: frozenset[str]  # Python types that grow
     fresh_attributes: bool  # modules hold tensors of the last round
     clean: CleanResult | None  # None if something grows or a finished step is still held
@@ -51,7 +51,7 @@ class Suspects:
     has_slowing_growth: bool = False  # something grows less in every round
 
 
-def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
+def find_suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
     """Find the suspects. Reads the graphs: call it in a fork."""
     graph = snapshots[-1].graph
     whole = evidence_of(snapshots)

@@ -17,7 +17,7 @@ from typing import TypeVar
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
-from gradlife.hunting.growth.suspects import CleanResult, Suspects, has_slowing, is_in_doubt, suspects, types_of
+from gradlife.hunting.growth.suspects import CleanResult, Suspects, find_suspects, has_slowing, is_in_doubt, types_of
 from gradlife.hunting.process.collector import OldObjects, count_foreign, is_off, may_have_young_garbage
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, Done, in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
@@ -378,7 +378,7 @@ class Hunt:
     def _suspect(self) -> Iterator[int]:
         """Find out what grows or seems to, apart from controls, and record where its types are created from here on."""
         self.clock.stop()
-        self.suspects = yield from self._judge(lambda: suspects(self.snapshots, self.controls))
+        self.suspects = yield from self._judge(lambda: find_suspects(self.snapshots, self.controls))
         self._grown_in_place = self.suspects.grown_in_place
         if self.suspects.clean is None:
             self.recording.start(self.suspects.types)

@@ -28,7 +28,7 @@ NAMING = frozenset({Kind.LOCAL, Kind.GLOBAL, Kind.ATTRIBUTE})
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a statement that stores what it makes under a name: its operations, and the name at its line."""
+    """One run of a statement that stores new tensors under a name: the name, and the first and last operation."""
 
     holder: Holder
     first: int
@@ -57,10 +57,10 @@ class Lags:
         self._replay = replay
 
     def groups(self) -> Iterator[Group]:
-        """Yield a group for each run of such a statement, and one for all items of a queue."""
+        """Yield a group for each run of a statement that could run later, and one for all items of a queue."""
         by_place: dict[object, list[Early]] = defaultdict(list)
         for storage in self._storages:
-            if (early := self._early(storage)) is not None:
+            if (early := self._as_early(storage)) is not None:
                 by_place[early.holder.place].append(early)
         for found in by_place.values():
             made = [one.run for one in found if one.run is not None]
@@ -95,7 +95,7 @@ class Lags:
         group.last = min((one.read for one in found if one.read is not None), default=0)
         return group
 
-    def _early(self, storage: Storage) -> Early | None:
+    def _as_early(self, storage: Storage) -> Early | None:
         """Return what is known of a storage that one name alone holds before its first read; None for any other."""
         if not storage.reads and storage.died is not None:
             return None
@@ -123,17 +123,17 @@ class Lags:
             if span is not None and spot is not None and stores_to(spot.statement, written_name(holder)):
                 first, last = self._reach(birth, span, -1), self._reach(birth, span, 1)
                 place = replace(holder, kind=Kind.EARLY, file=frame[0], function=frame[2], line=int(frame[1]))
-                return Run(place, first, last) if self._is_free(first, last) else None
+                return Run(place, first, last) if self._needs_nothing_before(first, last) else None
         return None
 
     def _reach(self, operation: int, span: Span, by: int) -> int:
-        """Return the last operation, in one direction, that the statement runs."""
+        """Return the last operation of the statement's run, forwards (`by` is 1) or backwards (-1) from an operation of it."""
         operations = self._recording.operations
         while 0 <= operation + by < len(operations) and runs(operations[operation + by].frames, span):
             operation += by
         return operation
 
-    def _is_free(self, first: int, last: int) -> bool:
+    def _needs_nothing_before(self, first: int, last: int) -> bool:
         """Whether these operations read nothing that operations before them have made."""
         read = (one for number in range(first, last + 1) for one in self._inputs.get(number, ()))
         return all(one.birth is None or first <= one.birth for one in read)
@@ -147,7 +147,7 @@ class Lags:
         return found
 
     def _needed(self, together: Sequence[Early]) -> int:
-        """Return the first operation of the statement that reads one of some storages first."""
+        """Return the first operation of the statement that is the first to read any of these storages."""
         reads = [(one.read, one.holder) for one in together if one.read is not None]
         if not reads:
             return len(self._recording.operations)

@@ -104,7 +104,7 @@ def finding_parts(report: HuntReport, shown: int) -> Iterator[RenderableType]:
             else:
                 brief.append(finding)
         if brief:
-            more = Hanging(Text("  "), Text(f"and {len(brief):,} more: --full tells them all", QUIET))
+            more = Hanging(Text("  "), Text(f"and {len(brief):,} more: --full shows them all", QUIET))
             yield section("", [more, *(brief_line(one, step=report.step) for one in brief)])
 
 

@@ -188,7 +188,7 @@ def test_of_many_findings_the_first_are_reported_in_full() -> None:
     many = hunt(*[replace(LOSSES, fingerprint=f"{number:08x}") for number in range(8)])
     text = report_text(many, 120)
     assert text.count("Problem ") == 5
-    assert "  and 3 more: --full tells them all" in text.splitlines()
+    assert "  and 3 more: --full shows them all" in text.splitlines()
     assert report_text(many, 120, in_full=True).count("Problem ") == 8
 
 
