@@ -42,14 +42,14 @@ def test_steps_of_other_threads_count_while_one_thread_is_kept_for_a_look() -> N
 @pytest.mark.slow  # steps spin for as long as the copy takes: minutes on a busy machine
 @pytest.mark.skipif(not CAN_FORK, reason="a copy of the process judges")
 def test_a_service_takes_steps_while_a_copy_judges_a_round(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    judge, go = growth.suspects, tmp_path / "go"
+    judge, go = growth.find_suspects, tmp_path / "go"
 
     def wait_and_judge(*words: object) -> object:
         while not go.exists():
             time.sleep(0.01)
         return judge(*words)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(method, "suspects", wait_and_judge)
+    monkeypatch.setattr(method, "find_suspects", wait_and_judge)
     hunt = Hunt(replace(schedule_for(None, is_endless=False), may_end=False), keeps_serving=True)
     counter = Counter(hunt)
     steps = 0
