@@ -89,7 +89,7 @@ def refuse_other_place(folder: Path) -> None:
 def refuse_debugging(pid: int) -> None:
     """Raise UsageError if this machine allows no debugger on the process, with advice."""
     if platform.machine() not in MACHINES:
-        raise UsageError(f"attaching by a debugger is not known on {platform.machine()}", SERVE_HINT)
+        raise UsageError(f"attaching by a debugger is not supported on {platform.machine()}", SERVE_HINT)
     tracer = fields_of(Path(f"/proc/{pid}")).get("TracerPid", "0")
     if tracer != "0":
         raise UsageError(f"process {pid} is being debugged already, by process {tracer}", f"end process {tracer} first")
@@ -121,10 +121,10 @@ def python_of(folder: Path) -> str:
     found = [match[1] for name in names if (match := PYTHON.match(name))]
     found += [match[1] for file in sorted(files) if (match := re.search(r"/python(3\.\d+)/lib-dynload/", file))]
     if not found:
-        raise UsageError(f"process {folder.name} is no Python", "pgrep -af python")
+        raise UsageError(f"process {folder.name} is not a Python process", "pgrep -af python")
     version = found[0]
     if tuple(map(int, version.split("."))) < (3, 11):
-        raise UsageError(f"process {folder.name} runs Python {version}", "Python 3.11 or newer for what is attached to")
+        raise UsageError(f"process {folder.name} runs Python {version}", "run the program with Python 3.11 or newer")
     return version
 
 

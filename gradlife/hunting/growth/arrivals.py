@@ -1,4 +1,4 @@
-"""Growth on a slower clock than the steps: once per epoch, trial or fold. Most rounds add nothing.
+"""Growth less often than each step: once per epoch, trial or fold. Most rounds add nothing.
 
 All snapshots are compared: a container grows this way if it gains items in several separate rounds and loses none.
 """
@@ -31,11 +31,11 @@ def arrived(evidence: Evidence, known: Sequence[Group]) -> list[GrownGroup]:
         return []
     whole = replace(evidence, rounds=len(evidence.snapshots) - 1)
     taken = {node for group in known for node in group.members}
-    found = (grown_rarely(group, whole) for group in evidence.held if taken.isdisjoint(group.members))
+    found = (as_infrequent(group, whole) for group in evidence.held if taken.isdisjoint(group.members))
     return [one for one in found if one is not None]
 
 
-def grown_rarely(group: Group, evidence: Evidence) -> GrownGroup | None:
+def as_infrequent(group: Group, evidence: Evidence) -> GrownGroup | None:
     """Return the group with its rate if its members arrived in enough rounds and its holders lost none."""
     leaking = leak_types()
     relevant = [node for node in group.members if matters(evidence.graph, node, leaking)]
@@ -64,7 +64,7 @@ def only_gains(node: int, evidence: Evidence) -> bool:
 
 
 def is_late_chain(group: Group, evidence: Evidence) -> bool:
-    """Return whether one top has objects of enough rounds below it, and its holder retains more and more."""
+    """Return whether objects of enough rounds hang below one top, as in a chain, and its holder retains more each time."""
     if not group.anchor or has_variables(evidence.graph, group.anchor):
         return False
     if not all_below_one(group, evidence.graph, evidence):
@@ -88,10 +88,10 @@ def has_arrivals(added: Sequence[int], evidence: Evidence) -> bool:
     """Return whether enough rounds added something, none removed anything, and the growth continues."""
     if len(added) != len(evidence.judged_rounds) or min(added) < 0:
         return False
-    return sum(count > 0 for count in added) >= MIN_ARRIVALS and goes_on(added, evidence)
+    return sum(count > 0 for count in added) >= MIN_ARRIVALS and continues(added, evidence)
 
 
-def goes_on(added: Sequence[int], evidence: Evidence) -> bool:
+def continues(added: Sequence[int], evidence: Evidence) -> bool:
     """Whether the second half of the steps brought about as much as the first."""
     lengths = [evidence.steps(number) for number in evidence.judged_rounds]
     half = sum(lengths) / 2

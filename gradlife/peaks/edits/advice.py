@@ -11,7 +11,7 @@ from functools import cache
 from gradlife.model.peak.report import Edit, LineChange
 from gradlife.peaks.edits.changes import changed, diff
 from gradlife.peaks.edits.fields import field_taken_out
-from gradlife.peaks.edits.loops import counted_by_hand, loops_over
+from gradlife.peaks.edits.loops import without_enumerate, loops_over
 from gradlife.peaks.edits.names import (
     all_spots,
     frame_of_name,
@@ -267,7 +267,7 @@ def iterator_edit(holder: Holder) -> Edit:
     loops = list(loops_over(function, holder.name)) if function is not None else []
     line = loops[0].lineno if len(loops) == 1 else 0
     where = f" of line {line}" if line else ""
-    counted = counted_by_hand(source, function, loops[0]) if source and function and len(loops) == 1 else ()
+    counted = without_enumerate(source, function, loops[0]) if source and function and len(loops) == 1 else ()
     if source is None or not counted:
         return Edit(f"loop without the `{holder.name}`{where}: it keeps the last item", holder.file, line)
     return edit_of(source, f"count by hand at line {line}: `enumerate` keeps the last item", line, *counted)

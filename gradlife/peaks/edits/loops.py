@@ -1,4 +1,4 @@
-"""Loops over `enumerate` and the like, which keep the last item that they gave until they give the next one."""
+"""Loops over `enumerate`, `zip` and the like, which hold the item that they yielded last until they yield the next."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def is_call_of(node: ast.expr, name: str) -> bool:
     return called == name
 
 
-def counted_by_hand(source: Source, function: Function, loop: ast.For) -> tuple[LineChange, ...]:
-    """Return the lines that turn ``for i, x in enumerate(xs):`` into a loop that counts by itself; none if unsafe."""
+def without_enumerate(source: Source, function: Function, loop: ast.For) -> tuple[LineChange, ...]:
+    """Return the edit that replaces ``for i, x in enumerate(xs):`` by a loop with a counter; none if it may not be safe."""
     call, target = loop.iter, loop.target
     if not isinstance(call, ast.Call) or len(call.args) != 1 or call.keywords or not is_call_of(call, "enumerate"):
         return ()
