@@ -43,7 +43,7 @@ def test_a_number_that_no_process_has_is_refused() -> None:
 def test_a_process_that_is_no_python_is_refused() -> None:
     with subprocess.Popen(["sleep", "1000"]) as sleeper:
         assert comes_true(lambda: os.readlink(f"/proc/{sleeper.pid}/exe").endswith("sleep"))
-        assert complaint(sleeper.pid) == f"process {sleeper.pid} is no Python (try: pgrep -af python)"
+        assert complaint(sleeper.pid) == f"process {sleeper.pid} is not a Python process (try: pgrep -af python)"
         sleeper.kill()
 
 

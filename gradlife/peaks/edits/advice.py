@@ -11,7 +11,7 @@ from functools import cache
 from gradlife.model.peak.report import Edit, LineChange
 from gradlife.peaks.edits.changes import changed, diff
 from gradlife.peaks.edits.fields import field_taken_out
-from gradlife.peaks.edits.loops import without_enumerate, loops_over
+from gradlife.peaks.edits.loops import loops_over, without_enumerate
 from gradlife.peaks.edits.names import (
     all_spots,
     frame_of_name,
