@@ -111,7 +111,7 @@ def test_a_process_that_is_debugged_already_is_refused(monkeypatch: pytest.Monke
 
 def test_another_kind_of_processor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    with pytest.raises(UsageError, match="not known on riscv64"):
+    with pytest.raises(UsageError, match="not supported on riscv64"):
         refuse_debugging(5)
 
 

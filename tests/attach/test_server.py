@@ -118,7 +118,7 @@ def test_a_snapshot_that_cannot_be_written_is_an_error_and_the_process_lives(tmp
         running(f"import gradlife\ngradlife.serve('door')\n{ASLEEP}", tmp_path),
         connect(str(tmp_path / "door")) as session,
     ):
-        with pytest.raises(AttachError, match="could not be written"):
+        with pytest.raises(AttachError, match="could not write the snapshot"):
             session.snapshot(tmp_path / "missing" / "heap.glheap")
         assert session.snapshot(tmp_path / "heap.glheap")["objects"] > 0
 
