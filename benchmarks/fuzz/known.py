@@ -58,13 +58,6 @@ KNOWN: tuple[Known, ...] = (
         after=r"\.(sin|cos)_?\(",
     ),
     Known(
-        kind="error",
-        step="backward|grad",
-        first="^$",
-        second="undefined Tensor.* for argument #0 'self'",
-        reason="PyTorch 1.x cannot add an undefined gradient to that of one of the inputs",
-    ),
-    Known(
         kind="error|notes",
         step="",
         first="",

@@ -106,6 +106,8 @@ Tensor mv(const Tensor& a, const Tensor& b) {
           a->sizes()[1], "), vec (", b->sizes()[0], ")");
   const char* a_type = kernels::scalar_type_name(a->dtype());
   const char* b_type = kernels::scalar_type_name(b->dtype());
+  const bool names_all = has(*current_policy(), traits::product_names_all_types);
+  require(a->dtype() == b->dtype() || names_all, "expected scalar type ", a_type, " but found ", b_type);
   require(a->dtype() == b->dtype(), "addmv input tensors must have the same dtype, but got ", b_type, ", ", a_type,
           ", and ", b_type);
   return with_history(lowered("mv.default", [&] { return kernels::matrix_vector_product(*a, *b); }, a, b), node.owner);

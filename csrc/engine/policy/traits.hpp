@@ -98,6 +98,7 @@ inline constexpr Trait warns_of_sequence_index = since(209, false);
 inline constexpr Trait recorded_view_owns_source = since(203, false);
 inline constexpr Trait assigned_scalar_keeps_graph = since(113, true);  // and its node has another number
 inline constexpr Trait assigned_slice_may_be_whole = since(200, true);
+inline constexpr Trait product_names_all_types = since(213, false);  // in the error about a matrix and a vector
 inline constexpr Trait records_product_of_zeros = since(200, true);  // the gradient of one with several zeros
 inline constexpr Trait fill_refuses_overlap = since(200, true);
 inline constexpr Trait reshape_is_alias = {110, 113, false};

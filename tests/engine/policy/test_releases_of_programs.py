@@ -477,3 +477,17 @@ def test_saved_tensors_are_unpacked_in_that_order_also_where_no_gradient_arrives
         return seen
 
     assert by_release(first) == [["self"], ["self"], [], []]
+
+
+def test_the_error_about_a_matrix_and_a_vector_names_all_types_since_2_13() -> None:
+    def text() -> str:
+        with pytest.raises(RuntimeError) as caught:
+            torch.ones(2, 2, dtype=torch.float64) @ torch.ones(2)
+        return str(caught.value)
+
+    answers = []
+    for name in ("torch-2.9", "torch-2.10", "torch-2.13"):
+        with torch.profile(name):
+            answers.append(text())
+    one = "expected scalar type Double but found Float"
+    assert answers == [one, one, "addmv input tensors must have the same dtype, but got Float, Double, and Float"]
