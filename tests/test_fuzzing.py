@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import mmap
+import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.fuzz import campaign
 from benchmarks.fuzz.books import imbalances
 from benchmarks.fuzz.campaign import Found, Slice, Systems, as_it_is, run_slices, shrink_safely
 from benchmarks.fuzz.children import Died, in_child
@@ -144,6 +148,25 @@ def test_a_difference_beyond_those_that_are_shrunk_has_its_reason_too() -> None:
     seen = [("t1", 3.0)], [("t1", 6.9e-310)]
     found = Found(program("t0 = n0._saved_other", "t1 = t0.sum()"), Difference(1, "values", *seen), 7)
     assert "nothing was written" in as_it_is(found).reason
+
+
+def test_a_difference_before_a_program_that_ends_the_process_has_its_reason_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = [("t1", 3.0)], [("t1", 6.9e-310)]
+    found = Found(program("t0 = n0._saved_other", "t1 = t0.sum()"), Difference(1, "values", *seen), 0)
+
+    def run(_systems: Systems, _seed: int, indices: range, place: mmap.mmap) -> Slice:
+        if 1 in indices:
+            place[:] = campaign.NUMBER.pack(1)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Slice(found=[found] if 0 in indices else [])
+
+    monkeypatch.setattr(campaign, "run_slice", run)
+    monkeypatch.setattr(campaign, "judged_alone", lambda *_: Slice(peer_crashes=[1]))
+    slices = list(run_slices(Systems(engine, engine), 1, 0, 3, shrinks=0))
+    assert ["nothing was written" in item.reason for one in slices for item in one.found] == [True]
+    assert [one.peer_crashes for one in slices] == [[], [1], []]
 
 
 @pytest.mark.torch

@@ -78,15 +78,22 @@ def run_slices(systems: Systems, seed: int, first: int, end: int, shrinks: int) 
             (crashed,) = NUMBER.unpack(place[:])
             if crashed > first:
                 again = in_child(lambda start=first, stop=crashed: run_slice(systems, seed, range(start, stop), place))  # type: ignore[misc]
-                yield again if isinstance(again, Slice) else Slice()
+                one = explained(systems, again, shrinks) if isinstance(again, Slice) else Slice()
+                shrinks = max(shrinks - len(one.found), 0)
+                yield one
             yield judged_alone(systems, seed, crashed)
             first = crashed + 1
         else:
-            small = [shrink_safely(systems, item) for item in one.found[:shrinks]]
-            one.found = small + [as_it_is(item) for item in one.found[shrinks:]]
+            yield explained(systems, one, shrinks)
             shrinks = max(shrinks - len(one.found), 0)
-            yield one
             first = stop
+
+
+def explained(systems: Systems, one: Slice, shrinks: int) -> Slice:
+    """Shrink the first differences of a slice, and give each the reason if it is accepted."""
+    small = [shrink_safely(systems, item) for item in one.found[:shrinks]]
+    one.found = small + [as_it_is(item) for item in one.found[shrinks:]]
+    return one
 
 
 def run_slice(systems: Systems, seed: int, indices: range, place: mmap.mmap) -> Slice:
