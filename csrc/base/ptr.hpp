@@ -1,7 +1,7 @@
 // Shared ownership: a control block with a strong and a weak count, and pointers to the counted object.
 //
-// Death is never recursive: an object without owners is put on the dying thread's list, and the outermost release
-// empties it, so a chain of a million nodes dies on a small stack.
+// Death is never recursive: an object without owners is put on a list of the thread that released it, and the outermost
+// release empties that list, so a chain of a million nodes dies on a small stack.
 #pragma once
 
 #include <atomic>
@@ -37,9 +37,9 @@ class RefCounted {
  protected:
   virtual ~RefCounted() = default;
   virtual void dispose() = 0;  // the last owner is gone: release everything held
-  virtual void on_shared() {}  // 1 -> 2 owners, coupled identity only
-  virtual void on_unique() {}  // 2 -> 1 owners
-  bool coupled_ = false;       // whether a wrapper's count is coupled to this one
+  virtual void on_shared() {}  // 1 -> 2 owners; called only if coupled_
+  virtual void on_unique() {}  // 2 -> 1 owners; the same
+  bool coupled_ = false;  // whether a Python wrapper is one of the owners, and is kept alive while there are others
 
  private:
   static void bury(RefCounted* dead);
@@ -92,7 +92,7 @@ class Ptr {
   T* object_ = nullptr;
 };
 
-inline void record_birth(const RefCounted&) {}
+inline void record_birth(const RefCounted&) {}  // overloaded for objects whose births are events
 
 template <class T, class... Args>
 Ptr<T> make(Args&&... args) {

@@ -12,8 +12,8 @@ from typing import TypedDict
 from gradlife._heap import KINDS, RELATIONS, HeapObject, Reference, UncollectableObject
 from gradlife._heap import Graph as HeapGraph
 
-#: A C++ holder found by the scan: (where it is: object, static, thread_local, stack or block; description, library, symbol,
-#: confidence).
+#: A C++ holder, found by searching the process's memory for pointers to an object: (place, description, library, symbol,
+#: confidence). The place is "object", "static", "thread_local", "stack" or "block".
 RawHolder = tuple[str, str, str, str, str]
 
 
@@ -21,11 +21,10 @@ class Referrers(TypedDict):
     """The referrers of one object."""
 
     references: int  # the reference count
-    referrer_count: int  # referrers in the graph
-    referrers: list[Reference]
-    owners: list[
-        list[Reference]
-    ]  # for a referrer that is part of another object, such as an instance's __dict__: that object and the parts between
+    referrer_count: int  # the number of referrers
+    referrers: list[Reference]  # the first of them
+    #: For each referrer, the objects that it is part of, outermost first (for an instance's `__dict__`: the instance).
+    owners: list[list[Reference]]
     native: list[RawHolder]
 
 
@@ -41,7 +40,7 @@ class Explanation(Referrers):
     native_path: list[Reference]  # from an object that only native code holds
     uncollectable: list[UncollectableObject]  # objects with hidden references, which make the cycle uncollectable
     keepers: list[RawHolder]  # C++ holders of the first object of `native_path`
-    half_referrers: Referrers | None  # referrers of the C++ object behind the target, if that object holds the target
+    half_referrers: Referrers | None  # for a wrapper that its C++ half keeps alive: the referrers of that half
 
 
 def is_a(reference: Reference, types: frozenset[str]) -> bool:

@@ -1,7 +1,7 @@
 """The probe `expiry`: whether a subject (an object that a story watches) is still alive. It never holds the subject.
 
-Reads: a weak reference to the subject, or to a canary: a small object that only the subject holds, in the `metadata` of
-a grad node or in an attribute of another object.
+Reads: a weak reference to the subject, or to a canary: a small object that only the subject holds, in its `metadata` if
+it is a grad node, else in an attribute.
 Cannot see: an object that accepts neither, for which it reads "inconclusive"; a C++ object that outlives its Python
 wrapper, for which it reads "dead". Cost: nanoseconds per query; a canary is one more object.
 """

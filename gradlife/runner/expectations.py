@@ -1,4 +1,4 @@
-"""Compare readings with the scenario's declarations, and the heap graph's verdicts with measured lifetimes."""
+"""Compare readings with the scenario's declarations, and the heap graph's predictions with measured lifetimes."""
 
 from __future__ import annotations
 
@@ -52,26 +52,26 @@ def applicable(scenario: ScenarioInfo, system: SystemInfo) -> tuple[Declared, ..
 
 
 def check_graph(runs: Iterable[ScenarioRun]) -> tuple[ExpectationResult, ...]:
-    """Compare the heap graph's verdict on every subject with its measured lifetime."""
+    """Compare what the heap graph predicted of every subject with its measured lifetime."""
     return tuple(result for run in runs for result in check_graph_of(run))
 
 
 def check_graph_of(run: ScenarioRun) -> Iterator[ExpectationResult]:
-    """Compare the verdicts of one run."""
+    """Compare the readings of the probe `graph` in one run with those of `liveness`."""
     measured = {reading.key: reading for reading in run.readings if reading.probe == LIVENESS}
     for reading in run.readings:
-        came = measured.get(ReadingKey(reading.scenario, reading.stage, reading.subject, LIVENESS))
-        if reading.probe != GRAPH or came is None:
+        lifetime = measured.get(ReadingKey(reading.scenario, reading.stage, reading.subject, LIVENESS))
+        if reading.probe != GRAPH or lifetime is None:
             continue
-        is_conclusive = reading.is_conclusive and came.is_conclusive
-        is_same = same_value(reading.value, came.value)
+        is_conclusive = reading.is_conclusive and lifetime.is_conclusive
+        is_same = same_value(reading.value, lifetime.value)
         yield ExpectationResult(
             scenario=run.scenario,
             system=run.system,
             stage=reading.stage,
             subject=reading.subject,
             probe=GRAPH,
-            declared=came.value,
+            declared=lifetime.value,
             got=reading.value,
             because="",
             verdict=(
@@ -92,7 +92,9 @@ def find_reading(readings: Iterable[Reading], declared: Declared) -> Reading | N
 
 
 def verdict(run: ScenarioRun, declared: Declared, reading: Reading | None) -> Verdict:
-    """Judge a declaration. If a finished story never took the reading, it is contradicted: probably a typo."""
+    """Judge a declaration. If a finished story never took the declared reading, the declaration is contradicted: a name in
+    it is probably misspelled.
+    """
     if not isinstance(run, RunOk) or (
         reading is not None and not reading.is_conclusive and declared.value != reading.value
     ):

@@ -38,10 +38,10 @@ void fail_released(const Node& node) {
 
 namespace {
 
-// Return a detached alias of a tensor; a dispatch mode is asked for it. Both share a version counter.
+// Return a detached alias that shares the tensor's version counter. An active dispatch mode is asked to detach.
 Tensor detached_alias(const Tensor& tensor) {
   if (operation_watcher() == nullptr) return detach(tensor);
-  Tensor alias = only(answered("detach.default", tensor, true));
+  Tensor alias = only(ask_watcher("detach.default", tensor, true));
   if (tensor->has_version()) alias->share_version(tensor->version_counter());
   return alias;
 }
@@ -59,7 +59,7 @@ SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_vi
   count_ = std::make_unique<LiveCount<Kind::saved>>();
   was_set_ = true;
   is_output_ = is_output;
-  if (has(*current_policy(), traits::saving_reads_node)) grad_fn(tensor);
+  if (has(*current_policy(), traits::saving_reads_node)) grad_fn(tensor);  // so that a changed view gets its new node
   is_leaf_ = is_leaf(*tensor);
   is_inplace_on_view_ = is_inplace_on_view;
   version_ = tensor->version_counter();
@@ -143,21 +143,21 @@ void SavedSlot::check_version(const NodePtr& producer) const {
                     text_for(*current_policy(), texts::check_nan), ")."));
 }
 
-Tensor SavedSlot::unpack(const NodePtr& output_of) const {
+Tensor SavedSlot::unpack(const NodePtr& node_if_output) const {
   if (!was_set_) return {};
   if (prefetched_) return std::move(prefetched_);
   if (!data_ && !hooks_) {
-    if (output_of && output_of->policy().is_oneflow) fail_released(*output_of);
-    fail(ErrorKind::runtime, freed_text(output_of ? output_of->policy() : *current_policy()));
+    if (node_if_output && node_if_output->policy().is_oneflow) fail_released(*node_if_output);
+    fail(ErrorKind::runtime, freed_text(node_if_output ? node_if_output->policy() : *current_policy()));
   }
   NodePtr producer = is_inplace_on_view_          ? weak_grad_fn_.lock()
                      : keeps_original_ && !hooks_ ? grad_fn(data_)
                                                   : grad_fn_;
   if (!is_leaf_ && !producer) {
-    require(static_cast<bool>(output_of),
+    require(static_cast<bool>(node_if_output),
             "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
             "please use out-of-place `.detach()` instead");
-    producer = output_of;
+    producer = node_if_output;
   }
   if (!hooks_) check_version(producer);
   require(!lacks_accumulator_, "No grad accumulator for a saved leaf!");
@@ -187,12 +187,12 @@ Tensor SavedSlot::rebuild(const Tensor& data, const NodePtr& producer) const {
   return tensor;
 }
 
-void SavedSlot::prefetch(const NodePtr& output_of) {
+void SavedSlot::prefetch(const NodePtr& node_if_output) {
   if (!was_set_ || is_freed()) return;
-  prefetched_ = unpack(output_of);
+  prefetched_ = unpack(node_if_output);
 }
 
-// Since 2.0 a slot keeps a leaf's grad accumulator, which only slots with hooks have, until the node dies.
+// A slot owns the accumulator of a leaf that it saved through hooks. From 2.0 on, a released slot still keeps it.
 void SavedSlot::release(const Policy& policy) {
   NodePtr accumulator;
   if (has(policy, traits::hooked_slot_keeps_accumulator)) std::swap(accumulator, grad_accumulator_);

@@ -35,10 +35,10 @@ class SavedSlot {
     return slot;
   }
 
-  // Return the tensor with its history; `output_of` is the node if the tensor is its output, else null. An unpack hook,
-  // if any, runs first. If an undefined tensor was saved, the result is an undefined tensor. Raise if the slot was
-  // freed, or the tensor was changed or detached in place.
-  Tensor unpack(const NodePtr& output_of = NodePtr()) const;
+  // Return the tensor with its history; `node_if_output` is the node if the tensor is its output, else null. An unpack
+  // hook, if any, runs first. If an undefined tensor was saved, the result is an undefined tensor. Raise if the slot
+  // was freed, or the tensor was changed or detached in place.
+  Tensor unpack(const NodePtr& node_if_output = NodePtr()) const;
   // Unpack for the built-in operation `node`. If the tensor is an output of `node`, `node` becomes its grad_fn.
   Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
   // Free the slot after backward. Under the policy trait `hooked_slot_keeps_accumulator`, the grad accumulator of a
@@ -57,7 +57,7 @@ class SavedSlot {
 
   // Unpack now and keep the result for the next unpack. The engine calls it before a node runs if the policy's unpack
   // schedule is `upfront`.
-  void prefetch(const NodePtr& output_of);
+  void prefetch(const NodePtr& node_if_output);
   void drop_prefetched() { prefetched_.reset(); }
   void visit_owned(OwnedVisitor& visitor, const char* label, int64_t index = -1) const;
 

@@ -55,7 +55,7 @@ Tensor apply(const UnaryRule& rule, const Tensor& input) {
   const auto node = start_recording<UnaryNode>({&input}, rule);
   if (node && rule.saves == Saves::self) node->save_input(0, input);
   const Tensor result =
-      operation_watcher() != nullptr ? only(answered(name_of(rule, "").c_str(), input)) : computed(rule, input);
+      operation_watcher() != nullptr ? only(ask_watcher(name_of(rule, "").c_str(), input)) : computed(rule, input);
   if (!node) return result;
   set_history(result, node.owner);
   if (rule.saves == Saves::result) node->save_output(0, result);
@@ -69,7 +69,7 @@ Tensor apply_in_place(const UnaryRule& rule, const Tensor& target) {
   refuse_overlap(*target);
   refuse_cast(output_dtype(rule, *target), *target);
   if (operation_watcher() != nullptr) {
-    answered(name_of(rule, "_").c_str(), target);
+    ask_watcher(name_of(rule, "_").c_str(), target);
   } else {
     overwrite(rule, target);
   }

@@ -109,7 +109,7 @@ class VarMeanNode final : public SlotNode<1> {
 
 TwoTensors measured_both(const Tensor& a, const Spread& spread) {
   if (operation_watcher() == nullptr) return measure(a, spread);
-  TensorList both = answered("var_mean.correction", a, spread.dims, spread.correction, spread.keepdim);
+  TensorList both = ask_watcher("var_mean.correction", a, spread.dims, spread.correction, spread.keepdim);
   require(both.size() == 2, "expected two tensors from __torch_dispatch__, but got ", both.size());
   return {std::move(both[0]), std::move(both[1])};
 }

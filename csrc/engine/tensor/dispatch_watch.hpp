@@ -41,9 +41,9 @@ Argument as_argument(const std::optional<T>& value) {
   return value ? as_argument(*value) : Argument();
 }
 
-// Returns the watcher's answer; nothing if there is no watcher.
+// Returns what the watcher, such as a dispatch mode, makes of an operation; nothing if there is none.
 template <class... Arguments>
-TensorList answered(const char* name, const Arguments&... arguments) {
+TensorList ask_watcher(const char* name, const Arguments&... arguments) {
   OperationWatcher* watcher = operation_watcher();
   if (watcher == nullptr) return {};
   std::vector<Argument> list;
@@ -59,7 +59,7 @@ Tensor only(TensorList&& answer);
 template <class Compute, class... Arguments>
 Tensor lowered(const char* name, Compute&& compute, const Arguments&... arguments) {
   if (operation_watcher() == nullptr) return compute();
-  return only(answered(name, arguments...));
+  return only(ask_watcher(name, arguments...));
 }
 
 // Makes an in-place change: by the watcher, or by computing it.
@@ -68,7 +68,7 @@ void lowered_change(const char* name, Compute&& compute, const Arguments&... arg
   if (operation_watcher() == nullptr) {
     compute();
   } else {
-    answered(name, arguments...);
+    ask_watcher(name, arguments...);
   }
 }
 
@@ -77,7 +77,7 @@ class ViewFromWatcher {
  public:
   template <class... Arguments>
   explicit ViewFromWatcher(const char* name, const Arguments&... arguments) {
-    if (operation_watcher() != nullptr) keep(answered(name, arguments...));
+    if (operation_watcher() != nullptr) keep(ask_watcher(name, arguments...));
   }
   ~ViewFromWatcher() {
     if (was_asked_) const Tensor unused = take_view();

@@ -1,4 +1,4 @@
-"""Find objects made since a moment and still alive. `gc.freeze` hides older objects from the collector.
+"""Find the objects that were made after a chosen moment and are still alive. `gc.freeze` hides older ones from the collector.
 
 A check therefore costs only as much as new objects do, not everything that torch has loaded.
 """
@@ -21,7 +21,7 @@ from gradlife import _heap
 from gradlife.hunting.snapshots.node_weights import LEAK_TYPES
 from gradlife.hunting.snapshots.step_snapshots import full_name, native_classes
 
-#: C++ classes that carry torch's memory.
+#: Names of torch's C++ base classes: that of tensors, and those of other objects that hold memory.
 TENSOR = "TensorBase"
 OTHERS = ("StorageBase", "_FunctionBase")
 
@@ -38,7 +38,7 @@ class Boundary:
 
     tensors: tuple[weakref.ref[Any], ...]  # new ones, found before the collector ran
     others: tuple[weakref.ref[Any], ...]  # storages, grad nodes and contexts
-    collected: int  # how many of all tracked objects the collector freed
+    collected: int  # how many tensors and others the collector freed after they were found
     plain: int  # total number of functions, frames and similar objects
     malloc: int | None  # bytes in use; None if unknown
     is_unusable: bool = False  # other code called gc.freeze or gc.unfreeze meanwhile
@@ -48,17 +48,17 @@ class NewObjects:
     """Find new objects repeatedly."""
 
     def __init__(self) -> None:
-        self._new: list[Any] = []
-        self._old: list[Any] = []  # hidden from the collector
+        self._new_marker: list[Any] = []  # made after the freeze; gc.get_objects() lacks it if other code froze objects
+        self._old_marker: list[Any] = []  # made before the freeze; gc.get_objects() has it if other code unfroze them
         self._known: dict[int, weakref.ref[Any]] = {}
 
     @contextmanager
     def session(self) -> Iterator[None]:
         """Show only new objects until the end, then return hidden objects to the collector."""
-        self._old = [[]]
+        self._old_marker = [[]]
         gc.collect()
         gc.freeze()
-        self._new = [[]]
+        self._new_marker = [[]]
         self.start = self.boundary()
         try:
             yield
@@ -67,12 +67,12 @@ class NewObjects:
             gc.unfreeze()
 
     def boundary(self) -> Boundary:
-        """Return the objects that are new since the last boundary, and how many new and older ones the collector freed."""
+        """Return the objects that are new since the last boundary. Then run the collector and count what it frees."""
         malloc = _heap.malloc_bytes()
         objects = gc.get_objects()
-        is_unusable = not has(objects, self._new) or has(objects, self._old)
+        is_unusable = not has(objects, self._new_marker) or has(objects, self._old_marker)
         tensors = self._fresh(references(objects, is_tensor))
-        others = self._fresh(references(objects, is_carrier))
+        others = self._fresh(references(objects, is_other))
         del objects
         before = alive(self._known.values())
         gc.collect()
@@ -81,17 +81,18 @@ class NewObjects:
         return Boundary(tensors, others, collected, plain, malloc, is_unusable)
 
     def start_over(self) -> None:
-        """Count everything as old, so that newly loaded code is not searched again. An uncounted run must follow,
-        because its cycles are hidden from the collector, too.
+        """Count everything as old, so that newly loaded code is not searched again. This also hides what the
+        last run left. If the next run drops a cycle of these objects, the collector cannot free it. So the caller must
+        ignore the result of the next run.
         """
         gc.collect()
         gc.freeze()
-        self._new = [[]]
+        self._new_marker = [[]]
         self._known.clear()
 
     def _fresh(self, found: Iterable[weakref.ref[Any]]) -> tuple[weakref.ref[Any], ...]:
-        """Return the objects that are new since earlier boundaries. Addresses are reused, so an old object must be
-        alive to count.
+        """Return the objects that are new since earlier boundaries. An address may be reused: if the object that
+        was known there is dead, the one that is there now is new.
         """
         fresh = []
         for one in found:
@@ -123,9 +124,9 @@ def references(objects: list[Any], is_wanted: Callable[[type], bool]) -> Iterato
 
 
 def instances(objects: list[Any], is_wanted: Callable[[type], bool]) -> Iterator[Any]:
-    """Yield the objects of some types. Takes some 50 ns per object, since every test needs it."""
+    """Yield the objects of some types. Every test needs it, so it is fast: some 50 ns per object."""
     kinds = list(map(type, objects))
-    keys = list(map(id, kinds))  # a metaclass may compare its classes with its own code
+    keys = list(map(id, kinds))  # a metaclass may define __eq__ and __hash__, which must not run
     wanted = {key for key, kind in dict(zip(keys, kinds, strict=True)).items() if is_wanted(kind)}
     return itertools.compress(objects, map(wanted.__contains__, keys)) if wanted else iter(())
 
@@ -134,7 +135,7 @@ class Family(StrEnum):
     """The family of a torch class."""
 
     TENSOR = "tensor"
-    CARRIER = "carrier"  # carries torch memory but is not a tensor: storages, grad nodes, contexts
+    OTHER = "other"  # storages, grad nodes and contexts
     NONE = ""
 
 
@@ -156,8 +157,8 @@ def found_family(kind: type) -> Family:
     above = {id(one) for one in line}
     if any(id(base) in above for base in native_classes(TENSOR)):
         return Family.TENSOR
-    is_other = any(id(base) in above for name in OTHERS for base in native_classes(name))
-    return Family.CARRIER if is_other or any(NODE_ATTRIBUTE in namespace(one) for one in line) else Family.NONE
+    has_memory = any(id(base) in above for name in OTHERS for base in native_classes(name))
+    return Family.OTHER if has_memory or any(NODE_ATTRIBUTE in namespace(one) for one in line) else Family.NONE
 
 
 def is_tensor(kind: type) -> bool:
@@ -165,9 +166,9 @@ def is_tensor(kind: type) -> bool:
     return family_of(kind) is Family.TENSOR
 
 
-def is_carrier(kind: type) -> bool:
+def is_other(kind: type) -> bool:
     """Whether this is a class of storages, grad nodes or contexts."""
-    return family_of(kind) is Family.CARRIER
+    return family_of(kind) is Family.OTHER
 
 
 def namespace(kind: type) -> Any:
