@@ -63,6 +63,9 @@ class Done(Generic[T]):
     result: T
     is_there: bool = True
 
+    def wait(self) -> None:
+        """Nothing is waited for."""
+
     def read(self) -> T:
         """Return the result."""
         return self.result
@@ -72,23 +75,31 @@ class Done(Generic[T]):
 
 
 class Answer(Generic[T]):
-    """The result of work that a forked copy does while this process goes on."""
+    """The result of work that a forked copy does while this process goes on. ``niceness``: 0 if this process waits for it."""
 
-    def __init__(self, work: Callable[[], T]) -> None:
-        self._copy, self._pipe = start_copy(work, NICENESS)
+    def __init__(self, work: Callable[[], T], niceness: int = NICENESS) -> None:
+        self._copy, self._pipe = start_copy(work, niceness)
         self._parts: list[bytes] = []
-        self._deadline = time.monotonic() + LONG_PATIENCE
+        self._deadline = time.monotonic() + (LONG_PATIENCE if niceness else PATIENCE)
         self._is_open = True
 
     @property
     def is_there(self) -> bool:
         """Whether the copy has ended or taken too long. Does not wait."""
         while self._is_open and readable([self._pipe], 0):
-            part = os.read(self._pipe, 1 << 16)
-            self._parts.append(part)
-            if not part:
-                self.close()
+            self._read_part()
         return not self._is_open or time.monotonic() > self._deadline
+
+    def wait(self) -> None:
+        """Wait until the copy has ended or taken too long."""
+        while self._is_open and readable([self._pipe], max(0.0, self._deadline - time.monotonic())):
+            self._read_part()
+
+    def _read_part(self) -> None:
+        part = os.read(self._pipe, 1 << 16)
+        self._parts.append(part)
+        if not part:
+            self.close()
 
     def read(self) -> T:
         """Return the result; MemoryError if the copy left none."""

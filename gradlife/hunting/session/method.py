@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -116,7 +116,9 @@ class Hunt:
             is_last = number + 1 == len(self.schedule.rounds)
             may_stop = is_last or self._is_out_of_patience(number + 1)
             yield from self._take_snapshot(
-                with_labels=may_stop and self.recording.is_on, collect=Collect.ALL if may_stop else Collect.YOUNG
+                with_labels=may_stop and self.recording.is_on,
+                collect=Collect.ALL if may_stop else Collect.YOUNG,
+                counts_natives=is_last and bool(self.natives) and not self.schedule.is_exact,
             )
             if may_stop and not is_last and not (yield from self._judge(self._is_in_doubt)):
                 break
@@ -220,8 +222,17 @@ class Hunt:
         """Fork a copy that does the work; wait for its result unless the program is a service."""
         return Answer(work) if self.keeps_serving and CAN_FORK else Done(in_fork(work))
 
+    def _begin_count(self) -> Answer[Counted | None] | Done[Counted | None]:
+        """Fork a copy that counts the C++ objects of this moment, while another one takes a snapshot."""
+        if CAN_FORK:
+            with suppress(OSError):
+                return Answer(counted, NICENESS if self.keeps_serving else 0)
+        return Done(counted())
+
     def _await(self, answer: Answer[T] | Done[T]) -> Generator[int, None, T]:
-        """Return the result of work that was begun; steps may pass until it is ready."""
+        """Return the result of work that was begun; in a service, steps may pass until it is ready."""
+        if not self.keeps_serving:
+            answer.wait()
         yield from self._until(lambda: answer.is_there)
         return answer.read()
 
@@ -293,7 +304,7 @@ class Hunt:
         may_be_last = self.schedule.may_end or (self.keeps_serving and collect is Collect.ALL)
         with_labels |= may_be_last and len(self.snapshots) >= MIN_ROUNDS
         counts_natives |= self.has_natives and not self.natives and self.malloc.keeps_changing
-        with closing(self._begin(counted) if counts_natives else NOT_COUNTED) as count:
+        with closing(self._begin_count() if counts_natives else NOT_COUNTED) as count:
             latest = take_snapshot(
                 self.steps,
                 with_labels=with_labels,
@@ -338,7 +349,7 @@ class Hunt:
         if not self.natives:
             return
         if self.natives[-1].steps != self.snapshots[-1].steps and not self.keeps_serving:
-            yield from self._keep_count(self._begin(counted), self.snapshots[-1])
+            yield from self._keep_count(self._begin_count(), self.snapshots[-1])
         for _ in range(MIN_NATIVE_SNAPSHOTS - len(self.natives)):
             if len(self.natives) > 1 and not grows(*self.natives[-2:]):
                 return

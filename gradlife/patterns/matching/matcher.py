@@ -39,10 +39,18 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 @functools.cache
-def plain_items(pattern: str) -> Sequence[str]:
-    """Return the items that stand in every match as they are. Most patterns need no expression: one of theirs is absent."""
+def needed_parts(pattern: str) -> Sequence[Sequence[str]]:
+    """Return texts of which every match has one, for each item. Most patterns need no expression: an item has none."""
     items = pattern.removeprefix("^").removesuffix("$").split()
-    return [item for item in items if item not in {"...", SITE} and not re.search(r"[|*{+?~]", item)]
+    needed = (item for item in items if item not in {"...", SITE} and item[-1] not in "?~")
+    return [[choice.split("*")[0] for choice in with_classes(item).removesuffix("+").split("|")] for item in needed]
+
+
+def with_classes(item: str) -> str:
+    """Return an item with the alternatives of its classes."""
+    for name, meaning in CLASSES.items():
+        item = item.replace("{" + name + "}", meaning)
+    return item
 
 
 def item_expression(item: str) -> str:
@@ -51,8 +59,7 @@ def item_expression(item: str) -> str:
         return r"(?:\S+ )*?"
     if item == SITE:
         return "@ "
-    for name, meaning in CLASSES.items():
-        item = item.replace("{" + name + "}", meaning)
+    item = with_classes(item)
     repeat = item[-1] if item[-1] in "+?~" else ""
     either = "|".join(map(choice_expression, item.removesuffix(repeat).split("|")))
     return f"(?:(?:@ )?(?:{either}) ){repeat.replace('~', '*')}"
@@ -72,7 +79,7 @@ def find(pattern: str, tokens: Sequence[Token], site: int | None = None) -> rang
     """Return the range of tokens that a pattern matches: the last match, nearest to the leaked object."""
     text = text_of(tokens, site)
     found = None
-    if any(f"{item} " not in text for item in plain_items(pattern)):
+    if not all(any(part in text for part in parts) for parts in needed_parts(pattern)):
         return None
     for match in compiled(pattern).finditer(text):
         found = range(tokens_in(text[: match.start()]), tokens_in(text[: match.end()]))

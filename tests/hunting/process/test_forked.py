@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
 
 from gradlife.hunting.process import forked
-from gradlife.hunting.process.forked import CAN_FORK, in_fork
+from gradlife.hunting.process.forked import CAN_FORK, Answer, in_fork
 
 
 @pytest.mark.skipif(not CAN_FORK, reason="no copy is made here")
@@ -29,3 +30,16 @@ def test_what_profiles_the_program_does_not_see_the_work_of_a_copy() -> None:
 def test_a_copy_knows_that_it_is_one() -> None:
     assert in_fork(lambda: forked.is_copy)
     assert not forked.is_copy
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="no copy is made here")
+def test_two_copies_work_at_once_and_are_waited_for() -> None:
+    """The first ends only after the second has begun."""
+    reading, writing = os.pipe()
+    first = Answer(lambda: os.read(reading, 1), 0)
+    second = Answer(lambda: os.write(writing, b"x"), 0)
+    second.wait()
+    first.wait()
+    assert (first.is_there, first.read(), second.read()) == (True, b"x", 1)
+    os.close(reading)
+    os.close(writing)
