@@ -112,6 +112,18 @@ class Saving:
 
 
 @dataclass(frozen=True)
+class UnreadMemory:
+    """Memory at the peak that nothing reads in some recorded steps, and that outlives them: a later step may read it."""
+
+    holder: str  # "state of trainer.warmup_optimizer"
+    owner: Owner
+    bytes: int  # the peak is as much lower without them
+    storages: int
+    steps: int  # the recorded steps in which nothing reads it
+    advice: str = ""
+
+
+@dataclass(frozen=True)
 class Proof:
     """A run of the program with the edits that have a diff, compared with a run without them and the same seed."""
 
@@ -224,6 +236,7 @@ class PeakReport:
     picture: Picture | None = None
     checkpoints: tuple[Checkpoint, ...] = ()
     memory: ProcessMemory | None = None
+    unread: tuple[UnreadMemory, ...] = ()  # the largest first; no part of the savings
     losses: tuple[str, ...] = ()  # for a proof: the inputs of each backward pass, as hexadecimal numbers
     proof: Proof | None = None
     limits: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from gradlife.peaks.analysis.saved_unread import (
     saved_unread,
 )
 from gradlife.peaks.analysis.titles import common_title
+from gradlife.peaks.analysis.unread import is_never_read
 from gradlife.peaks.analysis.uses import gaps, was_read, zeroed_gaps
 from gradlife.peaks.recording.holders import Held, Holder
 from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
@@ -85,13 +86,18 @@ class Unused:
     held: Held | None  # None: not read at that time
     zeroing: int | None = None  # the operation that wrote the unused zeros
     last: int = 0  # the last operation that uses it
+    is_overwritten: bool = False  # whether its time ends because something else is written to it
 
     @property
     def is_known(self) -> bool:
-        """Whether a known holder could release it."""
+        """Whether a known holder could release it. A buffer that is overwritten stays, and so does what code that did not
+        run may read.
+        """
         if self.held is None or not self.names or self.held.owner in LASTING:
             return False
-        return self.zeroing is None or self.held.owner is Owner.GRADIENT
+        if self.held.owner is Owner.GRADIENT:
+            return True
+        return self.zeroing is None and not self.is_overwritten and not is_never_read(self.storage, self.held)
 
     @property
     def is_nameless(self) -> bool:
@@ -157,7 +163,7 @@ def unused_between(
         for gap, zeroing in times:
             for part, held in parts_of(recording, storage, gap, snapshots):
                 if part[0] < end and part[1] > first:
-                    yield Unused(storage, part, held, zeroing, gap[0] // 2 - 1)
+                    yield Unused(storage, part, held, zeroing, gap[0] // 2 - 1, gap[1] != storage.died)
 
 
 def parts_of(

@@ -5,6 +5,7 @@ An operation has two ticks: before it and within it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,6 +51,9 @@ class HolderSnapshots:
         ]
         self._snapshots = sorted([*ours, *later], key=lambda snapshot: snapshot.operation)
         self._soonest = dict(self._soonest_by_origin())
+        self._by_origin = defaultdict[Origin | None, list[Storage]](list)
+        for storage in recording.storages:
+            self._by_origin[origin_of(recording, storage)].append(storage)
 
     def __iter__(self) -> Iterator[HolderSnapshot]:
         return iter(self._snapshots)
@@ -89,7 +93,7 @@ class HolderSnapshots:
             following = seen[number + 1] if number + 1 < len(seen) else None
             if following is not None and places(following[1]) == places(held):
                 continue
-            stop = gap[1] if following is None else self._border(operation, held, *following)
+            stop = gap[1] if following is None else self._border(storage, operation, held, *following)
             if start < min(stop, gap[1]):
                 yield (start, min(stop, gap[1])), held
             start = max(start, stop)
@@ -114,12 +118,31 @@ class HolderSnapshots:
         for end in sorted({at for at in ends.values() if at < last}):
             yield end, Held([one for one in held.holders if ends.get(one, last) > end])
 
-    def _border(self, operation: int, held: Held, later: int, held_later: Held) -> int:
+    def _border(self, storage: Storage, operation: int, held: Held, later: int, held_later: Held) -> int:
         """Return the tick at which the holders that are gone in the later snapshot released the storage."""
         gone = [one for one in held.holders if one.place not in places(held_later)]
         if not gone:
             return tick_before(operation + 1)
-        return tick_before(max(end_of_binding(self._recording, one, operation, later) for one in gone))
+        return tick_before(max(self._end_of_holder(storage, one, operation, later) for one in gone))
+
+    def _end_of_holder(self, storage: Storage, holder: Holder, operation: int, later: int) -> int:
+        """Return the operation before which a holder released the storage.
+
+        A loop whose body is one statement shows no operation between that and its next run. When the next storage of the
+        same origin is read, the name holds that one, and the call that got this one as an argument has returned.
+        """
+        end = end_of_binding(self._recording, holder, operation, later)
+        origin = origin_of(self._recording, storage)
+        if origin is None or not self._is_bound_in_turn(holder, origin):
+            return end
+        made = (one for one in self._by_origin[origin] if (one.birth or 0) > (storage.birth or 0))
+        return min([end, *(one.reads[0] for one in made if one.reads and one.reads[0] > operation)])
+
+    def _is_bound_in_turn(self, holder: Holder, origin: Origin) -> bool:
+        """Whether a name holds one storage of an origin after the other, or a call gets one after the other."""
+        soonest = self._soonest.get(origin)
+        is_name = holder.kind is Kind.LOCAL and holder.is_simple
+        return holder.kind is Kind.OTHER or (is_name and soonest is not None and holder.place in places(soonest[1]))
 
     def _soonest_by_origin(self) -> Iterator[tuple[Origin, tuple[int, Held]]]:
         """Yield the snapshot soonest after a storage's last use, by origin: the operations in between, and the holders."""

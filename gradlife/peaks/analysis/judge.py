@@ -20,6 +20,7 @@ from gradlife.model.peak.report import (
     Place,
     ProcessMemory,
     Saving,
+    UnreadMemory,
     Use,
 )
 from gradlife.peaks.analysis.checkpoints import checkpoint_table
@@ -40,6 +41,7 @@ from gradlife.peaks.analysis.retained import needless_retain
 from gradlife.peaks.analysis.saved_unread import is_freed_in_backward
 from gradlife.peaks.analysis.savings import PlannedSaving, Replay
 from gradlife.peaks.analysis.timeline import live_bytes, main_device, on_device, peak_operation
+from gradlife.peaks.analysis.unread import UnreadStorages, is_never_read
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import use_at
 from gradlife.peaks.edits.advice import GraphMakers, Life, dropped_statements, edits_for
@@ -131,6 +133,7 @@ class Judge:
         uses = {one.number: use_at(one, operation) for one in alive}
         uses |= {one.number: Use.VOID for one in alive if one.number in self._unread.numbers}
         self._held = self._snapshots.all_held(self._storages, operation)
+        uses |= {one.number: Use.UNREAD for one in alive if is_never_read(one, self._held.get(one.number, Held()))}
         replay = Replay(self._recording, self._storages, self._first, self._end)
         steps = replay.steps(self.sorted_by_dependency([one.group for one in replay.best_savings(self.groups())]))
         savings = self.savings(steps, replay.peak)
@@ -152,6 +155,7 @@ class Judge:
             self.picture(live),
             checkpoint_table(self._recording, self.saved_activations(), replay, self._seconds),
             self.memory(live),
+            self.unread(operation, live[tick_within(operation)]),
             limits=report.limits,
             fail_on=report.fail_on,
         )
@@ -190,6 +194,12 @@ class Judge:
             return owner, replace(place, function=""), operation.context if operation is not None else ""
 
         return painter.picture(key, lambda number: self.moment(number).phase, live)
+
+    def unread(self, operation: int, peak: int) -> tuple[UnreadMemory, ...]:
+        """Return what nothing reads from the judged step on, although it outlives the recording."""
+        ours = Recording(self._recording.operations, self._storages, self._recording.steps)
+        found = UnreadStorages(ours, self._held, self._first, operation)
+        return tuple(found.rows(peak, self._device_name == "cpu"))
 
     def is_gradient(self, storage: Storage) -> bool:
         """Whether a backward pass makes the storage and an optimizer reads it."""

@@ -44,6 +44,8 @@ def release_by(recording: Recording, holder: Holder, last: int) -> int:
     frame = frame_of(holder, frames)
     if frame is None:
         return resumption(recording, holder, last)
+    if is_read_as_a_whole(frame, holder):
+        return last + 1
     span, operation = span_of(frame, holder), last + 1
     callers = frames[frames.index(frame) + 1 :]
     while (
@@ -98,6 +100,19 @@ def span_of(frame: Frame, holder: Holder) -> Span | None:
         last = deletion_point(node, spot, holder.name, (), source.tree)[0].statement
         first, end = min(first, start_of(last)), end_of(last)
     return file, function, first, end
+
+
+def is_read_as_a_whole(frame: Frame, holder: Holder) -> bool:
+    """Whether a later statement reads a container whose items it does not read: the edit puts fewer items into it."""
+    if holder.kind is not Kind.LOCAL or not holder.path or holder.record:
+        return False
+    file, line, function = frame
+    source = source_of(file)
+    node = function_of(source, function, line) if source is not None else None
+    spot = spot_at(node, line) if node is not None else None
+    if source is None or node is None or spot is None:
+        return False
+    return deletion_point(node, spot, holder.name, (), source.tree)[1] is not None
 
 
 def statement_span(frame: Frame) -> Span | None:

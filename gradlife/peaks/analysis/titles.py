@@ -29,6 +29,11 @@ def common_title(texts: Sequence[str]) -> str:
     return starred(list(different.values())) or f"{first} and others"
 
 
+def family(text: str) -> str:
+    """Return the name that items of one container, or equal parts of numbered modules, have in common."""
+    return PART.sub("*", STATE.sub("", text))
+
+
 def starred(texts: Sequence[str]) -> str:
     """Return texts that differ in keys and numbers alone as one, with stars for these; empty if they differ otherwise."""
     if len({PART.sub("*", text) for text in texts}) > 1:

@@ -20,6 +20,7 @@ from gradlife.peaks.edits.names import (
     is_argument,
     is_bound_by,
     is_filling,
+    is_inner_name,
     is_read_besides,
     is_read_elsewhere,
     is_value_of_yield,
@@ -386,6 +387,9 @@ def unset_after(source: Source, function: Function, spot: Spot, holder: Holder) 
     owner = owner_in(spot.statement, holder.name)
     if holder.path and (line := filling_line(source.tree, f".{holder.name}")):
         return Edit(keep_nothing(f"{owner}.{holder.name}", holder.path, line), source.file, line)
+    if is_inner_name(spot.statement, owner):
+        shown = f"`.{holder.name}{holder.path}` of each {holder.function}"
+        return Edit(f"set {shown} to None after {place_of(source, spot)}", source.file, last)
     text = f"`{owner}.{holder.name} = None` after {place_of(source, spot)}"
     is_end = isinstance(spot.statement, ast.Return | ast.Raise)
     if holder.path or is_end or is_read_besides(source, spot, holder.name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -332,6 +333,15 @@ def owner_in(statement: ast.stmt, attribute: str) -> str:
         if isinstance(node, ast.Attribute) and node.attr == attribute:
             return ast.unparse(node.value)
     return "self"
+
+
+def is_inner_name(statement: ast.stmt, owner: str) -> bool:
+    """Whether an object's name, as `owner_in` returns it, exists only within a comprehension or lambda of a statement."""
+    name = re.split(r"\W", owner)[0]
+    targets = (node.target for node in ast.walk(statement) if isinstance(node, ast.comprehension))
+    bound = {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+    arguments = (node.args for node in ast.walk(statement) if isinstance(node, ast.Lambda))
+    return name in bound | {one.arg for args in arguments for one in ast.walk(args) if isinstance(one, ast.arg)}
 
 
 def is_read_besides(source: Source, spot: Spot, attribute: str) -> bool:

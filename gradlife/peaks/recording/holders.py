@@ -73,7 +73,8 @@ class Holder:
     file: str = ""
     function: str = ""  # of a local variable; of a global one the module, of an attribute the class
     line: int = 0  # the line that the frame is at
-    path: str = ""  # from the variable to the tensor: ".logits"
+    path: str = ""  # from the variable to the tensor: ".logits"; of an optimizer's state the
+    # parameter, of a module's part the outermost module
     record: int = 0  # the address of the object, held by the variable, that has the tensor as a field
 
     @property
@@ -202,7 +203,8 @@ class Search:
 
     def _wrapper_holders(self, wrapper: int, reference: Reference) -> Iterator[Holder]:
         if is_parameter(reference):
-            yield Holder(Owner.PARAMETER, f"parameter {self._parameter_name_of_wrapper(wrapper)}")
+            name, top = self._parameter_name_of_wrapper(wrapper), self._paths.outermost(wrapper)
+            yield Holder(Owner.PARAMETER, f"parameter {name}", path=top)
         elif has_base(reference, CONTEXT):  # a backward pass has it as `ctx`, which deletes nothing
             for node in self._graph.referrers(wrapper):
                 if (above := self._reference(node, wrapper)).kind == "grad_node":
@@ -249,21 +251,33 @@ class Search:
             owner = self._reference_to(above)
         elif reference.relation in {"attribute", "slot"}:
             owner, name = reference, reference.label
+        elif (state := self._graphs.states.get(reference.address)) is not None:
+            yield self._state_holder(*state)
+            return
         else:
             is_output = has_base(reference, MAPPING) and reference.type != MAPPING
             record = self._graph.describe(above).address if is_output else record
             yield from self._names(above, link(reference) + path, depth - 1, record)
             return
         if name == BUFFERS:
-            yield Holder(Owner.BUFFER, f"buffer {path.strip(chr(39) + '[]')}")
+            module, buffer = self._paths.path(above), path.strip("'[]")
+            text = f"buffer {module}.{buffer}" if module else f"buffer {buffer}"
+            yield Holder(Owner.BUFFER, text, path=self._paths.parts(above)[0])
         elif has_base(owner, OPTIMIZER):
-            yield Holder(Owner.OPTIMIZER, "state of the optimizer")
+            yield Holder(Owner.OPTIMIZER, f"state of {self._paths.place(above) or short_type(owner.type)}")
         elif self._is_record(above, owner, name):
             yield from self._names(above, f".{name}{path}", depth - 1, self._graph.describe(above).address)
         else:
             module = self._paths.path(above) if has_base(owner, MODULE) else ""
             attribute = attribute_holder(owner, name, path, module)
             yield from self._records_with(above, owner, f".{name}{path}", depth) or [attribute]
+
+    def _state_holder(self, optimizer: int, parameter: int) -> Holder:
+        """Describe the state that an optimizer has for a parameter; both are addresses."""
+        node, wrapper = self._graph.find(optimizer), self._graph.find(parameter)
+        name = self._paths.place(node) if node is not None else ""
+        of = self._parameter_name_of_wrapper(wrapper) if wrapper is not None else ""
+        return Holder(Owner.OPTIMIZER, f"state of {name or 'an optimizer'}", path=of)
 
     def _records_with(self, node: int, owner: Reference, path: str, depth: int) -> list[Holder]:
         """Return the variables with the outputs of models that an object is a part of, such as a cache of keys.
@@ -317,8 +331,21 @@ class Search:
             return False
         variables = self._variables.get(self._graph.describe(node).address, ())
         if not variables:
-            return any(has_base(owner, MAPPING) or is_bound_anew(*one) for one in self._globals(node))
+            is_global = any(has_base(owner, MAPPING) or is_bound_anew(*one) for one in self._globals(node))
+            return is_global or self._is_item_of_locals(node)
         return all(one.name != "self" for one in variables)
+
+    def _is_item_of_locals(self, node: int) -> bool:
+        """Whether only containers have the object that a local variable of a function holds, and nothing else."""
+        containers = [above for above in self._graph.referrers(node) if self._graph.kind(above) != "root"]
+        return bool(containers) and all(map(self._is_container_of_locals, containers))
+
+    def _is_container_of_locals(self, node: int) -> bool:
+        reference = self._reference_to(node)
+        held = self._variables.get(reference.address, ()) if reference.type in CONTAINERS else ()
+        above = (self._reference(one, node) for one in self._graph.referrers(node))
+        is_only_local = all(one.kind == "root" or one.type in FRAMES for one in above)
+        return is_only_local and any(one.kind is Kind.LOCAL and one.name != "self" for one in held)
 
     def _globals(self, node: int) -> Iterator[tuple[str, str]]:
         """Yield the file and name of each variable of a module that holds the object."""

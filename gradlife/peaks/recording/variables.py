@@ -74,6 +74,20 @@ def variables_now() -> dict[int, list[Variable]]:
     return found
 
 
+def optimizer_states() -> dict[int, tuple[int, int]]:
+    """Return the optimizer and the parameter of each dict with the state of one parameter, all by address."""
+    found: dict[int, tuple[int, int]] = {}
+    base: type[Any] | None = getattr(sys.modules.get("torch.optim.optimizer"), "Optimizer", None)
+    if base is None:
+        return found
+    for one in gc.get_objects():
+        if issubclass(type(one), base):
+            states = getattr(one, "state", None)
+            for parameter, state in states.items() if isinstance(states, dict) else ():
+                found[id(state)] = id(one), id(parameter)
+    return found
+
+
 def modules_now() -> dict[int, ModuleType]:
     """Return the modules by the addresses of their dicts."""
     loaded = list(sys.modules.values())

@@ -27,6 +27,7 @@ from gradlife.reports.peak.words import (
     percent,
     proof_words,
     saving_title,
+    unread_title,
     verdict,
 )
 from gradlife.reports.values import counted, size
@@ -69,6 +70,7 @@ class PeakView:
     headline: str
     facts: Sequence[tuple[str, str]]
     savings: Sequence[SavingView]
+    unread: Sequence[tuple[str, str]]  # what, and the advice
     proof: str
     memory: str
     chart: Drawn | None
@@ -96,6 +98,7 @@ def peak_view(report: PeakReport) -> PeakView:
         short(headline(report) if report.peak_bytes else report.trouble),
         list(facts(report)),
         [saving_view(saving, report) for saving in report.savings],
+        [(unread_title(row, report), row.advice) for row in report.unread],
         proof_words(report.proof) if report.proof is not None else "",
         memory_words(report.memory) if report.memory is not None else "",
         chart(report),

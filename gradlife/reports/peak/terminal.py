@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradlife.model.peak.report import PeakReport, Proof, Saving, Use
+from gradlife.model.peak.report import PeakReport, Proof, Saving, UnreadMemory, Use
 from gradlife.model.source_text import plain_rows
 from gradlife.reports.hunt.first_screen import folded_lines, middle_out
 from gradlife.reports.layout import MIN_TEXT
@@ -26,6 +26,7 @@ from gradlife.reports.peak.words import (
     proof_words,
     saving_title,
     source_of,
+    unread_title,
     verdict,
 )
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
@@ -77,8 +78,10 @@ def first_screen(report: PeakReport) -> Iterator[Text]:
         return
     yield Text("   " + owner_words(report), QUIET)
     yield from (Text(f"   {line}", NOTE) for line in (*rank_lines(report), *report.limits[:1]))
-    for number, saving in enumerate(report.savings[:MAX_SAVINGS], 1):
+    for number, saving in enumerate(report.savings[: most_savings(report)], 1):
         yield from saving_lines(with_short_name(saving), number, report)
+    for row in report.unread[: most_unread(report)]:
+        yield from unread_lines(replace(row, holder=short_name(row.holder)), report)
     if report.proof is not None:
         yield proof_line(report.proof)
     yield Text(foot(report), QUIET)
@@ -103,9 +106,30 @@ def owner_words(report: PeakReport) -> str:
     return " · ".join(f"{share.owner.value} {size(share.bytes)}" for share in shown)
 
 
+def most_savings(report: PeakReport) -> int:
+    """Return how many savings the first screen shows: the third one gives way to memory that nothing reads."""
+    return MAX_SAVINGS - bool(report.unread)
+
+
+def most_unread(report: PeakReport) -> int:
+    """Return how many rows of memory that nothing reads the first screen shows: more if there are few savings."""
+    return 1 if report.savings[1:] else 2
+
+
 def with_short_name(saving: Saving) -> Saving:
-    """Return a saving without the middle of the long words of its name."""
-    return replace(saving, holder=" ".join(middle_out(word, MAX_WORD) for word in saving.holder.split(" ")))
+    """Return a saving with a short name."""
+    return replace(saving, holder=short_name(saving.holder))
+
+
+def short_name(name: str) -> str:
+    """Return a name without the middle of its long words."""
+    return " ".join(middle_out(word, MAX_WORD) for word in name.split(" "))
+
+
+def unread_lines(row: UnreadMemory, report: PeakReport) -> Iterator[Text]:
+    """Yield two lines: what nothing reads in the recorded steps, and what to do if nothing else does."""
+    yield Text.assemble(("?  ", TITLE), (unread_title(row, report), TITLE))
+    yield Text(f"   {row.advice}", NOTE)
 
 
 def saving_lines(saving: Saving, number: int, report: PeakReport) -> Iterator[Text]:
@@ -130,7 +154,7 @@ def proof_line(proof: Proof) -> Text:
 
 def foot(report: PeakReport) -> str:
     """Return the last line: the lower bound of the peak, and how to see more."""
-    more = len(report.savings) - MAX_SAVINGS
+    more = max(0, len(report.savings) - most_savings(report)) + max(0, len(report.unread) - most_unread(report))
     rest = f"{more} more: --full" if more > 0 else "more: --full"
     return f"{bound(report)} · {rest}"
 
@@ -144,6 +168,8 @@ def full_lines(report: PeakReport) -> Iterator[Text]:
     for number, saving in enumerate(report.savings, 1):
         yield from saving_lines(saving, number, report)
         yield from edit_lines(saving)
+    for unread in report.unread:
+        yield from unread_lines(unread, report)
     if report.proof is not None:
         yield proof_line(report.proof)
     for use in Use:

@@ -6,7 +6,18 @@ import linecache
 import os
 
 from gradlife.errors import EXIT_FOUND
-from gradlife.model.peak.report import Checkpoint, Moment, Owner, PeakReport, Place, ProcessMemory, Proof, Saving, Use
+from gradlife.model.peak.report import (
+    Checkpoint,
+    Moment,
+    Owner,
+    PeakReport,
+    Place,
+    ProcessMemory,
+    Proof,
+    Saving,
+    UnreadMemory,
+    Use,
+)
 from gradlife.reports.values import counted, size
 
 
@@ -97,6 +108,13 @@ def gain(saving: Saving, report: PeakReport) -> str:
     edits = "".join(f", {edit.text}" for edit in saving.edits[:1])
     more = f" and {counted(len(saving.edits) - 1, 'other edit')}" if len(saving.edits) > 1 else ""
     return f"saves {size(saving.saved_bytes)} ({share}){edits}{more}"
+
+
+def unread_title(row: UnreadMemory, report: PeakReport) -> str:
+    """Return what nothing reads in the recorded steps, and how much it is."""
+    many = f" in {counted(row.storages, 'storage')}" if row.storages > 1 else ""
+    share = f"{size(row.bytes)} ({percent(row.bytes, report.peak_bytes)}){many}"
+    return f"{row.holder}: {share}, not read in {counted(row.steps, 'recorded step')}"
 
 
 def proof_words(proof: Proof) -> str:

@@ -17,6 +17,7 @@ from gradlife.reports.peak.words import (
     percent,
     proof_words,
     saving_title,
+    unread_title,
     verdict,
 )
 from gradlife.reports.values import size
@@ -39,6 +40,9 @@ def lines(report: PeakReport) -> Iterator[str]:
     yield from rank_rows(report)
     for number, saving in enumerate(report.savings, 1):
         yield from saving_lines(number, saving, report)
+    if report.unread:
+        yield "\n### Not read in the recorded steps\n"
+        yield from (f"- {plain(unread_title(row, report))}; {plain(row.advice)}" for row in report.unread)
     if report.proof is not None:
         yield f"\n**Proof:** {plain(proof_words(report.proof))}"
     yield from folded("The peak by owner", owner_rows(report))

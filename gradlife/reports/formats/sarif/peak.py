@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradlife.model.peak.report import LineChange, PeakReport, Saving, Use
 from gradlife.reports.formats.patch.hunt import Edit as TextEdit
 from gradlife.reports.formats.sarif.document import ERROR, WARNING, Fix, Log, Result, Rule, sarif_text
-from gradlife.reports.peak.words import gain, headline, life, saving_title
+from gradlife.reports.peak.words import gain, headline, life, saving_title, unread_title
 from gradlife.reports.source_places import Place, there
 
 HELP = (
@@ -24,6 +24,7 @@ def peak_sarif(report: PeakReport) -> str:
     placed = [(saving, places_of(saving, report)) for saving in report.savings]
     results = tuple(result_of(saving, places, report) for saving, places in placed if places)
     notices = tuple(saving_title(saving) for saving, places in placed if not places)
+    notices += tuple(f"{unread_title(row, report)}; {row.advice}" for row in report.unread)
     head = (report.trouble,) if not report.peak_bytes else (headline(report),)
     return sarif_text(Log("gradlife peak", results, bool(report.peak_bytes), report.exit_status, head + notices))
 
