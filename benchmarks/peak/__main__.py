@@ -1,4 +1,5 @@
-"""Print predictions and measurements for wasteful programs, reports for clean ones, and the cost of recording.
+"""Print predictions and measurements for wasteful programs and for those with unread memory, reports for clean ones, and
+the cost of recording.
 
 Run with `make bench-peak`; `ARGS=--savings` omits the cost, `ARGS=--cost` the programs.
 """
@@ -12,7 +13,18 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.peak.cost import LIMIT, cost_table
-from benchmarks.peak.measured import CLEAN, NOTHING, TOGETHER, WASTEFUL, outcomes, peak_of, programs
+from benchmarks.peak.measured import (
+    CLEAN,
+    NOTHING,
+    TOGETHER,
+    UNREAD,
+    WASTEFUL,
+    Outcome,
+    outcomes,
+    peak_of,
+    programs,
+    unread_outcome,
+)
 from gradlife.model.peak.report import PeakReport
 
 
@@ -26,8 +38,13 @@ def savings_table() -> tuple[Table, bool]:
         report = peak_of(text)
         for one in outcomes(text, report):
             is_good &= one.is_right and (one.measured > 0 or one.what != TOGETHER)  # alone an edit may save nothing
-            numbers = (f"{number:,}" for number in (report.peak_bytes, one.predicted, one.measured))
-            table.add_row(path.stem, one.what, *numbers, "" if one.is_right else "OFF", explained(report))
+            table.add_row(path.stem, *cells(one, report))
+    for path in programs(UNREAD):
+        text = path.read_text(encoding="utf-8")
+        report = peak_of(text)
+        one = unread_outcome(text, report)
+        is_good &= one.is_right and one.measured > 0 and not report.savings
+        table.add_row(path.stem, *cells(one, report))
     for path in programs(CLEAN):
         report = peak_of(path.read_text(encoding="utf-8"))
         is_good &= report.saved_bytes <= NOTHING * report.peak_bytes
@@ -36,6 +53,12 @@ def savings_table() -> tuple[Table, bool]:
             path.stem, holders, f"{report.peak_bytes:,}", f"{report.saved_bytes:,}", "", "", explained(report)
         )
     return table, is_good
+
+
+def cells(one: Outcome, report: PeakReport) -> list[str]:
+    """Return the cells of one prediction."""
+    numbers = (f"{number:,}" for number in (report.peak_bytes, one.predicted, one.measured))
+    return [one.what, *numbers, "" if one.is_right else "OFF", explained(report)]
 
 
 def explained(report: PeakReport) -> str:
@@ -50,7 +73,7 @@ def explained(report: PeakReport) -> str:
 
 
 def main() -> int:
-    """Print the tables; 1 if a prediction is off by more than 3 %, or a clean program gets a saving."""
+    """Print the tables; 1 if a prediction is off by more than 3 %, or a clean program or an unread one gets a saving."""
     parser = argparse.ArgumentParser(prog="make bench-peak", description=__doc__)
     parser.add_argument("--savings", action="store_true", help="only the programs")
     parser.add_argument("--cost", action="store_true", help="only the cost of recorded steps")

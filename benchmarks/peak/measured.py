@@ -15,7 +15,10 @@ from gradlife.model.peak.report import LineChange, PeakReport
 from gradlife.peaks.edits.changes import changed
 
 HERE = Path(__file__).parent
-WASTEFUL, CLEAN = HERE / "wasteful", HERE / "clean"
+WASTEFUL, CLEAN, UNREAD = HERE / "wasteful", HERE / "clean", HERE / "unread"
+
+#: What an unread program says of itself, and what it says without the memory that no recorded step reads.
+KEEPS, DROPS = "KEEPS = True", "KEEPS = False"
 
 #: What all edits of a program are called.
 TOGETHER = "together"
@@ -61,6 +64,12 @@ def peak_of(text: str) -> PeakReport:
             del sys.modules[name]
             vars(module).clear()
             gc.collect()
+
+
+def unread_outcome(text: str, report: PeakReport) -> Outcome:
+    """Return the bytes that no recorded step reads beside the peak of the program that does not hold them."""
+    found = report.peak_bytes - peak_of(text.replace(KEEPS, DROPS)).peak_bytes
+    return Outcome("; ".join(row.holder for row in report.unread), sum(row.bytes for row in report.unread), found)
 
 
 def outcomes(text: str, report: PeakReport) -> Iterator[Outcome]:

@@ -1,4 +1,5 @@
-"""The programs of `make bench-peak`: an edit saves what was predicted, and clean programs are told nothing."""
+"""The programs of `make bench-peak`: an edit saves what was predicted, unread memory is what a program without it has less,
+and clean programs are told nothing."""
 
 from __future__ import annotations
 
@@ -8,13 +9,23 @@ import pytest
 
 pytest.importorskip("torch")
 
-from benchmarks.peak.measured import CLEAN, NOTHING, WASTEFUL, Outcome, outcomes, peak_of, programs
+from benchmarks.peak.measured import (
+    CLEAN,
+    NOTHING,
+    UNREAD,
+    WASTEFUL,
+    Outcome,
+    outcomes,
+    peak_of,
+    programs,
+    unread_outcome,
+)
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 
 def test_there_are_programs_of_each_kind() -> None:
-    assert (len(programs(WASTEFUL)), len(programs(CLEAN))) == (31, 26)
+    assert [len(programs(one)) for one in (WASTEFUL, UNREAD, CLEAN)] == [40, 7, 30]
 
 
 def test_an_outcome_is_right_within_3_per_cent() -> None:
@@ -28,6 +39,15 @@ def test_edits_save_what_was_predicted_alone_and_together(path: Path) -> None:
     found = list(outcomes(text, peak_of(text)))
     assert len(found) > 1
     assert [one for one in found if not one.is_right] == []
+
+
+@pytest.mark.parametrize("path", programs(UNREAD), ids=lambda path: path.stem)
+def test_unread_memory_is_no_saving_and_the_peak_is_as_much_lower_without_it(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    report = peak_of(text)
+    found = unread_outcome(text, report)
+    assert report.savings == ()
+    assert found.predicted == found.measured > 0
 
 
 @pytest.mark.parametrize("path", programs(CLEAN), ids=lambda path: path.stem)

@@ -86,18 +86,16 @@ class Unused:
     held: Held | None  # None: not read at that time
     zeroing: int | None = None  # the operation that wrote the unused zeros
     last: int = 0  # the last operation that uses it
-    is_overwritten: bool = False  # whether its time ends because something else is written to it
+    is_needed: bool = False  # whether something else is written to it then, or code that did not run may read it
 
     @property
     def is_known(self) -> bool:
-        """Whether a known holder could release it. A buffer that is overwritten stays, and so does what code that did not
-        run may read.
-        """
+        """Whether a known holder could release it."""
         if self.held is None or not self.names or self.held.owner in LASTING:
             return False
         if self.held.owner is Owner.GRADIENT:
             return True
-        return self.zeroing is None and not self.is_overwritten and not is_never_read(self.storage, self.held)
+        return self.zeroing is None and not self.is_needed
 
     @property
     def is_nameless(self) -> bool:
@@ -163,7 +161,8 @@ def unused_between(
         for gap, zeroing in times:
             for part, held in parts_of(recording, storage, gap, snapshots):
                 if part[0] < end and part[1] > first:
-                    yield Unused(storage, part, held, zeroing, gap[0] // 2 - 1, gap[1] != storage.died)
+                    is_needed = gap[1] != storage.died or is_never_read(recording, storage, held or Held())
+                    yield Unused(storage, part, held, zeroing, gap[0] // 2 - 1, is_needed)
 
 
 def parts_of(

@@ -133,7 +133,7 @@ class Judge:
         uses = {one.number: use_at(one, operation) for one in alive}
         uses |= {one.number: Use.VOID for one in alive if one.number in self._unread.numbers}
         self._held = self._snapshots.all_held(self._storages, operation)
-        uses |= {one.number: Use.UNREAD for one in alive if is_never_read(one, self._held.get(one.number, Held()))}
+        uses |= {one.number: Use.UNREAD for one in alive if self.is_never_read(one)}
         replay = Replay(self._recording, self._storages, self._first, self._end)
         steps = replay.steps(self.sorted_by_dependency([one.group for one in replay.best_savings(self.groups())]))
         savings = self.savings(steps, replay.peak)
@@ -194,6 +194,10 @@ class Judge:
             return owner, replace(place, function=""), operation.context if operation is not None else ""
 
         return painter.picture(key, lambda number: self.moment(number).phase, live)
+
+    def is_never_read(self, storage: Storage) -> bool:
+        """Whether nothing reads a storage in the recording that code may read which did not run."""
+        return is_never_read(self._recording, storage, self._held.get(storage.number, Held()))
 
     def unread(self, operation: int, peak: int) -> tuple[UnreadMemory, ...]:
         """Return what nothing reads from the judged step on, although it outlives the recording."""

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from gradlife.peaks.analysis.retained import needless_retain
-from gradlife.peaks.edits.advice import is_stored_for_nobody
+from gradlife.peaks.edits.advice import is_read_below, is_stored_for_nobody
 from gradlife.peaks.edits.names import frame_of_name, value_yielded, yield_of
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame, Recording
@@ -44,8 +44,8 @@ def release_by(recording: Recording, holder: Holder, last: int) -> int:
     frame = frame_of(holder, frames)
     if frame is None:
         return resumption(recording, holder, last)
-    if is_read_as_a_whole(frame, holder):
-        return last + 1
+    if holder.kind is Kind.LOCAL and holder.path and not holder.record and is_read_below(holder, frames):
+        return last + 1  # a statement reads the container, not its items: the edit puts fewer items into it
     span, operation = span_of(frame, holder), last + 1
     callers = frames[frames.index(frame) + 1 :]
     while (
@@ -100,19 +100,6 @@ def span_of(frame: Frame, holder: Holder) -> Span | None:
         last = deletion_point(node, spot, holder.name, (), source.tree)[0].statement
         first, end = min(first, start_of(last)), end_of(last)
     return file, function, first, end
-
-
-def is_read_as_a_whole(frame: Frame, holder: Holder) -> bool:
-    """Whether a later statement reads a container whose items it does not read: the edit puts fewer items into it."""
-    if holder.kind is not Kind.LOCAL or not holder.path or holder.record:
-        return False
-    file, line, function = frame
-    source = source_of(file)
-    node = function_of(source, function, line) if source is not None else None
-    spot = spot_at(node, line) if node is not None else None
-    if source is None or node is None or spot is None:
-        return False
-    return deletion_point(node, spot, holder.name, (), source.tree)[1] is not None
 
 
 def statement_span(frame: Frame) -> Span | None:

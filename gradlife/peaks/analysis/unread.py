@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from gradlife.model.peak.report import Owner, UnreadMemory
 from gradlife.peaks.analysis.titles import common_title, family
-from gradlife.peaks.edits.advice import is_stored_for_nobody
+from gradlife.peaks.edits.advice import is_read_below, is_stored_for_nobody
 from gradlife.peaks.recording.holders import Held, Holder
-from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_within
+from gradlife.peaks.recording.lifetimes import Frame, Recording, Storage, tick_within
 from gradlife.peaks.recording.variables import Kind
 
 #: Least share of the peak to be worth a line.
@@ -31,19 +31,26 @@ MODULE_PARTS = frozenset({Owner.PARAMETER, Owner.BUFFER})
 Key = TypeVar("Key")
 
 
-def is_never_read(storage: Storage, held: Held) -> bool:
+def is_never_read(recording: Recording, storage: Storage, held: Held) -> bool:
     """Whether nothing reads a storage in the recording that code may read which did not run: it outlives the recording, or
     it is replaced, like the best weights so far.
     """
     if storage.reads or held.owner is Owner.GRADIENT:
         return False
-    return storage.died is None or any(map(may_be_read, held.holders))
+    frames = recording.operations[storage.birth].frames if storage.birth is not None else ()
+    return storage.died is None or any(may_be_read(holder, frames) for holder in held.holders)
 
 
-def may_be_read(holder: Holder) -> bool:
-    """Whether other code may read an attribute, or an item of a module's container."""
-    is_kept = holder.kind is Kind.ATTRIBUTE or (holder.kind is Kind.GLOBAL and bool(holder.path))
-    return is_kept and not holder.record and not is_stored_for_nobody(holder)
+def may_be_read(holder: Holder, frames: Sequence[Frame]) -> bool:
+    """Whether other code may read an attribute or an item of a module's container, or a later line a variable.
+
+    ``frames``: the stack that made the storage.
+    """
+    if holder.record:
+        return False
+    if holder.kind is Kind.ATTRIBUTE or (holder.kind is Kind.GLOBAL and holder.path):
+        return not is_stored_for_nobody(holder)
+    return holder.kind in (Kind.LOCAL, Kind.GLOBAL) and is_read_below(holder, frames)
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,9 @@ class UnreadStorages:
                 yield UnreadMemory(row.title, row.owner, nbytes, len(row.kept), steps, advice(row, is_cpu))
 
     def _is_unread(self, storage: Storage, held: Held) -> bool:
-        return is_never_read(storage, held) or (storage.died is None and last_use(storage) < self._first)
+        return is_never_read(self._recording, storage, held) or (
+            storage.died is None and last_use(storage) < self._first
+        )
 
     def _steps(self, storage: Storage) -> int:
         """Count the recorded steps in which nothing reads a storage, or those like it that it replaces."""
@@ -99,8 +108,13 @@ class UnreadStorages:
         return sum(first > last for first in self._recording.steps[:-1])
 
     def _waiting(self) -> frozenset[str]:
-        """Return the families of which something is read."""
-        return frozenset(family(one.holder.text) for one in self._read if one.holder.owner is not Owner.OPTIMIZER)
+        """Return the families of which something is read in a later step than the one that made it."""
+        others = (one for one in self._read if one.holder.owner is not Owner.OPTIMIZER)
+        return frozenset(family(one.holder.text) for one in others if self._is_read_later(one.storage))
+
+    def _is_read_later(self, storage: Storage) -> bool:
+        made, last = storage.birth, storage.reads[-1]
+        return made is None or any(made < first <= last for first in self._recording.steps)
 
     def _modules(self) -> Iterator[Row]:
         """Yield the modules of which nothing is read, each with all below it."""
@@ -194,5 +208,7 @@ def advice(row: Row, is_cpu: bool) -> str:
         return "if nothing reads these gradients: set `.grad` of the parameters to None"
     if row.owner in MODULE_PARTS and row.is_part:
         return "if nothing runs this part of the model: leave it out"
+    if any(one.storage.birth is not None and one.storage.died is None for one in row.kept):
+        return "each step adds to it: keep only what is read; `gradlife hunt` shows whether it grows"
     elsewhere = "in a file" if is_cpu else "on the CPU"
     return f"if only code reads it that did not run, such as an evaluation: keep it {elsewhere} until then"

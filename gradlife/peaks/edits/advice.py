@@ -161,6 +161,17 @@ def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     return edit if holder.file else replace(edit, changes=(), patch="")  # other cells may read the name
 
 
+def is_read_below(holder: Holder, frames: Sequence[Frame]) -> bool:
+    """Whether a variable is read later than a `del` could stand below the statement that its frame runs."""
+    frame = frame_of_name(holder, frames)
+    source = source_of(frame[0]) if frame is not None else None
+    function = function_of(source, frame[2], frame[1]) if source is not None and frame is not None else None
+    spot = spot_at(function, frame[1]) if function is not None and frame is not None else None
+    if source is None or function is None or spot is None:
+        return False
+    return deletion_point(function, spot, holder.name, (), source.tree)[1] is not None
+
+
 def passing_edit(holder: Holder, life: Life) -> Edit:
     """Pass a value on without a name, which would hold it until the called function returns."""
     frame = frame_of_name(holder, life.last)
