@@ -55,6 +55,25 @@ def test_a_loop_variable_lets_go_where_it_is_bound_anew(tmp_path: Path) -> None:
     assert parts == [((tick_before(2), tick_before(4)), ["out", "kept"]), ((tick_before(4), tick_before(9)), ["kept"])]
 
 
+def test_a_name_in_a_loop_of_one_statement_holds_the_next_output_when_that_is_read(tmp_path: Path) -> None:
+    """Hidden states in a tuple: half of what they take was said to be held by `x`, because each operation is at line 3.
+
+    Each round reads the last output and makes the next; the snapshot is in the fourth round.
+    """
+    file = tmp_path / "loop.py"
+    file.write_text("def step():\n    for layer in layers:\n        x = layer(x)\n        hidden = (*hidden, x)\n")
+    outputs = [storage(number, 10, 2 * number + 1, 9, (2 * number + 2,)) for number in range(3)]
+    found = Recording(lines(str(file), *[3] * 9), outputs, [0, 9])
+    seen = {one.address: held("hidden", file=str(file)) for one in outputs[:2]}
+    seen[outputs[2].address] = held("x", "hidden", file=str(file))
+    snapshots = HolderSnapshots(found, [HolderSnapshot(7, seen)], 0)
+    parts = [(gap, names(who)) for gap, who in snapshots.parts(outputs[0], (tick_before(3), tick_before(9)))]
+    assert parts == [
+        ((tick_before(3), tick_before(4)), ["x", "hidden"]),
+        ((tick_before(4), tick_before(9)), ["hidden"]),
+    ]
+
+
 def test_what_a_look_saw_soonest_holds_for_all_of_one_origin() -> None:
     """Both are made by the same line; of the second one only a late snapshot is known."""
     first, second = storage(0, 10, 0, 9, (1,)), storage(1, 10, 4, 18, (5,))

@@ -109,3 +109,10 @@ def test_a_name_that_a_loop_reads_is_deleted_below_the_loop_and_one_of_its_own_w
     texts, text = edited(LOOP, 5, local("h"), local("loss"))
     assert texts == ["`del h` after the loop of line 3", "`del loss` after line 5"]
     assert text == LOOP.replace("backward()\n", "backward()\n        del loss\n    del h\n")
+
+
+def test_no_edit_has_a_name_that_exists_only_within_a_comprehension(edited: Callable[..., Edited]) -> None:
+    """`t.obs = None` below the line was the edit, which ended the program with a NameError."""
+    text = "def step(rollout):\n    obs = stack([t.obs for t in rollout])\n    return train(obs)\n"
+    words, after = edited(text, 2, Holder(Owner.NAMED, "", Kind.ATTRIBUTE, "obs", function="Transition"))
+    assert (words, after) == (["set `.obs` of each step to None after line 2"], text)

@@ -18,6 +18,7 @@ from gradlife.model.peak.report import (
     Place,
     ProcessMemory,
     Saving,
+    UnreadMemory,
     Use,
 )
 
@@ -63,6 +64,16 @@ REPORT = PeakReport(
     uses={"drag": 16_384_000, "void": 0, "lag": 131_072, "unread": 0, "read later": 105_100_372},
     savings=(SAVING,),
     lower_bound_bytes=105_223_244,
+)
+
+#: What no recorded step reads.
+UNREAD = UnreadMemory(
+    "state of trainer.first_phase",
+    Owner.OPTIMIZER,
+    14_568_908,
+    153,
+    3,
+    "if `trainer.first_phase.step()` is not called again: drop the optimizer, and its scheduler",
 )
 
 #: The same with a picture, a table of checkpoints and the process's memory.

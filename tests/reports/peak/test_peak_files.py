@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricated_peaks import PICTURED, REPORT
+from fabricated_peaks import PICTURED, REPORT, UNREAD
+from gradlife.model.peak import codec
 from gradlife.model.peak.report import ProcessMemory
 from gradlife.reports.formats.markdown.peak import peak_markdown
 from gradlife.reports.formats.sarif.peak import peak_sarif
@@ -127,3 +128,24 @@ def test_records_of_gradlife_are_told_apart_from_other_memory() -> None:
         "storages are 67 kB of the 106 kB that malloc gave out up to the peak, gradlife's records 36 kB"
         "; 3 kB is small objects and workspaces",
     )
+
+
+#: The row of what no recorded step reads.
+ROW = "state of trainer.first_phase: 14.6 MB (12.0 %) in 153 storages, not read in 3 recorded steps"
+
+
+def test_every_file_has_what_no_recorded_step_reads() -> None:
+    report = replace(REPORT, savings=(), unread=(UNREAD,))
+    [run] = json.loads(peak_sarif(report))["runs"]
+    notices = [one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]]
+    assert (run["results"], notices[1:]) == ([], [f"{ROW}; {UNREAD.advice}"])
+    for text in (peak_page(report), peak_markdown(report).replace("\\", "")):
+        assert ROW in text
+        assert "Not read in the recorded steps" in text
+    assert codec.loads(codec.dumps(report)) == report
+
+
+def test_a_file_of_a_version_without_unread_memory_is_read() -> None:
+    document = codec.encode(REPORT)
+    del document["unread"]
+    assert codec.decode(document) == REPORT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-from fabricated_peaks import REPORT, SAVING
+from fabricated_peaks import REPORT, SAVING, UNREAD
 from gradlife.model.peak.report import PeakReport, Use
 from gradlife.reports.peak.terminal import LINES, print_peak
 from gradlife.reports.theme import make_console
@@ -90,3 +90,24 @@ def test_what_the_recording_cannot_show_stands_on_the_first_screen() -> None:
     note = "Code under torch.compile ran uncompiled in the recorded steps."
     lines = printed(replace(REPORT, limits=(note,)))
     assert (lines[4], len(lines)) == (f"   {note}", 10)
+
+
+def test_what_no_recorded_step_reads_is_no_saving() -> None:
+    lines = printed(replace(REPORT, savings=(), unread=(UNREAD,)))
+    assert lines[0] == "clean  train.py: peak of 122 MB on cpu: nothing to save"
+    assert lines[4:] == [
+        "?  state of trainer.first_phase: 14.6 MB (12.0 %) in 153 storages, not read in 3",
+        "recorded steps",
+        "   if `trainer.first_phase.step()` is not called again: drop the optimizer, and",
+        "   its scheduler",
+        "lowest possible peak: 105 MB · steps: AdamW.step · more: --full",
+    ]
+
+
+def test_the_third_saving_gives_way_to_what_no_recorded_step_reads() -> None:
+    report = replace(REPORT, savings=(SAVING,) * 3, unread=(UNREAD,) * 2)
+    lines = printed(report)
+    assert [line[:2] for line in lines if line[0] in "123?"] == ["1 ", "2 ", "? "]
+    assert len(lines) <= LINES
+    assert lines[-1].endswith("2 more: --full")
+    assert sum(line.startswith("?  ") for line in printed(report, in_full=True)) == 2
