@@ -82,7 +82,7 @@ def optimizer_states() -> dict[int, tuple[int, int]]:
         return found
     for one in gc.get_objects():
         if issubclass(type(one), base):
-            states = getattr(one, "state", None)
+            states = vars(one).get("state")
             for parameter, state in states.items() if isinstance(states, dict) else ():
                 found[id(state)] = id(one), id(parameter)
     return found
