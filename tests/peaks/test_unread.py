@@ -8,7 +8,7 @@ import pytest
 
 from gradlife.model.peak.report import Owner, Use
 from gradlife.peaks.analysis.judge import Judge, Recorded
-from gradlife.peaks.analysis.unread import UnreadStorages, is_never_read
+from gradlife.peaks.analysis.unread import UnreadStorages, is_never_read, module_of
 from gradlife.peaks.recording.holders import Held, Holder
 from gradlife.peaks.recording.lifetimes import Storage
 from gradlife.peaks.recording.variables import Kind
@@ -159,6 +159,13 @@ net(torch.randn(8, 200)).mean().backward()
 first.step()
 opt.zero_grad()
 """
+
+
+def test_parameters_are_called_by_the_innermost_module_that_all_of_them_are_in() -> None:
+    """Parts with one name in different modules are not shared: layers.0.attn and layers.1.attn are in `layers`."""
+    assert module_of(["layers.0.attn.weight", "layers.0.attn.bias"]) == "layers.0.attn"
+    assert module_of(["layers.0.attn.weight", "layers.1.attn.weight"]) == "layers"
+    assert module_of(["head.weight", "tail.weight"]) == "2 parameters"
 
 
 @pytest.mark.torch

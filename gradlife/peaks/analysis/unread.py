@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TypeVar
 
 from gradlife.model.peak.report import Owner, UnreadMemory
@@ -192,7 +193,7 @@ def module_of(paths: Sequence[str]) -> str:
 
 def shared_parts(paths: Sequence[Sequence[str]]) -> list[str]:
     """Return the first parts that several paths have in common."""
-    return [names[0] for names in zip(*paths, strict=False) if len(set(names)) == 1]
+    return [names[0] for names in takewhile(lambda names: len(set(names)) == 1, zip(*paths, strict=False))]
 
 
 def advice(row: Row, is_cpu: bool) -> str:
