@@ -97,7 +97,6 @@ def hunt_measured() -> None:
     from gradlife.hunting.session import judgement, method, report
     from gradlife.hunting.session.clean_report import TargetFacts
     from gradlife.hunting.session.step_counter import Counter
-    from gradlife.hunting.snapshots import native_objects
     from gradlife.hunting.steps.schedule import schedule_for
 
     meter = Meter()
@@ -105,14 +104,13 @@ def hunt_measured() -> None:
     assert judgement
     places: dict[str, list[tuple[Any, str]]] = {
         "snapshots: fork (program), walk (copy)": [(method, "take_snapshot"), (report, "take_snapshot")],
+        "judge: what grows": [(method, "in_fork")],
+        "count C++ objects": [(forked.Answer, "wait")],
         "report": [(report, "in_fork"), (method.Hunt, "in_copy")],
     }
     for name, found in places.items():
         for module, function in found:
             setattr(module, function, meter.around(name, getattr(module, function)))
-    judge, count = (meter.around(name, forked.in_fork) for name in ("judge: what grows", "count C++ objects"))
-    in_fork = lambda work, *options: (count if work is native_objects.counted else judge)(work, *options)  # noqa: E731
-    setattr(method, "in_fork", in_fork)  # noqa: B010
     gc.collect = meter.around("collector", gc.collect)
     hunt = method.Hunt(schedule_for(None, is_endless=False, may_be_short=True))
     counter = Counter(hunt)
