@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from rich.console import Console
@@ -73,7 +73,7 @@ def folded(line: Text, console: Console) -> list[Text]:
 
 def first_screen(report: PeakReport) -> Iterator[Text]:
     """Yield the lines of the first screen."""
-    yield from head_lines(report)
+    yield from head_lines(report, short_name)
     if not report.peak_bytes:
         return
     yield Text("   " + owner_words(report), QUIET)
@@ -87,17 +87,17 @@ def first_screen(report: PeakReport) -> Iterator[Text]:
     yield Text(foot(report), QUIET)
 
 
-def head_lines(report: PeakReport) -> Iterator[Text]:
-    """Yield the verdict, and where the peak is."""
+def head_lines(report: PeakReport, shown: Callable[[str], str] = str) -> Iterator[Text]:
+    """Yield the verdict, and where the peak is. ``shown``: what is shown of the names."""
     if not report.peak_bytes:
-        yield Text.assemble(("could not tell", NOTE), "  ", (report.target, TITLE), f": {report.trouble}")
+        yield Text.assemble(("could not tell", NOTE), "  ", (shown(report.target), TITLE), f": {report.trouble}")
         return
     if report.ranks and report.trouble:
         yield Text(f"   Note: {report.trouble}", NOTE)
     word = verdict(report)
-    yield Text.assemble((word, STYLES[word]), "  ", (report.target, TITLE), f": {headline(report)}")
+    yield Text.assemble((word, STYLES[word]), "  ", (shown(report.target), TITLE), f": {headline(report)}")
     if report.peak_at is not None:
-        yield Text(f"   {moment_words(report.peak_at)} {source_of(report.peak_at.place)}".rstrip())
+        yield Text(f"   {shown(moment_words(report.peak_at))} {source_of(report.peak_at.place)}".rstrip())
 
 
 def owner_words(report: PeakReport) -> str:

@@ -58,6 +58,18 @@ def test_the_middle_of_a_long_name_is_left_out_on_the_first_screen() -> None:
     assert "".join(line.strip() for line in printed(report, in_full=True)).count("a_key_of_a_dict") == 12
 
 
+def test_the_middle_of_a_long_file_name_is_left_out_on_the_first_screen() -> None:
+    """The verdict and the place of the peak took three rows each."""
+    name = f"{'n' * 180}.py"
+    moment = replace(REPORT.peak_at, place=replace(REPORT.peak_at.place, file=name)) if REPORT.peak_at else None
+    assert printed(replace(REPORT, target=name, peak_at=moment))[:4] == [
+        "drag  nnnnnnnnnnnnnnnnnnnnn...nnnnnnnnnnnnnnnnnnnnn.py: peak of 122 MB on cpu:",
+        "13.5 % of it is never read again",
+        "   backward at nnnnnnnnnnnnnnnnnnnnn...nnnnnnnnnnnnnnnnnn.py:23",
+        "   (_log_softmax_backward_data)",
+    ]
+
+
 def test_nothing_to_save_is_said() -> None:
     report = replace(REPORT, savings=())
     assert printed(report)[0] == "clean  train.py: peak of 122 MB on cpu: nothing to save"
