@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -42,6 +43,9 @@ MAX_SAVINGS = 3
 #: Most columns of a word of a name on the first screen.
 MAX_WORD = 48
 
+#: What a line begins with: spaces, or the number of a saving.
+MARK = re.compile(r"^(?: +|(?:\d+|\?)  |)")
+
 #: Most owners on the first screen, in one line.
 MAX_OWNERS = 4
 
@@ -65,10 +69,10 @@ def print_peak(console: Console, report: PeakReport, in_full: bool = False) -> N
 
 
 def folded(line: Text, console: Console) -> list[Text]:
-    """Wrap a line into as many rows as it needs, all with its indentation."""
-    indent = len(line.plain) - len(line.plain.lstrip(" "))
-    rows = folded_lines(line[indent:], max(MIN_TEXT, console.width - indent), len(line) + 1)
-    return [Text.assemble(" " * indent, row) for row in rows]
+    """Wrap a line into as many rows as it needs, all with its indentation: the text after the mark of a numbered row."""
+    [mark] = MARK.findall(line.plain)
+    rows = folded_lines(line[len(mark) :], max(MIN_TEXT, console.width - len(mark)), len(line) + 1)
+    return [Text.assemble(line[: len(mark)] if not at else " " * len(mark), row) for at, row in enumerate(rows)]
 
 
 def first_screen(report: PeakReport) -> Iterator[Text]:

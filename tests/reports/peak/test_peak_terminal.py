@@ -53,7 +53,7 @@ def test_the_middle_of_a_long_name_is_left_out_on_the_first_screen() -> None:
     at = next(number for number, row in enumerate(rows) if row.startswith("1  "))
     assert rows[at : at + 2] == [
         "1  local outputs['a_key_of_a_d...ict']['a_key_of_a_dict'] of main (train.py:23):",
-        "16.4 MB",
+        "   16.4 MB",
     ]
     assert "".join(line.strip() for line in printed(report, in_full=True)).count("a_key_of_a_dict") == 12
 
@@ -109,7 +109,7 @@ def test_what_no_recorded_step_reads_is_no_saving() -> None:
     assert lines[0] == "clean  train.py: peak of 122 MB on cpu: nothing to save"
     assert lines[4:] == [
         "?  state of trainer.first_phase: 14.6 MB (12.0 %) in 153 storages, not read in 3",
-        "recorded steps",
+        "   recorded steps",
         "   if `trainer.first_phase.step()` is not called again: drop the optimizer, and",
         "   its scheduler",
         "lowest possible peak: 105 MB · steps: AdamW.step · more: --full",
