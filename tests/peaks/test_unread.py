@@ -87,11 +87,11 @@ def test_batches_of_which_others_are_read_are_left_out() -> None:
     assert rows(*waiting) == [("global batches[*] of train", 400, 3)]
 
 
-def test_what_each_step_adds_is_told_although_the_step_itself_reads_it() -> None:
+def test_what_each_step_adds_is_reported_although_the_step_itself_reads_it() -> None:
     errors = [(storage(number, 100, 10 * number + 2, None, (10 * number + 3,)), item("global errors[0] of train"))
               for number in range(3)]  # fmt: skip
     [row] = reported(*errors)
-    assert (row.bytes, row.steps) == (100, 2)  # that of the judged step is not told, and the later one not made yet
+    assert (row.bytes, row.steps) == (100, 2)  # without that of the judged step; the later one is not made yet
     assert row.advice == "each step adds to it: keep only what is read; `gradlife hunt` shows whether it grows"
 
 

@@ -1,5 +1,5 @@
-"""The programs of `make bench-peak`: an edit saves what was predicted, unread memory is what a program without it has less,
-and clean programs are told nothing."""
+"""The programs of `make bench-peak`: an edit saves what was predicted, a program without its unread memory has as much
+less, and a clean program gets no saving."""
 
 from __future__ import annotations
 

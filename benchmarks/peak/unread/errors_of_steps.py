@@ -1,4 +1,4 @@
-"""The errors of all steps, of which a meter reads the last one only."""
+"""A meter keeps the errors of all steps and reads only the last one."""
 
 import torch
 from torch import nn

@@ -148,7 +148,9 @@ def fork() -> int:
 
 
 def become_copy() -> None:
-    """Name this process's main thread. Nothing is imported and no object is left: the copy's heap is yet to be read."""
+    """Note that this process is a copy, and name its main thread. Nothing is imported and no object is left: the copy's heap
+    is yet to be read.
+    """
     global is_copy
     is_copy = True
     with suppress(OSError):

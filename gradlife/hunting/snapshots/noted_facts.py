@@ -1,4 +1,4 @@
-"""What a judge asks of one snapshot among several. It is noted, so that the next copy need not read that graph again."""
+"""Facts that a judge asks of one snapshot among several. They are noted: the next copy need not read that graph again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
 
 class Identity(NamedTuple):
-    """What tells an object from others in the snapshots of one process."""
+    """The identity of an object in the snapshots of one process."""
 
     kind: str
     type: str

@@ -40,7 +40,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 @functools.cache
 def needed_parts(pattern: str) -> Sequence[Sequence[str]]:
-    """Return texts of which every match has one, for each item. Most patterns need no expression: an item has none."""
+    """Return, for each item, alternatives: a text that has none of them cannot match, and needs no expression."""
     items = pattern.removeprefix("^").removesuffix("$").split()
     needed = (item for item in items if item not in {"...", SITE} and item[-1] not in "?~")
     return [[choice.split("*")[0] for choice in with_classes(item).removesuffix("+").split("|")] for item in needed]

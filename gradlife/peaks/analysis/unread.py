@@ -109,7 +109,7 @@ class UnreadStorages:
         return sum(first > last for first in self._recording.steps[:-1])
 
     def _waiting(self) -> frozenset[str]:
-        """Return the families of which something is read in a later step than the one that made it."""
+        """Return the families with a member that is read in a later step than the one that made it."""
         others = (one for one in self._read if one.holder.owner is not Owner.OPTIMIZER)
         return frozenset(family(one.holder.text) for one in others if self._is_read_later(one.storage))
 
@@ -118,7 +118,7 @@ class UnreadStorages:
         return made is None or any(made < first <= last for first in self._recording.steps)
 
     def _modules(self) -> Iterator[Row]:
-        """Yield the modules of which nothing is read, each with all below it."""
+        """Yield the modules with no parameter or buffer that is read, each with all modules in it."""
         read, waiting = self._paths(self._read), self._waiting()
         ours = [one for one in self._of(MODULE_PARTS) if family(one.holder.text) not in waiting]
         for top, kept in split(ours, lambda one: unread_top(one.path, read)).items():
@@ -176,7 +176,7 @@ def split(kept: Iterable[Kept], key: Callable[[Kept], Key]) -> dict[Key, list[Ke
 
 
 def unread_top(path: str, read: Iterable[str]) -> str:
-    """Return the outermost module on the way to a parameter of which nothing is read; the parameter if there is none."""
+    """Return the outermost module around a parameter that has nothing that is read; the parameter if there is none."""
     parts = path.split(".")
     for count in range(1, len(parts)):
         top = ".".join(parts[:count])

@@ -73,8 +73,9 @@ class Holder:
     file: str = ""
     function: str = ""  # of a local variable; of a global one the module, of an attribute the class
     line: int = 0  # the line that the frame is at
-    path: str = ""  # from the variable to the tensor: ".logits"; of an optimizer's state the
-    # parameter, of a module's part the outermost module
+    #: From the variable to the tensor: ".logits". Of an optimizer's state the parameter that it is for, of a parameter or
+    #: buffer the outermost module.
+    path: str = ""
     record: int = 0  # the address of the object, held by the variable, that has the tensor as a field
 
     @property

@@ -21,6 +21,18 @@ class Sub(torch.Tensor):
     pass
 
 
+class Nothing(torch.autograd.Function):
+    """Gives its input no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return None
+
+
 class Custom(torch.autograd.Function):
     """Keeps what `save` makes of its input, or returns that itself."""
 
@@ -101,15 +113,6 @@ def test_a_hook_of_a_wanted_input_is_called_since_2() -> None:
 
 
 def test_a_hook_of_a_leaf_gets_no_missing_gradient_before_2() -> None:
-    class Nothing(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return None
-
     def calls() -> int:
         seen: list[Any] = []
         x = leaf()
@@ -409,15 +412,6 @@ def test_a_dying_copy_of_a_leaf_takes_the_hooks_before_its_accumulator_up_to_2_9
 
 
 def test_a_retained_gradient_cannot_be_missing_before_2() -> None:
-    class Nothing(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return None
-
     def error(times: int) -> str:
         y = leaf() * 2
         y.retain_grad()

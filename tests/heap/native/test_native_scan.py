@@ -285,7 +285,7 @@ def test_a_word_behind_the_end_of_a_vector_is_stale(planted: Any) -> None:
     assert believed(stale) == []
 
 
-#: In a process of its own, in which nothing else asks malloc for memory: fills malloc's cache if it is told to, so that
+#: In a process of its own, in which nothing else asks malloc for memory: fills malloc's cache if asked to, so that
 #: blocks go to its lists, and leaves an object's address in blocks of many sizes. Prints who is believed to hold it.
 STALE = """\
 import ctypes, importlib.util, sys

@@ -10,13 +10,6 @@ import pytest
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots import survivors
-from gradlife.hunting.snapshots.noted_facts import (
-    Identity,
-    identity_of,
-    level_by_type,
-    reference_count,
-    retained_bytes,
-)
 from gradlife.hunting.snapshots.notes import Notes
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot
 from gradlife.hunting.steps.schedule import schedule_for
@@ -91,23 +84,3 @@ def test_a_worker_that_closes_its_other_files_to_judge_keeps_the_notes() -> None
     assert os.waitpid(copy, 0)[1] == 0
     assert hunt.snapshots[0].noted("totals", never) == 42
     hunt.forget()
-
-
-def test_what_judges_ask_of_an_earlier_snapshot_is_found_once() -> None:
-    kept = [[1.0], [2.0]]
-    snapshot = take_snapshot(0)
-
-    def asked() -> tuple[object, ...]:
-        one = identity_of(snapshot.graph, snapshot.graph.find(id(kept)) or 0)
-        return one, reference_count(snapshot, one), retained_bytes(snapshot, one), level_by_type(snapshot)[one[:2]] > 1
-
-    one, references, nbytes, has_lists = in_fork(asked)
-    assert isinstance(one, Identity)
-    assert (references, has_lists) == (2, True)
-
-    def asked_again() -> tuple[object, ...]:
-        found = reference_count(snapshot, one), retained_bytes(snapshot, one), level_by_type(snapshot)[one[:2]] > 1
-        return *found, snapshot.opened
-
-    assert in_fork(asked_again) == (references, nbytes, has_lists, None)
-    assert reference_count(snapshot, one._replace(type="tuple")) is None

@@ -72,7 +72,7 @@ for number, (item,) in enumerate(items()):
 
 
 def loop_over_enumerate(folder: Path) -> object:
-    """A script's loop, in each turn of which the next item is made."""
+    """A script's loop: each pass makes the next item."""
     found = list[list[Holder]]()
     file = folder / "script.py"
     file.write_text(LOOP)
