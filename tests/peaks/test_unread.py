@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from gradlife.model.peak.report import Owner, Use
+from gradlife.model.peak.report import Owner
 from gradlife.peaks.analysis.judge import Judge, Recorded
 from gradlife.peaks.analysis.unread import UnreadStorages, is_never_read, module_of
 from gradlife.peaks.recording.holders import Held, Holder
@@ -135,51 +133,8 @@ def recorded_at(operation: int, one: Storage, holder: Holder) -> Any:
     return HolderSnapshot(operation, {one.address: Held([holder])})
 
 
-BEST = """\
-import torch
-
-net = torch.nn.Linear(200, 200)
-opt = torch.optim.SGD(net.parameters(), 0.01)
-first = torch.optim.Adam(net.parameters())
-best = {}
-
-
-def step():
-    net(torch.randn(8, 200)).square().mean().backward()
-    opt.step()
-    opt.zero_grad()
-    best["weights"] = {name: value.clone() for name, value in net.state_dict().items()}
-
-
-def restore():
-    net.load_state_dict(best["weights"])
-
-
-net(torch.randn(8, 200)).mean().backward()
-first.step()
-opt.zero_grad()
-"""
-
-
 def test_parameters_are_called_by_the_innermost_module_that_all_of_them_are_in() -> None:
     """Parts with one name in different modules are not shared: layers.0.attn and layers.1.attn are in `layers`."""
     assert module_of(["layers.0.attn.weight", "layers.0.attn.bias"]) == "layers.0.attn"
     assert module_of(["layers.0.attn.weight", "layers.1.attn.weight"]) == "layers"
     assert module_of(["head.weight", "tail.weight"]) == "2 parameters"
-
-
-@pytest.mark.torch
-@pytest.mark.whole
-def test_a_program_that_keeps_its_best_weights_and_a_first_optimizer_has_nothing_to_save() -> None:
-    pytest.importorskip("torch")
-    from benchmarks.peak.measured import peak_of
-
-    report = peak_of(BEST)
-    weights = (200 * 200 + 200) * 4
-    assert report.savings == ()
-    assert [(row.holder, row.owner, row.bytes, row.steps) for row in report.unread] == [
-        ("state of first", Owner.OPTIMIZER, 2 * weights + 8, 3),
-        (report.unread[1].holder, Owner.NAMED, weights, 3),
-    ]
-    assert report.unread[1].holder.startswith("global best['weights'][*] of ")
-    assert report.uses[Use.UNREAD] == 3 * weights + 8

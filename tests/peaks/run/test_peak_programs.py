@@ -12,6 +12,7 @@ import pytest
 import gradlife
 from gradlife.cli import main
 from gradlife.model.peak import codec
+from gradlife.model.peak.report import Owner, Use
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -38,6 +39,32 @@ def main():
 
 
 main()
+"""
+
+
+BEST = """\
+import torch
+
+net = torch.nn.Linear(200, 200)
+opt = torch.optim.SGD(net.parameters(), 0.01)
+first = torch.optim.Adam(net.parameters())
+best = {}
+
+
+def step():
+    net(torch.randn(8, 200)).square().mean().backward()
+    opt.step()
+    opt.zero_grad()
+    best["weights"] = {name: value.clone() for name, value in net.state_dict().items()}
+
+
+def restore():
+    net.load_state_dict(best["weights"])
+
+
+net(torch.randn(8, 200)).mean().backward()
+first.step()
+opt.zero_grad()
 """
 
 
@@ -215,3 +242,18 @@ def test_memory_that_is_shared_with_numpy_counts_once(measured: list[str]) -> No
 
 def test_an_attribute_and_a_name_are_let_go_of_together(measured: list[str]) -> None:
     assert measured[1:] == ["True True"]
+
+
+@pytest.mark.whole
+def test_a_program_that_keeps_its_best_weights_and_a_first_optimizer_has_nothing_to_save(tmp_path: Path) -> None:
+    (tmp_path / "best.py").write_text(BEST)
+    assert run(tmp_path, "--json", "out.json", "best.py::step").returncode == 0
+    report = codec.loads((tmp_path / "out.json").read_text())
+    weights = (200 * 200 + 200) * 4
+    assert report.savings == ()
+    assert [(row.holder, row.owner, row.bytes, row.steps) for row in report.unread] == [
+        ("state of first", Owner.OPTIMIZER, 2 * weights + 8, 3),
+        (report.unread[1].holder, Owner.NAMED, weights, 3),
+    ]
+    assert report.unread[1].holder.startswith("global best['weights'][*] of ")
+    assert report.uses[Use.UNREAD] == 3 * weights + 8
