@@ -5,11 +5,51 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import threading
 import warnings
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
 
-__all__ = ["ModeBlock"]
+__all__ = ["ModeBlock", "Modes", "StackedMode"]
+
+
+class Modes(threading.local):
+    """The entered modes of one kind and thread; ``watch`` says to the engine whether there are any."""
+
+    def __init__(self, watch: Callable[[bool], bool]) -> None:
+        self.stack: list[Any] = []
+        self.watch = watch
+
+    def push(self, mode: StackedMode) -> None:
+        self.stack.append(mode)
+        self.watch(True)
+
+    def pop(self) -> Any:
+        self.watch(len(self.stack) > 1)
+        return self.stack.pop()
+
+    @contextmanager
+    def innermost(self) -> Iterator[Any]:
+        """Give the innermost mode and leave it for a block: what it calls itself, the next one receives."""
+        mode = self.pop()
+        try:
+            yield mode
+        finally:
+            self.push(mode)
+
+
+class StackedMode:
+    """A block that receives what runs in it. Each kind has its own ``_modes``."""
+
+    _modes: Modes
+
+    def __enter__(self) -> Self:
+        self._modes.push(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._modes.pop()
 
 
 class ModeBlock:

@@ -14,8 +14,24 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from gradlife import _engine
+from gradlife.engine.mode_blocks import Modes, StackedMode
 
-__all__ = ["handle_torch_function", "has_torch_function", "is_tensor_like"]
+__all__ = ["TorchFunctionMode", "handle_torch_function", "has_torch_function", "is_tensor_like"]
+
+
+_modes = Modes(_engine._watch_functions)
+
+
+class TorchFunctionMode(StackedMode):
+    """A block in which ``__torch_function__(func, types, args, kwargs)`` computes each function, often by ``func``.
+
+    Functions of ``torch`` that are written in Python are not seen, only what they call; ``torch.tensor`` is not, either.
+    """
+
+    _modes = _modes
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
 
 
 class DisableTorchFunctionSubclass:
@@ -85,13 +101,16 @@ def _ask(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, A
     asks_first = getattr(function, "__name__", "") in ("__set__", "__eq__")  # only the class of the first argument
     given = args[:1] if asks_first else _flat((*args, *kwargs.values()))
     relevant = [each for each in given if not isinstance(each, (list, tuple))]
+    watched = _engine._watch_functions(False)  # for a mode every class overrides
     asked = _one_of_each_class(relevant, _has_own_function if named is None else _engine._overrides_torch_function)
+    _engine._watch_functions(watched)
     result = _first_answer(function, asked, args, kwargs)
     if result is not NotImplemented:
         return result
     if _engine._current_release() < ("torch", 200):
         _refuse(_name_of(function), asked)
-    classes = "".join(f"\n  - tensor subclass {type(each)}" for each in asked)
+    classes = "".join(f"\n  - mode object {mode!r}" for mode in _modes.stack[-1:])
+    classes += "".join(f"\n  - tensor subclass {type(each)}" for each in asked)
     raise TypeError(
         f"Multiple dispatch failed for '{_name_of(function)}'; all __torch_function__ handlers returned NotImplemented:\n"
         f"{classes}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"
@@ -126,6 +145,11 @@ def _one_of_each_class(values: Iterable[Any], is_asked: Callable[[Any], bool]) -
 
 def _first_answer(function: Any, asked: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     types = tuple(type(each) for each in asked)
+    if _modes.stack:
+        with _modes.innermost() as mode:
+            answer = mode.__torch_function__(function, types, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
     answers = (type(each).__torch_function__(function, types, args, kwargs) for each in asked)
     return next((answer for answer in answers if answer is not NotImplemented), NotImplemented)
 

@@ -90,6 +90,7 @@ TENSOR = {
     "grad_dtype": Span(210),
     "mT": Span(111),
 }
+OVERRIDES = {"TorchFunctionMode": Span(113)}
 UTILS = {"weak": Span(200), "checkpoint": Span(oneflow=9), "_python_dispatch": Span(200)}
 WEAK = dict.fromkeys(
     ("WeakIdRef", "WeakIdKeyDictionary", "WeakTensorKeyDictionary", "WeakTensorRef", "TensorWeakRef"), Span(200)
@@ -236,6 +237,7 @@ def limit_names() -> None:
         ".autograd": AUTOGRAD,
         ".autograd.graph": GRAPH,
         ".autograd.function": FUNCTIONS,
+        ".overrides": OVERRIDES,
         ".utils": UTILS,
         ".utils.checkpoint": CHECKPOINT,
     }

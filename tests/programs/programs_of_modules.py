@@ -468,4 +468,17 @@ def containers_change(fw: Any) -> Any:
     return looks
 
 
+def a_linear_module(fw: Any) -> Any:
+    def nodes(module: Any, x: Any) -> Any:
+        node, names = module(x).grad_fn, []
+        while node is not None:
+            names.append(type(node).__name__)
+            node = next((after for after, _ in node.next_functions if after is not None), None)
+        return names
+
+    module, bare = fw.nn.Linear(3, 2), fw.nn.Linear(3, 2, bias=False)
+    shapes = [fw.ones(3), fw.ones(4, 3), fw.ones(2, 4, 3)]
+    return [[nodes(bare, x) for x in shapes], [list(m(x).shape) for m in (module, bare) for x in shapes]]
+
+
 PROGRAMS = programs_in(globals())

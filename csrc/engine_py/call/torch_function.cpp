@@ -16,7 +16,7 @@ namespace gradlife {
 namespace {
 
 constexpr size_t max_rows = 640;
-thread_local bool is_switched_off = false;
+thread_local bool is_switched_off = false, has_mode = false;
 
 struct Guarded {
   const char* name;
@@ -49,16 +49,17 @@ bool one_overrides(PyObject* argument) {
   return false;
 }
 
-bool is_nobody_asked() { return !state().has_overriding_types || is_switched_off; }
+bool is_nobody_asked() { return !has_mode && (!state().has_overriding_types || is_switched_off); }
 
 bool one_overrides(PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  if (has_mode) return true;
   const Py_ssize_t all = count + (names != nullptr ? PyTuple_GET_SIZE(names) : 0);
   for (Py_ssize_t i = 0; i < all; ++i)
     if (one_overrides(arguments[i])) return true;
   return false;
 }
 
-// handler(function, positional arguments, named ones; None for the operators that PyTorch has in Python)
+// handler(function, positional arguments, named ones; None where the types that are told include plain tensors')
 PyObject* ask(const Ref& function, PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names,
               bool is_in_python = false) {
   const Py_ssize_t first = self != nullptr ? 1 : 0;
@@ -99,7 +100,8 @@ template <size_t index>
 PyObject* guard_plain_method(PyObject* self, PyObject* argument) {
   const Guarded& row = guarded_plain_methods[index];
   if (!overrides(self)) return row.function(self, argument);
-  return guarded([&] { return ask(method_named(row.name), self, &argument, argument != nullptr ? 1 : 0, nullptr); });
+  return guarded(
+      [&] { return ask(method_named(row.name), self, &argument, argument != nullptr, nullptr, argument == nullptr); });
 }
 
 template <size_t... indexes>
@@ -112,7 +114,7 @@ PyCFunction guard_at(size_t index, bool is_method, bool is_plain, std::index_seq
 
 PyObject* ask_attribute(const char* name, const char* how, PyObject* self, PyObject* value) {
   const Ref attribute = method_named(name);
-  return ask(checked(PyObject_GetAttrString(attribute.get(), how)), self, &value, value != nullptr ? 1 : 0, nullptr);
+  return ask(checked(PyObject_GetAttrString(attribute.get(), how)), self, &value, value != nullptr, nullptr, true);
 }
 
 PyObject* guarded_get(PyObject* self, void* row) {
@@ -136,6 +138,11 @@ PyObject* switch_off(PyObject*, PyObject* off) {
   return guarded([&] { return PyBool_FromLong(std::exchange(is_switched_off, is_true(off))); });
 }
 
+// Says whether a TorchFunctionMode receives the calls of this thread; returns the previous value.
+PyObject* watch_functions(PyObject*, PyObject* on) {
+  return guarded([&] { return PyBool_FromLong(std::exchange(has_mode, is_true(on))); });
+}
+
 PyObject* overrides_function(PyObject*, PyObject* object) {
   return guarded([&] { return PyBool_FromLong(one_overrides(object)); });
 }
@@ -150,9 +157,9 @@ bool has_function(PyTypeObject* type) {
 bool overrides(PyObject* object) {
   const ModuleState& own = state();
   PyTypeObject* type = Py_TYPE(object);
-  if (is_nobody_asked() || reinterpret_cast<PyObject*>(type) == own.tensor_class) return false;
+  if (is_nobody_asked() || (reinterpret_cast<PyObject*>(type) == own.tensor_class && !has_mode)) return false;
   if (!PyType_IsSubtype(type, own.tensor_base) || is_bare(type)) return false;
-  return has(*current_policy(), traits::has_torch_function) && has_function(type);
+  return has_mode || (has(*current_policy(), traits::has_torch_function) && has_function(type));
 }
 
 bool one_overrides(std::initializer_list<PyObject*> arguments) {
@@ -160,7 +167,8 @@ bool one_overrides(std::initializer_list<PyObject*> arguments) {
 }
 
 PyObject* ask_classes(const char* method, std::initializer_list<PyObject*> arguments) {
-  const bool is_in_python = std::strncmp(method, "__r", 3) == 0 || std::strncmp(method, "pow", 3) == 0;
+  const bool is_in_python =
+      arguments.size() == 1 || std::strncmp(method, "__r", 3) == 0 || std::strncmp(method, "pow", 3) == 0;
   return ask(method_named(method), nullptr, arguments.begin(), static_cast<Py_ssize_t>(arguments.size()), nullptr,
              is_in_python);
 }
@@ -193,6 +201,7 @@ PyGetSetDef* let_classes_override(const PyGetSetDef* attributes) {
 
 PyMethodDef overriding_functions[] = {{"_switch_torch_function_off", switch_off, METH_O, nullptr},
                                       {"_overrides_torch_function", overrides_function, METH_O, nullptr},
+                                      {"_watch_functions", watch_functions, METH_O, nullptr},
                                       {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace gradlife

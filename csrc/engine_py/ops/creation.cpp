@@ -42,54 +42,58 @@ Dims sizes_of(const char* function, const Options& options, PyObject* const* arg
   return parse_sizes(arguments, count);
 }
 
-struct Zeros {
-  static constexpr const char* name = "zeros";
-  static Tensor make(const Dims& sizes, DType dtype) { return ops::full(sizes, 0, dtype); }
+template <class First>
+struct Factory {
+  const char* name;
+  Tensor (*make)(const First& sizes_or_tensor, DType dtype);
 };
-struct Ones {
-  static constexpr const char* name = "ones";
-  static Tensor make(const Dims& sizes, DType dtype) { return ops::full(sizes, 1, dtype); }
-};
-struct Empty {
-  static constexpr const char* name = "empty";
-  static Tensor make(const Dims& sizes, DType dtype) {
-    ops::require_sizes(sizes);
-    return empty(sizes, dtype);
-  }
-};
-struct Rand {
-  static constexpr const char* name = "rand";
-  static Tensor make(const Dims& sizes, DType dtype) { return ops::rand(sizes, dtype); }
-};
-struct Randn {
-  static constexpr const char* name = "randn";
-  static Tensor make(const Dims& sizes, DType dtype) { return ops::randn(sizes, dtype); }
-};
+
+constexpr Factory<Dims> zeros{"zeros", [](const Dims& sizes, DType dtype) { return ops::full(sizes, 0, dtype); }};
+constexpr Factory<Dims> ones{"ones", [](const Dims& sizes, DType dtype) { return ops::full(sizes, 1, dtype); }};
+constexpr Factory<Dims> rand{"rand", ops::rand}, randn{"randn", ops::randn};
+constexpr Factory<Dims> uninitialized{"empty", [](const Dims& sizes, DType dtype) {
+                                        ops::require_sizes(sizes);
+                                        return empty(sizes, dtype);
+                                      }};
+
+template <const Factory<Dims>& factory>
+Tensor filled_like(const Tensor& tensor, DType dtype) {
+  Tensor result = ops::empty_like(tensor, dtype);
+  kernels::copy(*result, *factory.make(tensor->sizes(), dtype));
+  return result;
+}
+
+constexpr Factory<Tensor> zeros_like{"zeros_like",
+                                     [](const Tensor& a, DType dtype) { return ops::full_like(a, 0, dtype); }};
+constexpr Factory<Tensor> ones_like{"ones_like",
+                                    [](const Tensor& a, DType dtype) { return ops::full_like(a, 1, dtype); }};
+constexpr Factory<Tensor> empty_like{"empty_like", ops::empty_like};
+constexpr Factory<Tensor> rand_like{"rand_like", filled_like<rand>}, randn_like{"randn_like", filled_like<randn>};
 
 std::string default_form(const char* name) { return std::string(name) + ".default"; }
 
-template <class Factory>
+template <const Factory<Dims>& factory>
 Tensor made(const Dims& sizes, DType dtype) {
-  const auto make = [&] { return Factory::make(sizes, dtype); };
+  const auto make = [&] { return factory.make(sizes, dtype); };
   if (operation_watcher() == nullptr) return make();
-  if (Factory::name == Empty::name) return lowered("empty.memory_format", make, sizes, dtype);
-  return lowered(default_form(Factory::name).c_str(), make, sizes, dtype);
+  if (factory.name == uninitialized.name) return lowered("empty.memory_format", make, sizes, dtype);
+  return lowered(default_form(factory.name).c_str(), make, sizes, dtype);
 }
 
-template <class Factory>
+template <const Factory<Tensor>& factory>
 Tensor made_like(const Tensor& tensor, DType dtype) {
-  const auto make = [&] { return Factory::make_like(tensor, dtype); };
+  const auto make = [&] { return factory.make(tensor, dtype); };
   if (operation_watcher() == nullptr) return make();
-  const std::string name = default_form(Factory::name);
+  const std::string name = default_form(factory.name);
   const std::optional<DType> other = dtype == tensor->dtype() ? std::nullopt : std::optional<DType>(dtype);
   return lowered(name.c_str(), make, tensor, other);
 }
 
-template <class Factory>
+template <const Factory<Dims>& factory>
 PyObject* sized(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    const Options options = parse_options(Factory::name, arguments + count, names, DType::float32);
-    return finished_tensor(made<Factory>(sizes_of(Factory::name, options, arguments, count), options.dtype),
+    const Options options = parse_options(factory.name, arguments + count, names, DType::float32);
+    return finished_tensor(made<factory>(sizes_of(factory.name, options, arguments, count), options.dtype),
                            options.requires_grad);
   });
 }
@@ -103,43 +107,14 @@ const Tensor& like_what(const char* function, PyObject* const* arguments, Py_ssi
 }
 
 // With the memory layout of the tensor that they resemble.
-template <class Factory>
+template <const Factory<Tensor>& factory>
 PyObject* like(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    const Tensor& tensor = like_what(Factory::name, arguments, count);
-    const Options options = parse_options(Factory::name, arguments + count, names, tensor->dtype());
-    return finished_tensor(made_like<Factory>(tensor, options.dtype), options.requires_grad);
+    const Tensor& tensor = like_what(factory.name, arguments, count);
+    const Options options = parse_options(factory.name, arguments + count, names, tensor->dtype());
+    return finished_tensor(made_like<factory>(tensor, options.dtype), options.requires_grad);
   });
 }
-
-struct ZerosLike {
-  static constexpr const char* name = "zeros_like";
-  static Tensor make_like(const Tensor& tensor, DType dtype) { return ops::full_like(tensor, 0, dtype); }
-};
-struct OnesLike {
-  static constexpr const char* name = "ones_like";
-  static Tensor make_like(const Tensor& tensor, DType dtype) { return ops::full_like(tensor, 1, dtype); }
-};
-struct EmptyLike {
-  static constexpr const char* name = "empty_like";
-  static Tensor make_like(const Tensor& tensor, DType dtype) { return ops::empty_like(tensor, dtype); }
-};
-struct RandLike {
-  static constexpr const char* name = "rand_like";
-  static Tensor make_like(const Tensor& tensor, DType dtype) {
-    Tensor result = ops::empty_like(tensor, dtype);
-    kernels::copy(*result, *ops::rand(tensor->sizes(), dtype));
-    return result;
-  }
-};
-struct RandnLike {
-  static constexpr const char* name = "randn_like";
-  static Tensor make_like(const Tensor& tensor, DType dtype) {
-    Tensor result = ops::empty_like(tensor, dtype);
-    kernels::copy(*result, *ops::randn(tensor->sizes(), dtype));
-    return result;
-  }
-};
 
 DType dtype_of_number(const Scalar& value) {
   return value.kind == Scalar::Kind::real ? DType::float32 : value.natural_dtype();
@@ -151,10 +126,8 @@ PyObject* full_function(PyObject*, PyObject* const* arguments, Py_ssize_t count,
     const Args args("full", {"size", "fill_value", "dtype", "device", "requires_grad", "layout"}, 2, arguments, count,
                     names);
     const Scalar value = args.number(1, 0);
-    Options options;
-    options.requires_grad = args.flag(4, false);
-    return finished_tensor(ops::full(args.dims(0), value, args.dtype(2, dtype_of_number(value))),
-                           options.requires_grad);
+    const bool requires_grad = args.flag(4, false);
+    return finished_tensor(ops::full(args.dims(0), value, args.dtype(2, dtype_of_number(value))), requires_grad);
   });
 }
 
@@ -171,10 +144,9 @@ PyObject* arange_function(PyObject*, PyObject* const* arguments, Py_ssize_t coun
     if (!args.has(1)) raise_python(PyExc_TypeError, "arange() missing 1 required positional arguments: \"end\"");
     const Scalar start = args.number(0, 0), end = args.number(1, 0), step = args.number(2, 1);
     const bool has_float = start.is_real() || end.is_real() || step.is_real();
-    Options options;
-    options.requires_grad = args.flag(5, false);
+    const bool requires_grad = args.flag(5, false);
     const DType dtype = args.dtype(3, has_float ? DType::float32 : DType::int64);
-    return finished_tensor(ops::arange(start, end, step, dtype), options.requires_grad);
+    return finished_tensor(ops::arange(start, end, step, dtype), requires_grad);
   });
 }
 
@@ -192,11 +164,9 @@ PyObject* randint_function(PyObject*, PyObject* const* arguments, Py_ssize_t cou
     }
     const Args args("randint", {"low", "high", "size", "dtype", "device", "requires_grad"}, 3, arguments, count, names);
     args.require_cpu(4);
-    Options options;
-    options.requires_grad = args.flag(5, false);
+    const bool requires_grad = args.flag(5, false);
     return finished_tensor(
-        ops::randint(args.integer(0, 0), args.integer(1, 0), args.dims(2), args.dtype(3, DType::int64)),
-        options.requires_grad);
+        ops::randint(args.integer(0, 0), args.integer(1, 0), args.dims(2), args.dtype(3, DType::int64)), requires_grad);
   });
 }
 
@@ -236,16 +206,16 @@ PyObject* initial_seed_function(PyObject*, PyObject*) { return PyLong_FromUnsign
 PyMethodDef creation_methods[] = {{"uniform_", as_method(uniform_method), fast_call, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 
-PyMethodDef creation_functions[] = {{"zeros", as_method(sized<Zeros>), fast_call, nullptr},
-                                    {"ones", as_method(sized<Ones>), fast_call, nullptr},
-                                    {"empty", as_method(sized<Empty>), fast_call, nullptr},
-                                    {"rand", as_method(sized<Rand>), fast_call, nullptr},
-                                    {"randn", as_method(sized<Randn>), fast_call, nullptr},
-                                    {"zeros_like", as_method(like<ZerosLike>), fast_call, nullptr},
-                                    {"ones_like", as_method(like<OnesLike>), fast_call, nullptr},
-                                    {"empty_like", as_method(like<EmptyLike>), fast_call, nullptr},
-                                    {"rand_like", as_method(like<RandLike>), fast_call, nullptr},
-                                    {"randn_like", as_method(like<RandnLike>), fast_call, nullptr},
+PyMethodDef creation_functions[] = {{"zeros", as_method(sized<zeros>), fast_call, nullptr},
+                                    {"ones", as_method(sized<ones>), fast_call, nullptr},
+                                    {"empty", as_method(sized<uninitialized>), fast_call, nullptr},
+                                    {"rand", as_method(sized<rand>), fast_call, nullptr},
+                                    {"randn", as_method(sized<randn>), fast_call, nullptr},
+                                    {"zeros_like", as_method(like<zeros_like>), fast_call, nullptr},
+                                    {"ones_like", as_method(like<ones_like>), fast_call, nullptr},
+                                    {"empty_like", as_method(like<empty_like>), fast_call, nullptr},
+                                    {"rand_like", as_method(like<rand_like>), fast_call, nullptr},
+                                    {"randn_like", as_method(like<randn_like>), fast_call, nullptr},
                                     {"full", as_method(full_function), fast_call, nullptr},
                                     {"arange", as_method(arange_function), fast_call, nullptr},
                                     {"randint", as_method(randint_function), fast_call, nullptr},

@@ -8,23 +8,18 @@ forms; other operations are not seen.
 
 from __future__ import annotations
 
-import threading
-from typing import Any, Self
+from typing import Any
 
 from gradlife import _engine
 from gradlife.engine.attributes import device
+from gradlife.engine.mode_blocks import Modes, StackedMode
 from gradlife.engine.operations import operation
 from gradlife.engine.tensors import Tensor
 
 __all__ = ["TorchDispatchMode"]
 
 
-class _Modes(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[TorchDispatchMode] = []
-
-
-_modes = _Modes()
+_modes = Modes(_engine._watch_operations)
 
 _FACTORIES = ("rand.default", "randn.default", "ones.default", "zeros.default", "empty.memory_format")
 _LIKES = ("ones_like.default", "zeros_like.default", "empty_like.default", "rand_like.default", "randn_like.default")
@@ -69,19 +64,18 @@ def _answer(name: str, given: tuple[Any, ...]) -> Any:
         types, given = (Tensor,), given[:1]
     args, kwargs = _shown(name, given)
     del given
-    mode = _modes.stack.pop()
-    watched = _engine._watch_operations(bool(_modes.stack))
-    beneath = _engine._go_beneath(True)
-    try:
-        return mode.__torch_dispatch__(operation(name), types, args, kwargs)
-    finally:
-        _engine._go_beneath(beneath)
-        _modes.stack.append(mode)
-        _engine._watch_operations(watched)
+    with _modes.innermost() as mode:
+        beneath = _engine._go_beneath(True)
+        try:
+            return mode.__torch_dispatch__(operation(name), types, args, kwargs)
+        finally:
+            _engine._go_beneath(beneath)
 
 
-class TorchDispatchMode:
+class TorchDispatchMode(StackedMode):
     """A block in which ``__torch_dispatch__(func, types, args, kwargs)`` computes the operations, often by ``func``."""
+
+    _modes = _modes
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         if _dispatch_key is not None:
@@ -89,15 +83,6 @@ class TorchDispatchMode:
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
-
-    def __enter__(self) -> Self:
-        _modes.stack.append(self)
-        _engine._watch_operations(True)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        _modes.stack.pop()
-        _engine._watch_operations(bool(_modes.stack))
 
 
 def _get_current_dispatch_mode() -> TorchDispatchMode | None:

@@ -27,9 +27,9 @@ import programs_of_found_buffers
 import programs_of_found_classes
 import programs_of_found_gradients
 import programs_of_found_refusals
+import programs_of_function_modes
 import programs_of_gradchecks
 import programs_of_hook_lifetimes
-import programs_of_layers
 import programs_of_lifetimes
 import programs_of_modes
 import programs_of_modules
@@ -53,10 +53,10 @@ PROGRAMS: list[Program] = [
     *programs_of_found_classes.PROGRAMS,
     *programs_of_found_gradients.PROGRAMS,
     *programs_of_found_refusals.PROGRAMS,
+    *programs_of_function_modes.PROGRAMS,
     *programs_of_lifetimes.PROGRAMS,
     *programs_of_hook_lifetimes.PROGRAMS,
     *programs_of_modules.PROGRAMS,
-    *programs_of_layers.PROGRAMS,
     *programs_of_optimizers.PROGRAMS,
     *programs_of_checkpoints.PROGRAMS,
     *programs_of_copies.PROGRAMS,
