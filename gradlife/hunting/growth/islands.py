@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
@@ -24,6 +24,19 @@ def islands(graph: _heap.Graph, nodes: Iterable[int]) -> list[Group]:
             members += fresh
             front += fresh
         found.append(Group(None, [start], dict.fromkeys(members, start)))
+    return found
+
+
+def lost_with_neighbours(graph: _heap.Graph, nodes: Iterable[int], skipped: Container[int] = ()) -> set[int]:
+    """Return the unreachable nodes among these, with the other unreachable ones around them, such as older garbage."""
+    found = {node for node in nodes if graph.dominator(node) is None}
+    front = list(found)
+    while front:
+        node = front.pop()
+        for other in (*graph.referents(node), *graph.referrers(node)):
+            if other not in found and other not in skipped and graph.dominator(other) is None:
+                found.add(other)
+                front.append(other)
     return found
 
 
@@ -66,6 +79,11 @@ def cycle_members(graph: _heap.Graph, members: Iterable[int]) -> set[int]:
         if len(part) > 2 or kinds == {"python"}:
             found |= part
     return found
+
+
+def has_cycle(graph: _heap.Graph, members: set[int]) -> bool:
+    """Whether any of these refers to itself, directly or through others."""
+    return bool(cycle_members(graph, members)) or any(node in graph.referents(node) for node in members)
 
 
 def cyclic_parts(graph: _heap.Graph, nodes: set[int]) -> list[set[int]]:

@@ -14,6 +14,7 @@ from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Garbage
 from gradlife.hunting.growth.groups import Group, is_hunts_own
 from gradlife.hunting.growth.inplace_growth import Place, place_of, places_that_grow
+from gradlife.hunting.growth.islands import has_cycle, lost_with_neighbours
 from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.reachable_growth import (
     DOUBTED_SHARE,
@@ -49,6 +50,15 @@ class Suspects:
     clean: CleanResult | None  # None if something grows or a finished step is still held
     grown_in_place: tuple[Place, ...] = ()  # places whose one object is larger after each round
     has_slowing_growth: bool = False  # something grows less in every round
+    has_old_garbage: bool = False  # a full collection may free objects that the rounds left
+
+
+@dataclass(frozen=True)
+class Slowing:
+    """Whether the growth in the snapshots so far is in doubt."""
+
+    is_any: bool  # something grows less in every round
+    has_old_garbage: bool  # a full collection may free objects that the rounds left
 
 
 def find_suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
@@ -57,6 +67,8 @@ def find_suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Susp
     whole = evidence_of(snapshots)
     planted = planted_in(whole.snapshots, controls)
     evidence = without_planted(whole, planted)
+    has_old_garbage = may_collect(evidence)
+    snapshots[-1].settle(has_old_garbage)
     sure, unsure = grown_groups(evidence)
     has_slowing_growth = is_any_slowing(evidence, sure, unsure)
     grown_in_place = places_that_grow(evidence, sure)
@@ -73,7 +85,15 @@ def find_suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Susp
         )
     latest = [node for node, number in evidence.born.items() if number == len(evidence.snapshots) - 2]
     places = tuple(place_of(graph, one) for one in grown_in_place)
-    return Suspects(bool(groups), types, has_fresh_attributes(graph, latest), clean, places, has_slowing_growth)
+    fresh = has_fresh_attributes(graph, latest)
+    return Suspects(bool(groups), types, fresh, clean, places, has_slowing_growth, has_old_garbage)
+
+
+def may_collect(evidence: Evidence) -> bool:
+    """Whether a full collection may free objects that the rounds left: nothing reaches them, and they are in a cycle or
+    next to one.
+    """
+    return has_cycle(evidence.graph, lost_with_neighbours(evidence.graph, evidence.born, evidence.planted))
 
 
 def is_in_doubt(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
@@ -94,11 +114,11 @@ def is_in_doubt(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
     return any(min(getattr(one, name) for one in amounts) > 0 for name in (*COUNTED, "bytes"))
 
 
-def has_slowing(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
-    """Whether anything grows less in every round. Reads the graphs: call it in a fork."""
+def find_slowing(snapshots: Sequence[StepSnapshot], controls: Controls) -> Slowing:
+    """Find out whether anything grows less in every round. Reads the graphs: call it in a fork."""
     whole = evidence_of(snapshots)
     evidence = without_planted(whole, planted_in(whole.snapshots, controls))
-    return is_any_slowing(evidence, *grown_groups(evidence))
+    return Slowing(is_any_slowing(evidence, *grown_groups(evidence)), may_collect(evidence))
 
 
 def is_any_slowing(evidence: Evidence, sure: Sequence[GrownGroup], unsure: Sequence[Group]) -> bool:

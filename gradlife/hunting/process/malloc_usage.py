@@ -24,6 +24,7 @@ class Malloc:
     def __init__(self) -> None:
         self._before: int | None = None  # bytes at the beginning of the round
         self._rounds = 0  # rounds in a row that changed the bytes
+        self._earlier_rounds = 0  # the same before the last round
         self._begun = 0  # the step after which the round began
         self.per_step: float | None = None  # growth in the last round; None: malloc has no counters
         self.threads = NewWork()
@@ -37,12 +38,17 @@ class Malloc:
 
     def end_round(self, step: int) -> None:
         """Measure at the end of a round, after garbage collection. Shrinking mappings may hide a growing heap."""
+        self._earlier_rounds = self._rounds
+        self.measure(step)
+        self.new_workers = self.threads.look()
+
+    def measure(self, step: int) -> None:
+        """Measure the round that ends with this step; again, if another collection has run since."""
         now, steps = _heap.malloc_bytes(), step - self._begun
         added = None if now is None or self._before is None else now - self._before
         self.per_step = added / steps if added is not None and steps > 0 else None
         has_changed = now is None or (added is not None and abs(added) > LEAST + MIN_A_STEP * steps)
-        self._rounds = self._rounds + 1 if has_changed else 0
-        self.new_workers = self.threads.look()
+        self._rounds = self._earlier_rounds + 1 if has_changed else 0
 
     @property
     def keeps_changing(self) -> bool:

@@ -17,7 +17,15 @@ from typing import TypeVar
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
-from gradlife.hunting.growth.suspects import CleanResult, Suspects, find_suspects, has_slowing, is_in_doubt, types_of
+from gradlife.hunting.growth.suspects import (
+    CleanResult,
+    Slowing,
+    Suspects,
+    find_slowing,
+    find_suspects,
+    is_in_doubt,
+    types_of,
+)
 from gradlife.hunting.process.collector import OldObjects, count_foreign, is_off, may_have_young_garbage
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, Done, in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
@@ -32,6 +40,7 @@ from gradlife.hunting.stores.executed_lines import LineWatch
 from gradlife.model.hunt import MIN_MALLOC_BYTES
 
 T = TypeVar("T")
+Judged = TypeVar("Judged", Suspects, Slowing)
 
 NOT_COUNTED: Done[Counted | None] = Done(None)
 
@@ -117,7 +126,7 @@ class Hunt:
             may_stop = is_last or self._is_out_of_patience(number + 1)
             yield from self._take_snapshot(
                 with_labels=may_stop and self.recording.is_on,
-                collect=Collect.ALL if may_stop else Collect.YOUNG,
+                collect=self._last_collection if may_stop else Collect.YOUNG,
                 counts_natives=is_last and bool(self.natives) and not self.schedule.is_exact,
             )
             if may_stop and not is_last and not (yield from self._judge(self._is_in_doubt)):
@@ -218,6 +227,17 @@ class Hunt:
         with closing(self._begin(work)) as answer:
             return (yield from self._await(answer))
 
+    def _judge_settled(self, work: Callable[[], Judged]) -> Generator[int, None, Judged]:
+        """Judge the snapshots. If the last was spared a full collection that would free something, take it again."""
+        found = yield from self._judge(work)
+        latest = self.snapshots[-1]
+        latest.settle(found.has_old_garbage)
+        if latest.is_spared and not latest.is_collected:
+            yield from self._take_again()
+            self.clock.stop()
+            found = yield from self._judge(work)
+        return found
+
     def _begin(self, work: Callable[[], T]) -> Answer[T] | Done[T]:
         """Fork a copy that does the work; wait for its result unless the program is a service."""
         return Answer(work) if self.keeps_serving and CAN_FORK else Done(in_fork(work))
@@ -305,19 +325,40 @@ class Hunt:
         with_labels |= may_be_last and len(self.snapshots) >= MIN_ROUNDS
         counts_natives |= self.has_natives and not self.natives and self.malloc.keeps_changing
         with closing(self._begin_count() if counts_natives else NOT_COUNTED) as count:
-            latest = take_snapshot(
-                self.steps,
-                with_labels=with_labels,
-                collect=Collect.NOTHING,
-                waits=not self.keeps_serving,
-                earlier=next(iter(self.snapshots), None),
-            )
-            latest.is_collected = collect is Collect.ALL
-            latest.malloc_per_step = self.malloc.per_step
-            latest.new_workers, latest.threads = self.malloc.new_workers, self.malloc.threads.threads
-            self.keep_creation_sites(latest)
+            latest = self._recorded(with_labels, collect)
             yield from self._add(latest, began)
             yield from self._keep_count(count, latest)
+
+    def _take_again(self) -> Iterator[int]:
+        """Take the last snapshot again, after a full collection. No step has run since."""
+        self.clock.stop()
+        began = time.monotonic()
+        before = self.snapshots.pop()
+        Collect.ALL.run()
+        self.malloc.measure(self.steps)
+        yield from self._add(self._recorded(before.has_labels, Collect.ALL), began)
+
+    def _recorded(self, with_labels: bool, collected: Collect) -> StepSnapshot:
+        """Record the heap, after this collection."""
+        latest = take_snapshot(
+            self.steps,
+            with_labels=with_labels,
+            collect=Collect.NOTHING,
+            waits=not self.keeps_serving,
+            earlier=next(iter(self.snapshots), None),
+        )
+        latest.is_collected, latest.is_spared = collected is Collect.ALL, collected is Collect.SPARED
+        latest.malloc_per_step = self.malloc.per_step
+        latest.new_workers, latest.threads = self.malloc.new_workers, self.malloc.threads.threads
+        self.keep_creation_sites(latest)
+        return latest
+
+    @property
+    def _last_collection(self) -> Collect:
+        """The collection before the last of some rounds that are judged next."""
+        may_spare = self.suspects is not None and not self.suspects.has_old_garbage
+        is_judged = not (self.keeps_serving or self.schedule.in_step or self.schedule.is_known)
+        return Collect.SPARED if may_spare and is_judged else Collect.ALL
 
     def _add(self, latest: StepSnapshot, began: float) -> Iterator[int]:
         """Add a new snapshot."""
@@ -365,7 +406,7 @@ class Hunt:
             yield from self._rounds_of_new_work()
             return
         if self._affords(self.schedule.extension) or self.suspects.has_slowing_growth:
-            yield from self._longer(self.schedule.extension)
+            yield from self._longer(self.schedule.extension, self._last_collection)
             if (yield from self._slows()):
                 yield from self._longer(self.schedule.confirmation)
 
@@ -377,11 +418,11 @@ class Hunt:
                 return
             yield from self._longer((length,))
 
-    def _longer(self, lengths: tuple[int, ...]) -> Iterator[int]:
+    def _longer(self, lengths: tuple[int, ...], collect: Collect = Collect.ALL) -> Iterator[int]:
         for length in lengths:
             yield from self._round(length)
             is_last = length == lengths[-1]
-            yield from self._take_snapshot(with_labels=is_last, collect=Collect.ALL if is_last else Collect.YOUNG)
+            yield from self._take_snapshot(with_labels=is_last, collect=collect if is_last else Collect.YOUNG)
 
     def _affords(self, lengths: tuple[int, ...]) -> bool:
         return self.clock.seconds / max(1, self.steps) * sum(lengths) <= MAX_EXTENSION
@@ -389,7 +430,7 @@ class Hunt:
     def _suspect(self) -> Iterator[int]:
         """Find out what grows or seems to, apart from controls, and record where its types are created from here on."""
         self.clock.stop()
-        self.suspects = yield from self._judge(lambda: find_suspects(self.snapshots, self.controls))
+        self.suspects = yield from self._judge_settled(lambda: find_suspects(self.snapshots, self.controls))
         self._grown_in_place = self.suspects.grown_in_place
         if self.suspects.clean is None:
             self.recording.start(self.suspects.types)
@@ -410,7 +451,8 @@ class Hunt:
 
     def _slows(self) -> Generator[int, None, bool]:
         """Whether anything grows less in every round."""
-        return (yield from self._judge(lambda: has_slowing(self.snapshots, self.controls)))
+        found = yield from self._judge_settled(lambda: find_slowing(self.snapshots, self.controls))
+        return found.is_any
 
     def _is_in_doubt(self) -> bool:
         return is_in_doubt(self.snapshots, self.controls)

@@ -53,7 +53,7 @@ def unreached_count(snapshot: StepSnapshot, kind: str, type_: str) -> int:
 
     def find() -> int:
         graph = snapshot.graph
-        return sum(graph.dominator(node) is None for node in graph.nodes(kind, type_))
+        return sum(not graph.path(node) for node in graph.nodes(kind, type_))  # cheaper than its dominators
 
     return snapshot.noted(("unreached", kind, type_), find)
 

@@ -91,6 +91,7 @@ class StepSnapshot:
     is_collected: bool = True  # whether a full collection preceded it: else it may have garbage of the old generation
     file: SnapshotFile | None = None
     opened: _heap.Graph | None = None
+    is_spared: bool = False  # see `Collect.SPARED`
     compiled: Compiled = field(default_factory=Compiled)
     owned_rrefs: int = field(default_factory=owned_now)  # values that other workers have RRefs to
     #: Bytes per step that malloc handed out in the round, without its first step; None if unknown.
@@ -134,6 +135,11 @@ class StepSnapshot:
         """Return the sizes in bytes of all objects with memory of their own."""
         return self.noted("sizes", lambda: frozenset(nbytes for _, nbytes in sized(self.graph)))
 
+    def settle(self, has_old_garbage: bool) -> None:
+        """Treat a snapshot that was spared a full collection like one after it if there was nothing to free."""
+        if self.is_spared and not has_old_garbage:
+            self.is_collected = True
+
     def noted(self, key: Hashable, find: Callable[[], T]) -> T:
         """Return what an earlier copy of the process found in the graph, else find it."""
         return self.file.notes.find(key, find) if self.file is not None else find()
@@ -145,11 +151,12 @@ class Collect(enum.Enum):
     NOTHING = enum.auto()  # keep the garbage for inspection
     YOUNG = enum.auto()  # garbage of a round, except for its last steps, is in the young generations
     ALL = enum.auto()
+    SPARED = enum.auto()  # young generations only: the judgement before found nothing that a full one would free
 
     def run(self) -> None:
         """Run the collector."""
         if self is not Collect.NOTHING:
-            collect(1 if self is Collect.YOUNG else 2)
+            collect(2 if self is Collect.ALL else 1)
 
 
 def take_snapshot(

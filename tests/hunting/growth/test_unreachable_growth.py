@@ -47,6 +47,9 @@ class Graph:
     def dominator(self, node: int) -> None:
         return None
 
+    def path(self, node: int) -> list[int]:
+        return []
+
 
 def judge(
     islands: Sequence[Sequence[tuple[tuple[str, str], int]]], counts: Sequence[Counter[tuple[str, str]]]
