@@ -27,7 +27,7 @@ from gradlife.hunting.growth.reachable_growth import (
 from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_of, without_planted
 from gradlife.hunting.snapshots.stale_activations import has_fresh_attributes
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
-from gradlife.model.hunt import COUNTED, Control, Round
+from gradlife.model.hunt import COUNTED, Control, HuntReport, Round
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Slowing:
 
     is_any: bool  # something grows less in every round
     has_old_garbage: bool  # a full collection may free objects that the rounds left
+    report: HuntReport | None = None  # the report, if nothing is left to wait for and it could be made at once
 
 
 def find_suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from gradlife import _heap
 from gradlife.hunting.process.readable import readable
 
 #: On other systems a process with threads cannot safely go on after a fork.
@@ -162,12 +163,13 @@ def become_copy() -> None:
 def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> None:
     """Write the pickled result of the work and exit; write nothing if the work fails.
 
-    Tracing and profiling are turned off, as they would make the work many times slower.
+    Tracing, profiling and recording are turned off, as they would make the work many times slower.
     """
     try:
         os.nice(niceness)
         sys.settrace(None)
         sys.setprofile(None)
+        _heap.rest_recording()
         answer = memoryview(pickle.dumps(work()))
         while answer:
             answer = answer[os.write(writing, answer) :]

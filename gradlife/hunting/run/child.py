@@ -36,6 +36,7 @@ from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.last_snapshot import Returns
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import (
+    EarlyJudge,
     report_while_running,
     snapshots_at_return,
     with_late_growth,
@@ -305,6 +306,7 @@ class Child:
     def begin(self, stepped_by: str) -> Callable[[], bool]:
         """Start counting steps; return the function to call at each step."""
         self._stepped_by = stepped_by
+        self._hunt.make_early_report = EarlyJudge(self._hunt, self._facts(None, None))
         counter = self.counter = Counter(self._hunt, self._lock)
         counter.on_done = self._answer
         if self._settings.steps is None:
@@ -372,28 +374,30 @@ class Child:
         """Build the report. Cycles may wait for a collection that is still to come."""
         if error is not None:
             self._reserve.release()
-        trouble = trouble_of(error, self._hunt.steps_now)
-        facts = TargetFacts(
-            self._settings.target,
-            self._stepped_by,
-            status,
-            trouble,
-            self._is_script,
-            has_failed=error is not None,
-            memory_limit=self._settings.memory_limit,
-        )
+        facts = self._facts(status, error)
         with self._lock:
             if self._answered is None:
                 report = safely(self._hunt, facts)
                 report = compared_with_ranks(self._hunt, report) if self._settings.in_step else report
             else:  # the hunt has its answer
-                report = replace(self._answered, script_status=status, trouble=trouble or self._answered.trouble)
+                report = replace(self._answered, script_status=status, trouble=facts.trouble or self._answered.trouble)
                 is_open = report.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC) and not self._is_final
                 report = with_late_growth(self._hunt, report, facts.memory_limit) if is_open else report
             if self._is_sampled:
                 report = with_steps_named(report, self._earlier, self._step_seconds)
             report = with_limit(report, facts.memory_limit)
             return report if error is None else with_failure(report, error)
+
+    def _facts(self, status: int | None, error: BaseException | None) -> TargetFacts:
+        return TargetFacts(
+            self._settings.target,
+            self._stepped_by,
+            status,
+            trouble_of(error, self._hunt.steps_now),
+            self._is_script,
+            has_failed=error is not None,
+            memory_limit=self._settings.memory_limit,
+        )
 
 
 def cutting(cut: str, step: Callable[[], bool]) -> Callable[[], bool]:

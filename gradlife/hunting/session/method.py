@@ -11,7 +11,7 @@ import gc
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from gradlife.hunting.growth.controls import Controls
@@ -37,7 +37,7 @@ from gradlife.hunting.snapshots.stale_activations import StaleActivations, Watch
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import MAX_EXTENSION, MIN_ROUNDS, MIN_SNAPSHOTS, Clock, Schedule
 from gradlife.hunting.stores.executed_lines import LineWatch
-from gradlife.model.hunt import MIN_MALLOC_BYTES
+from gradlife.model.hunt import MIN_MALLOC_BYTES, HuntReport
 
 T = TypeVar("T")
 Judged = TypeVar("Judged", Suspects, Slowing)
@@ -58,6 +58,19 @@ MAX_LATE_SNAPSHOTS = 16
 def late_length(steps: int) -> int:
     """Return the steps of a late round, given the steps so far."""
     return max(LATE_LEAST, int(LATE_SHARE * steps))
+
+
+@dataclass(frozen=True)
+class EarlyReport:
+    """A report that was made by the copy that looked at growth last."""
+
+    report: HuntReport
+    steps: int
+    snapshots: Sequence[StepSnapshot]
+
+    def is_of(self, steps: int, snapshots: Sequence[StepSnapshot]) -> bool:
+        """Whether it is the report after this number of steps, with these snapshots."""
+        return self.steps == steps and [one.number for one in self.snapshots] == [one.number for one in snapshots]
 
 
 @dataclass
@@ -104,6 +117,8 @@ class Hunt:
     on_long_rounds: Callable[[], None] = lambda: None  # called before rounds that a rank may not live to see
     #: Whether the program is a service: it takes steps while forked copies of it write and judge snapshots.
     keeps_serving: bool = False
+    make_early_report: Callable[[], HuntReport] | None = None  # called in the copy that looks at growth last
+    early_report: EarlyReport | None = None
 
     def plan(self) -> Generator[int, None, None]:
         """Yield the number of steps to take before it is resumed; end when enough is known."""
@@ -450,9 +465,27 @@ class Hunt:
             yield from self._take_snapshot(with_labels=True)
 
     def _slows(self) -> Generator[int, None, bool]:
-        """Whether anything grows less in every round."""
-        found = yield from self._judge_settled(lambda: find_slowing(self.snapshots, self.controls))
+        """Whether anything grows less in every round. If nothing does and no step is to follow, the report is made, too."""
+        found = yield from self._judge_settled(self._find_slowing)
+        if found.report is not None:
+            self.early_report = EarlyReport(found.report, self.steps, [*self.snapshots])
         return found.is_any
+
+    def _find_slowing(self) -> Slowing:
+        found = find_slowing(self.snapshots, self.controls)
+        self.snapshots[-1].settle(found.has_old_garbage)
+        is_final = not found.is_any and self._ends_with_extension and self.snapshots[-1].is_collected
+        if is_final and self.make_early_report is not None:
+            with suppress(Exception):  # it fails again when the report is asked for, and is reported then
+                return replace(found, report=self.make_early_report())
+        return found
+
+    @property
+    def _ends_with_extension(self) -> bool:
+        """Whether no round follows the extension."""
+        is_recorded = bool(self.creation_sites) or not (self.recording.is_on and self.schedule.recorded)
+        is_watched = not self._grown_in_place and self.suspects is not None and not self.suspects.fresh_attributes
+        return is_recorded and is_watched and (self.has_paused_collector or not self.schedule.collector)
 
     def _is_in_doubt(self) -> bool:
         return is_in_doubt(self.snapshots, self.controls)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gradlife.hunting.growth.suspects import CleanResult
 from gradlife.hunting.process.forked import in_fork
@@ -18,6 +18,22 @@ CAUSE_NOT_FOUND = "the cause was not found"
 
 #: How a report names amounts of bytes.
 NAMES_OF_BYTES = {"bytes": "of storages", MALLOC: "from malloc"}
+
+
+@dataclass(frozen=True)
+class EarlyJudge:
+    """Makes the report of a program without trouble from the snapshots so far. Reads the graphs: call it in a copy."""
+
+    hunt: Hunt
+    facts: TargetFacts
+
+    def __call__(self) -> HuntReport:
+        from gradlife.hunting.session.judgement import judge_snapshots
+
+        return judge_snapshots(self.hunt, self.hunt.snapshots, self.facts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EarlyJudge) and self.hunt is other.hunt and self.facts == other.facts
 
 
 def report_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
@@ -108,6 +124,13 @@ def judge_in_copy(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     snapshots = snapshots_at_return(hunt) or labelled(hunt)
     if snapshots and not snapshots[-1].is_collected and not hunt.keeps_serving:
         hunt.after_collection = take_snapshot(hunt.steps_now)
+    early = hunt.early_report
+    if (
+        early is not None
+        and early.is_of(hunt.steps_now, snapshots)
+        and hunt.make_early_report == EarlyJudge(hunt, facts)
+    ):
+        return early.report
 
     def work() -> HuntReport:
         from gradlife.hunting.session.judgement import judge_snapshots

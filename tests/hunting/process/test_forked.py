@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from gradlife import _heap
 from gradlife.hunting.process import forked
 from gradlife.hunting.process.forked import CAN_FORK, Answer, in_fork
 
@@ -24,6 +25,24 @@ def test_what_profiles_the_program_does_not_see_the_work_of_a_copy() -> None:
         assert sys.getprofile() is profile
     finally:
         sys.setprofile(before)
+
+
+class Made:
+    """An object whose creation is recorded."""
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="no copy is made here")
+def test_what_a_copy_creates_is_not_recorded() -> None:
+    def recorded() -> int:
+        kept = [Made() for _ in range(20)]
+        return len(_heap.recorded()[0]) // 8 * bool(kept)
+
+    _heap.start_recording((), (), (), None)
+    try:
+        _heap.want_type(Made)
+        assert in_fork(recorded) < 20 <= recorded()
+    finally:
+        _heap.stop_recording()
 
 
 @pytest.mark.skipif(not CAN_FORK, reason="no copy is made here")
