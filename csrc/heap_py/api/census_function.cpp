@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
+#include <map>
+#include <string>
 
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heap_py/native/census.hpp"
@@ -118,6 +120,27 @@ PyObject* native_census(PyObject*, PyObject*) {
     const Ref classes = class_list(census), devices = device_list(census);
     return checked(Py_BuildValue("OOnKd", classes.get(), devices.get(), static_cast<Py_ssize_t>(census.lost_heaps()),
                                  static_cast<unsigned long long>(census.bytes_read()), seconds))
+        .release();
+  });
+}
+
+PyObject* native_counts(PyObject*, PyObject* is_alone) {
+  return guarded([&] {
+    NativeCensus census(torch_layout());
+    if (PyObject_IsTrue(is_alone) != 0) census.read_in_place();
+    census.run();
+    std::map<std::string, unsigned long long> counts;
+    unsigned long long content = 0;
+    for (uint32_t slot = 0; slot < census.classes().size(); ++slot)
+      if (census.classes()[slot].count != 0)
+        counts[family_name(census.table()[slot].family)] += census.classes()[slot].count;
+    for (const auto& device : census.devices()) content += device.second.bytes;
+    const Ref families = checked(PyDict_New());
+    for (const auto& [family, count] : counts) {
+      const Ref number = checked(PyLong_FromUnsignedLongLong(count));
+      checked_status(PyDict_SetItemString(families.get(), family.c_str(), number.get()));
+    }
+    return checked(Py_BuildValue("OKn", families.get(), content, static_cast<Py_ssize_t>(census.lost_heaps())))
         .release();
   });
 }

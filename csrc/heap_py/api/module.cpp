@@ -294,6 +294,7 @@ PyMethodDef functions[] = {
     {"raise_long_lived", raise_long_lived, METH_O, nullptr},
     {"malloc_bytes", malloc_bytes, METH_NOARGS, nullptr},
     {"native_census", native_census, METH_NOARGS, nullptr},
+    {"native_counts", native_counts, METH_O, nullptr},
     {"native_objects", native_objects, METH_O, nullptr},
     {"native_blocks", native_blocks, METH_NOARGS, nullptr},
     {"native_since", native_since, METH_O, nullptr},

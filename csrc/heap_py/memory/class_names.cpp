@@ -14,6 +14,11 @@ namespace {
 
 constexpr uint32_t max_bases = 64;
 
+// Unlike `isalnum`, it does not ask for the locale: the names of all classes are hundreds of thousands of letters.
+bool is_of_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 }  // namespace
 
 ClassNames::ClassNames() {
@@ -64,7 +69,7 @@ std::string ClassNames::read_name_of(Address information) const {
   }
   if (!text.empty() && text[0] == '*') text.erase(0, 1);  // a class that is local to its library
   const bool is_name = text.size() > 2 && (text[0] == 'N' || text[0] == 'S' || std::isdigit(text[0]) != 0);
-  const bool is_plain = std::all_of(text.begin(), text.end(), [](char c) { return std::isalnum(c) != 0 || c == '_'; });
+  const bool is_plain = std::all_of(text.begin(), text.end(), is_of_name);
   return is_name && is_plain ? text : "";
 }
 

@@ -25,7 +25,8 @@ void PresentPages::ask(Address address, Address last) {
   const auto bytes = static_cast<ssize_t>(count * sizeof(uint64_t));
   known_ = {first, first + count * page_bytes_};
   const auto offset = static_cast<off_t>(first / page_bytes_ * sizeof(uint64_t));
-  if (pread(file_, entries_.data(), static_cast<size_t>(bytes), offset) != bytes) entries_.fill(UINT64_MAX);
+  is_known_ = pread(file_, entries_.data(), static_cast<size_t>(bytes), offset) == bytes;
+  if (!is_known_) entries_.fill(UINT64_MAX);
 }
 
 bool PresentPages::has(Address address, Address last) {

@@ -15,6 +15,8 @@ class PresentPages {
   PresentPages& operator=(const PresentPages&) = delete;
   // Whether the page is present or swapped out; true if the kernel does not say. `last`: how far to query ahead.
   bool has(Address address, Address last);
+  // Whether the last answer came from the kernel.
+  bool is_known() const { return is_known_; }
 
  private:
   static constexpr size_t pages_at_once = 512;
@@ -24,6 +26,7 @@ class PresentPages {
   AddressRange known_;
   uint64_t page_bytes_;
   int file_ = -1;
+  bool is_known_ = false;
 };
 
 }  // namespace gradlife::heap

@@ -23,6 +23,13 @@ struct Probe {
   virtual ~Probe() = default;
 };
 
+// Reads the word at each address, which must be mapped.
+void words_at(const std::vector<Address>& addresses, std::vector<uint64_t>& words) {
+  words.resize(addresses.size());
+  for (size_t i = 0; i < addresses.size(); ++i)
+    words[i] = *reinterpret_cast<const uint64_t*>(static_cast<uintptr_t>(addresses[i]));
+}
+
 size_t mark_of(uint64_t word) { return (word >> 16) & 0xffff; }
 
 }  // namespace
@@ -141,15 +148,17 @@ void NativeCensus::read_mapped_blocks(const Mapping& mapping, const ScanVector<M
   std::vector<uint64_t> found;
   for (Address at = mapping.first; at < mapping.last;) {
     sizes.clear();
+    bool is_present = mapping.is_readable && reads_in_place_;
     for (; at < mapping.last && sizes.size() < pages_at_once; at += page) {
       const auto heap = std::find_if(heaps.begin(), heaps.end(), [&](const auto& heap) { return heap.contains(at); });
       if (heap != heaps.end()) {
         at = heap->last - page;
       } else if (pages.has(at, mapping.last)) {
         sizes.push_back(at + sizeof(uint64_t));
+        is_present = is_present && pages.is_known();
       }
     }
-    reader_.read_words(sizes, found);
+    is_present ? words_at(sizes, found) : reader_.read_words(sizes, found);
     for (size_t i = 0; i < sizes.size(); ++i) {
       if ((found[i] & chunk_flags) != is_mapped_chunk || found[i] % page != is_mapped_chunk) continue;
       const Address end = read_mapped_block(sizes[i] - sizeof(uint64_t), mapping.last);

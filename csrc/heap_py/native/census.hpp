@@ -30,6 +30,10 @@ class NativeCensus {
   explicit NativeCensus(const TorchLayout* layout);
   void run();  // once
 
+  // Call it before `run`, in a forked copy that has one thread: nothing unmaps a present page before it is read, so some
+  // need no system call.
+  void read_in_place() { reads_in_place_ = true; }
+
   struct Object {
     Address address;
     uint32_t slot;  // the slot of its class
@@ -105,7 +109,7 @@ class NativeCensus {
   std::map<uint16_t, DeviceStorages> devices_;
   uint64_t bytes_read_ = 0;
   size_t lost_heaps_ = 0;
-  bool keeps_objects_ = false, keeps_blocks_ = false;
+  bool keeps_objects_ = false, keeps_blocks_ = false, reads_in_place_ = false;
 };
 
 }  // namespace gradlife::heap

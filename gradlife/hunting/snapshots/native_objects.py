@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from gradlife import _heap
+from gradlife.hunting.process import forked
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import PerStep
 
@@ -50,15 +51,10 @@ def counted() -> Counted | None:
     Call it in a copy of the process right after a snapshot: the class tables take some 15 MB.
     """
     try:
-        rows, devices, lost, _, _ = _heap.native_census()
+        counts, nbytes, lost = _heap.native_counts(forked.is_copy)
     except RuntimeError:
         return None
-    if lost:
-        return None
-    counts: Counter[str] = Counter()
-    for _, family, count, _ in rows:
-        counts[family] += count
-    return Counted(counts, sum(size for _, _, size in devices))
+    return None if lost else Counted(Counter(counts), nbytes)
 
 
 def unreached(found: Counted, snapshot: StepSnapshot) -> Unreached:

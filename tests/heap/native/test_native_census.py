@@ -16,6 +16,7 @@ from extensions import compiled
 from gradlife import _heap
 from gradlife.heap import scan
 from gradlife.heap.native_census import NativeCensus, lost_heaps, native_census, native_objects
+from gradlife.hunting.process.forked import in_fork
 from gradlife.model.heap import TypeCount
 from gradlife.model.trace import Confidence
 from leftovers import run_in_child
@@ -60,6 +61,20 @@ def test_so_many_as_were_made_and_none_once_they_are_freed(made: Any, kind: str)
     assert count_of(CLASSES[kind]) == 100
     made.drop()
     assert count_of(CLASSES[kind]) == 0
+
+
+@pytest.mark.parametrize("is_alone", [False, True])
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_copy_counts_by_family_and_may_read_memory_in_place(made: Any, kind: str, is_alone: bool) -> None:
+    """The library's classes are of no family."""
+
+    def added() -> int:
+        before = _heap.native_counts(is_alone)[0][""]
+        made.make(kind, 100)
+        return _heap.native_counts(is_alone)[0][""] - before
+
+    objects = 200 if kind == "separate" else 100  # with the counts of shared pointers
+    assert objects <= in_fork(added) <= objects + 2  # a block that malloc gave again may still show what it was
 
 
 @pytest.mark.parametrize("kind", CLASSES)

@@ -48,6 +48,21 @@ def test_tensors_and_storages() -> None:
     assert grown(before) == NOTHING
 
 
+def test_counts_by_family_are_those_of_the_classes() -> None:
+    before, nbytes, _ = _heap.native_counts(False)
+    kept = [torch.ones(3, requires_grad=True).sin() for _ in range(200)]
+    after, more_bytes, lost = _heap.native_counts(False)
+    assert lost == 0
+    assert {name: after[name] - before.get(name, 0) for name in NOTHING} == {
+        "tensor": 400,
+        "storage": 400,
+        "grad_node": 400,
+        "autograd_meta": 400,
+    }
+    assert more_bytes - nbytes == 400 * 12
+    del kept
+
+
 def test_nodes_by_class() -> None:
     x = torch.ones(3, requires_grad=True)
     x.sin().sum().backward()
