@@ -4,7 +4,6 @@ worse than none.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import platform
 import sys
@@ -33,7 +32,9 @@ def of_interpreter() -> str:
 
 def of_collector() -> str:
     """Return why the cyclic collector prevents a measurement."""
-    count = gc.get_freeze_count()
+    from gradlife.hunting.process.collector import count_frozen  # the compiled part is known to be there by now
+
+    count = count_frozen()
     if count:
         return (
             f"the collector is frozen: gc.freeze() hides {count:,} objects from it, and cycles among them are never "

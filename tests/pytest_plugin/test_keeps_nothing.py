@@ -21,6 +21,7 @@ SCRIPT = """
     import pytest
 
     gc.disable()
+    frozen = gc.get_freeze_count()  # Python 3.12 freezes objects of its own
     watched = []
     alive = {}
 
@@ -73,7 +74,7 @@ SCRIPT = """
         gc.enable()
         gc.collect()
         alive["when the collector has run"] = living()
-        assert gc.get_freeze_count() == 0
+        assert gc.get_freeze_count() <= frozen
         with open("alive.json", "w") as file:
             json.dump(alive, file)
 """

@@ -44,8 +44,9 @@ def test_an_interpreter_that_is_none_to_measure_in_is_named(
 
 
 def test_a_frozen_collector_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
-    assert refusals.of_collector() == ""
+    for own_of_python in (0, 375):
+        monkeypatch.setattr(gc, "get_freeze_count", lambda count=own_of_python: count)
+        assert refusals.of_collector() == ""
     monkeypatch.setattr(gc, "get_freeze_count", lambda: 1234)
     assert "the collector is frozen: gc.freeze() hides 1,234 objects from it" in refusals.of_collector()
 

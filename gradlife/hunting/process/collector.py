@@ -9,6 +9,8 @@ from gradlife import _heap
 
 #: Most objects whose references are counted here: a snapshot of the heap takes no longer than those of more.
 MAX_YOUNG = 50_000
+#: Python 3.12 freezes a few hundred objects of its own when it starts; a program freezes thousands.
+FEW_FROZEN = 1000
 
 _own = 0  # collections that the hunt asked for in this process
 
@@ -25,6 +27,12 @@ def count_foreign() -> int:
     return int(sum(row["collections"] for row in gc.get_stats())) - _own
 
 
+def count_frozen() -> int:
+    """Count the objects that the program hides from the collector with `gc.freeze`."""
+    count = gc.get_freeze_count()
+    return count if count >= FEW_FROZEN else 0
+
+
 class OldObjects:
     """The objects of a service from before a hunt. Frozen, they cost its full collections no time.
 
@@ -38,7 +46,7 @@ class OldObjects:
 
     def freeze(self) -> None:
         """Freeze them, unless the program freezes objects itself."""
-        if self._survivors is None and not gc.get_freeze_count():
+        if self._survivors is None and not count_frozen():
             self._survivors = _heap.raise_long_lived(0)
             gc.freeze()
 

@@ -138,11 +138,14 @@ def start_copy(work: Callable[[], object], niceness: int = 0) -> tuple[int, int]
 def fork() -> int:
     """Fork a copy with a name of its own, so that it does not pass for a process of the program.
 
-    Python 3.12 would warn about threads: the copy starts none, and waits for none.
+    Python 3.12 would warn about threads: the copy starts none, and waits for none. OSError: no copy can be had.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        copy = os.fork()
+        try:
+            copy = os.fork()
+        except RuntimeError as error:  # up to 3.12.1, already when functions of atexit run
+            raise OSError(str(error)) from error
     if copy == 0:
         become_copy()
     return copy

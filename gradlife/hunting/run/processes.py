@@ -56,7 +56,11 @@ class ProcessHunt(Child):
                 return
             self._has_ended = moment == END
             left = self.counter.left if self.counter is not None else 0
-            copy = fork()
+            try:
+                copy = fork()
+            except OSError:  # then the end waits
+                super().leave(moment, status, None)
+                return
             if copy == 0:
                 self._write_and_exit(moment, status, left)
             announce_writer(self._settings.folder, copy)

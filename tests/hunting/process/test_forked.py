@@ -62,3 +62,11 @@ def test_two_copies_work_at_once_and_are_waited_for() -> None:
     assert (first.is_there, first.read(), second.read()) == (True, b"x", 1)
     os.close(reading)
     os.close(writing)
+
+
+def test_a_python_that_does_not_fork_at_its_end_works_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise RuntimeError("can't fork at interpreter shutdown")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    assert in_fork(os.getpid) == os.getpid()

@@ -134,6 +134,15 @@ def test_the_process_that_a_launcher_starts_is_the_one_that_is_hunted(folder: Pa
     assert "global variable 'kept'" in report["findings"][0]["trace"]["text"]
 
 
+def test_a_started_process_that_cannot_fork_at_its_end_writes_its_report_itself(folder: Path) -> None:
+    (folder / "steps.py").write_text(
+        "import os\nimport package.train as train\ndef refuse():\n    raise RuntimeError('no fork at the end')\n"
+        "train.main(120)\nos.fork = refuse\n"
+    )
+    status, _, report = hunt(folder, "--step-on", "package.train:step", "launch", "steps.py")
+    assert (status, report["verdict"], report["target"]) == (0, "leak", "launch")
+
+
 def test_a_function_of_a_started_main_module_is_counted(folder: Path) -> None:
     (folder / "steps.py").write_text(TRAIN)
     status, output, report = hunt(folder, "--step-on", "__main__:step", "launch", "steps.py", "120")
