@@ -9,12 +9,13 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from gradlife.errors import UsageError
 from gradlife.output import STDOUT, LostOutputError, OutputFile, OutputStream, open_output, write_all
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 HELP = {
     "json": "write everything as JSON; - for standard output",

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from gradlife.errors import UsageError
 from gradlife.hunting.run.parent import Result, passing_on
-from gradlife.hunting.run.script import compiled
 from gradlife.hunting.run.shared_ledger import with_shared_memory
 from gradlife.hunting.steps.targets import MODULE_MARK, ScriptTarget, parse
 from gradlife.ranks.activity import Activity
@@ -42,6 +41,8 @@ def refuse_unfit(command: str, target: str) -> None:
         raise UsageError(f"{target} starts ranks itself: leave out --nproc-per-node of gradlife", hint)
     found = parse(target)
     if isinstance(found, ScriptTarget):
+        from gradlife.hunting.run.script import compiled  # a hunt in one process starts sooner without it
+
         compiled(found.path)
 
 

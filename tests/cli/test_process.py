@@ -77,6 +77,25 @@ def test_help_and_errors_do_not_load_what_only_reports_need() -> None:
     assert done.stdout == "[]\n"
 
 
+#: Prints which of these modules are loaded when a hunt is about to start its program.
+LOADED = """\
+import sys
+from gradlife.cli import main
+from gradlife.hunting.run.parent import Guard
+late = ('rich', 'torch', 'gradlife._heap', 'gradlife.hunting.session', 'gradlife.reports')
+Guard.run = lambda self: sys.exit(str([name for name in late if name in sys.modules]))
+main(['hunt', sys.argv[1]])
+"""
+
+
+def test_a_hunt_starts_its_program_before_it_loads_what_only_its_report_needs(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.touch()
+    command = [sys.executable, "-c", LOADED, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.stderr == "[]\n"
+
+
 def test_a_terminal_gets_a_progress_bar_on_standard_error_and_loses_it_again(stories: str) -> None:
     ours, theirs = os.openpty()
     child = subprocess.Popen(

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gradlife import _heap
 from gradlife.hunting.process.readable import readable
 
 #: On other systems a process with threads cannot safely go on after a fork.
@@ -168,6 +167,10 @@ def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> 
 
     Tracing, profiling and recording are turned off, as they would make the work many times slower.
     """
+    from gradlife import (
+        _heap,  # loaded already wherever there is anything to record; the command line starts without it
+    )
+
     try:
         os.nice(niceness)
         sys.settrace(None)
