@@ -1,7 +1,9 @@
 #include "heapgraph/frozen/comparison.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 
 namespace gradlife::heap {
 namespace {
@@ -66,17 +68,21 @@ class ObjectComparison {
   ObjectComparison(const Graph& before, const Graph& after, size_t examples)
       : before_(before), after_(after), examples_(examples), types_(before, after), rows_(types_.rows()) {}
 
+  // Matches the same objects in both graphs; those without a match are sorted.
   std::vector<TypeChange> run() {
     Buffer<NodeId> olds, news;
-    for (size_t old = 0, fresh = 0; old < before_.size() || fresh < after_.size();) {
-      if (old < before_.size() && fresh < after_.size() && is_same(old, fresh)) {
-        meet(static_cast<NodeId>(old++), static_cast<NodeId>(fresh++));
+    is_met_.assign_zero(before_.size());
+    for (size_t fresh = 0; fresh < after_.size(); ++fresh) {
+      const size_t old = find(fresh);
+      if (old == nowhere) {
+        news.push_back(static_cast<NodeId>(fresh));
         continue;
       }
-      const auto [past_old, past_fresh] = next_same(old, fresh);
-      for (; old < past_old; ++old) olds.push_back(static_cast<NodeId>(old));
-      for (; fresh < past_fresh; ++fresh) news.push_back(static_cast<NodeId>(fresh));
+      is_met_[old] = 1;
+      meet(static_cast<NodeId>(old), static_cast<NodeId>(fresh));
     }
+    for (size_t old = 0; old < before_.size(); ++old)
+      if (is_met_[old] == 0) olds.push_back(static_cast<NodeId>(old));
     compare_sorted(by_address(before_, olds), by_address(after_, news));
     const auto is_unchanged = [](const TypeChange& row) {
       return row.appeared.count + row.vanished.count + row.grown.count == 0;
@@ -86,30 +92,42 @@ class ObjectComparison {
   }
 
  private:
-  // The walk finds old objects in the same order again, so most match without a search.
+  static constexpr size_t nowhere = SIZE_MAX;
+
   bool is_same(size_t old, size_t fresh) const {
-    return before_.addresses[old] == after_.addresses[fresh] &&
+    return old < before_.size() && is_met_[old] == 0 && before_.addresses[old] == after_.addresses[fresh] &&
            types_.before(before_.types[old]) == types_.after(after_.types[fresh]);
   }
 
-  // The next place where both graphs have the same object, a few objects further in both or many in one of them. The
-  // number of probes is limited, so that two graphs with little in common cost no more than a sort.
-  std::pair<size_t, size_t> next_same(size_t old, size_t fresh) {
-    constexpr size_t near = 32, farthest = 65536;
-    for (size_t most = 1; most <= near && probes_left_ > 0; ++most)
-      for (size_t other = 0; other <= most; ++other) {
-        if (is_same_after(old + most, fresh + other)) return {old + most, fresh + other};
-        if (is_same_after(old + other, fresh + most)) return {old + other, fresh + most};
-      }
-    for (size_t most = near + 1; most <= farthest && probes_left_ > 0; ++most) {
-      if (is_same_after(old + most, fresh)) return {old + most, fresh};
-      if (is_same_after(old, fresh + most)) return {old, fresh + most};
+  // The walk finds old objects in nearly the same order again. It takes those that the collector knows from both ends of
+  // a list in turn, so that two distances between an object's places alternate; behind them a few more do.
+  size_t find(size_t fresh) {
+    for (size_t i = 0; i < distances_.size(); ++i) {
+      const size_t old = fresh - distances_[i];
+      if (!is_same(old, fresh)) continue;
+      if (i > 1) std::rotate(distances_.begin(), distances_.begin() + i, distances_.begin() + i + 1);
+      missed_ = 0;
+      return old;
     }
-    return {std::min(old + 1, before_.size()), std::min(fresh + 1, after_.size())};
+    return find_again(fresh);
   }
-  bool is_same_after(size_t old, size_t fresh) {
-    if (probes_left_ > 0) --probes_left_;
-    return old < before_.size() && fresh < after_.size() && is_same(old, fresh);
+
+  // Searches around the place where the object should be: a bit, or far behind it if many objects in a row may be gone.
+  // The number of probes is limited, so that two graphs with little in common cost no more than a sort.
+  size_t find_again(size_t fresh) {
+    constexpr size_t near = 64, far = 65536;
+    ++missed_;
+    if ((missed_ & (missed_ - 1)) != 0) return nowhere;
+    const size_t expected = std::min(fresh - distances_[0], before_.size());
+    const size_t end = std::min(before_.size(), expected + (missed_ < near ? near : far));
+    for (size_t old = expected - std::min(expected, near); old < end && probes_left_ > 0; ++old, --probes_left_)
+      if (is_same(old, fresh)) {
+        std::rotate(distances_.begin(), distances_.end() - 1, distances_.end());
+        distances_[0] = fresh - old;
+        missed_ = 0;
+        return old;
+      }
+    return nowhere;
   }
 
   void compare_sorted(const Buffer<Placed>& olds, const Buffer<Placed>& news) {
@@ -145,6 +163,9 @@ class ObjectComparison {
   const size_t examples_;
   CommonTypes types_;
   std::vector<TypeChange> rows_;
+  Buffer<uint8_t> is_met_;                 // by the old object: whether it has a match
+  std::array<size_t, 8> distances_{};  // how much later objects were found than before, the latest first; may wrap
+  size_t missed_ = 0;                      // objects without a match in a row
   size_t probes_left_ = 8 * (before_.size() + after_.size());
 };
 
