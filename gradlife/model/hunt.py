@@ -62,6 +62,10 @@ class Severity(StrEnum):
         return order.index(self) <= order.index(other)
 
 
+#: Graph nodes per tensor up to which growth counts as growth without graphs.
+FEW_NODES = 0.2
+
+
 @dataclass(frozen=True, slots=True)
 class PerStep:
     """Objects and bytes added per step: the median over the rounds. Storages shared by tensors count once."""
@@ -72,6 +76,11 @@ class PerStep:
     graph_nodes: float = 0.0
     bytes: float = 0.0  # of storages
     retained_bytes: float = 0.0  # freed if the objects left by the step were released; 0: unknown
+
+    @property
+    def keeps_graphs(self) -> bool:
+        """Whether graph nodes are a real part of it. Variables that get their first graph after the warm-up add a few."""
+        return self.graph_nodes > FEW_NODES * self.tensors
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ SENTENCES = {
     "GL518": "Each object of a chain keeps the one before it.",
     "GL519": "itertools.cycle or tee keeps every item that went through it.",
     "GL520": "A mock keeps the arguments of every call that it records.",
-    "GL521": "A registered callback keeps its arguments until it is called.",
+    "GL521": "A registered callback keeps its object, its closure or its arguments until it is removed.",
     "GL522": "A context variable or thread-local data lives as long as its context or thread.",
     "GL523": "A thread keeps its target and its arguments until it ends.",
     "GL524": "A cache of torch.compile keeps what it compiled, guarded or traced.",

@@ -172,3 +172,11 @@ def test_memory_that_grows_with_the_threads_that_do_new_work_may_be_theirs(
     grown = malloc_rounds(60e3, 61e3, 59e3)
     report = hunt(rounds=tuple(replace(one, new_workers=more) for one, more in zip(grown, workers, strict=True)))
     assert (report.verdict, report.unheld_rate) == (verdict, unheld)
+
+
+def test_variables_that_get_their_first_graph_after_the_warm_up_are_no_growth_of_graphs() -> None:
+    """A replay buffer below its size was a leak: training began some steps after the buffer, and left one graph."""
+    assert not PerStep(tensors=1.97, graph_nodes=0.11).keeps_graphs
+    assert PerStep(tensors=1, graph_nodes=3).keeps_graphs
+    assert PerStep(graph_nodes=0.1).keeps_graphs
+    assert not PerStep().keeps_graphs

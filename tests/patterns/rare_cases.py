@@ -221,6 +221,13 @@ def finalizers(hold: SimpleNamespace) -> Any:
     return batches[3]
 
 
+@case("GL521", GROWTH, plain_list)
+def handlers_in_list(hold: SimpleNamespace) -> Any:
+    batches = [torch.ones(3) for _ in range(6)]
+    hold.kept = [partial(print, batch) for batch in batches]
+    return batches[3]
+
+
 class Unregisters:
     def __init__(self, callback: Any) -> None:
         self.callback = weakref.ref(callback)

@@ -262,6 +262,16 @@ def test_contexts_in_an_exit_stack_are_no_list_of_the_program() -> None:
     assert grown(root, stack, queue, entry, at=2) == "GL521 an ExitStack keeps every context until it closes"
 
 
+def test_a_list_of_optimizers_grows_and_not_an_optimizer() -> None:
+    """An optimizer kept for each trial was one that has parameters that its model no longer has."""
+    root = step("module", "global variable 'opts'", ("internal", "__dict__", -1), ("dict_value", "'opts'", -1))
+    table = step("list", "[3]", ("item", "", 3), length=11)
+    optimizer = step("torch.optim.lbfgs.LBFGS", ".state", ("attribute", "state", -1), ("dict_value", "<Tensor>", -1))
+    optimizer = replace(optimizer, bases=("torch.optim.optimizer.Optimizer",))
+    state = step("dict", "['d']", ("dict_value", "'d'", -1), length=9)
+    assert grown(root, table, optimizer, state, at=1) == "GL512 each step appends to a list"
+
+
 def test_a_file_in_memory_that_is_written_to_can_be_emptied() -> None:
     root = step("module", "global variable 'log'", ("internal", "__dict__", -1), ("dict_value", "'log'", -1))
     kept = Trace("StringIO", "", Lifetime.HELD, (root, step("_io.StringIO", "")), (), Ledger(1, ()))

@@ -29,7 +29,7 @@ def is_filling(finding: Finding, growth: Growth) -> bool:
     The bounded container must itself be the one that grows. Many small bounded containers have no bound together.
     """
     bounded = bounded_step(finding)
-    if bounded is None or finding.per_step.graph_nodes:
+    if bounded is None or finding.per_step.keeps_graphs:
         return False
     if growth.step is not None:
         return finding.trace.steps[growth.step] == bounded

@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 
@@ -151,7 +152,12 @@ def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:
 
 
 def wait_for_threads() -> None:
-    """Wait for threads that the script left running, as Python does at exit."""
+    """Wait for threads that the script left running, as Python does at exit: first it runs the functions that end the
+    idle threads of executors.
+    """
+    before: list[Callable[[], object]] = getattr(threading, "_threading_atexits", [])
+    while before:
+        before.pop()()
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()

@@ -196,14 +196,14 @@ def is_own_plan(trace: Trace) -> bool:
 
 def is_being_built(result: Finding, growth: Growth) -> bool:
     """Whether only an expression under way holds what grows, such as the list of a comprehension. With graphs it leaks."""
-    if not growth.step or result.per_step.graph_nodes:
+    if not growth.step or result.per_step.keeps_graphs:
         return False
     return result.trace.steps[growth.step - 1].relation == STACK
 
 
 def limit_in_program(result: Finding, growth: Growth) -> str:
     """Return where the program limits the container that grows; empty if nowhere. Graphs are more than it is made for."""
-    if growth.step is None or growth.kind is not GrowthKind.CONTAINER or result.per_step.graph_nodes:
+    if growth.step is None or growth.kind is not GrowthKind.CONTAINER or result.per_step.keeps_graphs:
         return ""
     return limit_of(result.trace, growth.step, program_sources())
 

@@ -43,6 +43,7 @@ PROCESS_GROUP = ("torch.distributed.distributed_c10d", "ProcessGroup")
 #: Classes that count as a leak too, with all classes derived from them.
 LEAK_BASES = (
     ("threading", "Thread"),
+    ("torch.nn", "Module"),  # each call takes longer where modules pile up
     ("logging", "Handler"),
     ("concurrent.futures", "Executor"),
     PROCESS_GROUP,

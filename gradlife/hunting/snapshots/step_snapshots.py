@@ -34,8 +34,8 @@ NATIVE_MODULES = ("torch._C", "gradlife._engine")
 #: The name of each native kind in a count.
 NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 
-#: Text, numbers and code below this size are left out: they do not leak, and they are two thirds of a heap.
-MIN_ATOM_BYTES = 4 * 1024
+#: Smaller text, numbers and code are left out: they are two thirds of a heap. CPython takes larger objects from malloc.
+MIN_ATOM_BYTES = 512
 
 #: Texts and buffers, which have no references.
 TEXTS = ("str", "bytes", "bytearray")

@@ -47,6 +47,7 @@ class Place:
     owners: tuple[str, ...] = ()  # of an attribute: the full names of its object's class and bases
     module: str = ""  # of a global
     function: str = ""  # of a local variable: the function's qualified name
+    captured_at: str = ""  # of a captured variable: "train.py:15", where the function begins that captures it
 
 
 def place_at(step: PathStep) -> Place | None:
@@ -92,8 +93,10 @@ def variable_of_function(step: PathStep) -> Place | None:
     index = next((hop.index for hop in step.hops[1:] if hop.relation == "item" and hop.index >= 0), 0)
     if found is None or index >= len(parts) or not parts[index].isidentifier():
         return None
-    around = found["name"].rpartition(f".{INSIDE}.")[0] if what == "__closure__" else found["name"]
-    return Place(parts[index], PlaceKind.LOCAL, function=around)
+    if what != "__closure__":
+        return Place(parts[index], PlaceKind.LOCAL, function=found["name"])
+    around = found["name"].rpartition(f".{INSIDE}.")[0]
+    return Place(parts[index], PlaceKind.LOCAL, function=around, captured_at=f"{found['file']}:{found['line']}")
 
 
 def places_outward(steps: Sequence[PathStep], last: int) -> Iterator[tuple[int, Place]]:

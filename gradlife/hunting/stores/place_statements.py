@@ -8,8 +8,20 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.stores.place import Place, PlaceKind
-from gradlife.hunting.stores.statements import Function, Scope, called, calls, is_assigned_in, parts, targets
+from gradlife.hunting.stores.program_sources import Source
+from gradlife.hunting.stores.statements import (
+    Function,
+    Scope,
+    Statement,
+    called,
+    calls,
+    is_assigned_in,
+    parts,
+    search,
+    targets,
+)
 
 #: Methods that put something into a list, dict, set or deque.
 ADDERS = frozenset(
@@ -201,7 +213,7 @@ def is_global(scope: Scope, name: str) -> bool:
 
 def is_local_of(scope: Scope, place: Place) -> bool:
     """Whether the name is that function's variable, read in the function or in an inner one."""
-    wanted = place.function.replace(".<locals>", "")
+    wanted = name_around(scope.source, place.captured_at) or place.function.replace(".<locals>", "")
     names = [scope.qualified] + [scope.qualified.rsplit(".", count)[0] for count in range(1, len(scope.names))]
     if wanted not in names and not (wanted and "." not in wanted and wanted in scope.names):
         return False
@@ -209,6 +221,19 @@ def is_local_of(scope: Scope, place: Place) -> bool:
     inside = [one.name for one in scope.functions]
     after = scope.functions[len(inside) - inside[::-1].index(last) :] if last in inside else ()
     return not any(is_assigned_in(function, place.name) for function in after)
+
+
+@functools.lru_cache(maxsize=256)
+def name_around(source: Source, place: str) -> str:
+    """Return the qualified name of the scope around the function that begins there; empty if there is none.
+
+    The name of a wrapped function is that of another: `functools.wraps` copies it.
+    """
+    file, _, line = place.rpartition(":")
+    if not line or file != short_path(source.file):
+        return ""
+    found = search(source, lambda node, scope: isinstance(node, Function) and Statement(scope, node).line == int(line))
+    return found[0].function if found else ""
 
 
 def may_be_owner(node: ast.expr, scope: Scope, place: Place) -> bool:

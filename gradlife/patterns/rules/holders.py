@@ -446,6 +446,17 @@ PLAIN_PATHS = (
         example="module train global variable 'batch_41' → Tensor",
     ),
     Pattern(
+        "GL521",
+        "each step registers a callback, and none is removed",
+        "{holder} has {count} callbacks: each step adds one, and nothing removes any. Each keeps its object, its closure or "
+        "its arguments, and a call of all of them takes longer each time.",
+        "Register it once, or remove it when its owner is done.",
+        "{holder_code}.remove(callback)  # when its owner is done",
+        paths=("@ list.item|set.item|deque.item function.*|method.*|partial.* ...",),
+        kinds=GROWTH,
+        example="state .handlers → list [41] → method .__self__ → Meter .values → Tensor",
+    ),
+    Pattern(
         "GL512",
         "each step fills another item of an array",
         "Each step puts an object into another item of the array {holder}, and nothing empties any: the array keeps them all.",

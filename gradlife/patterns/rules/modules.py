@@ -40,9 +40,13 @@ def shown_bytes(detail: str) -> int | None:
 
 
 def is_of_parameters(case: Case) -> bool:
-    """Whether the optimizer gets more parameters, and no dict inside its state gets more entries."""
-    state = next((at for at, token in enumerate(case.path) if str(token) == "optimizer.attr:state"), None)
-    return state is None or case.site is None or case.site <= state + 1
+    """Whether the optimizer gets more parameters: no dict inside its state gets more entries, and no container gets more
+    optimizers.
+    """
+    found = next((at for at, token in enumerate(case.path) if token.family == "optimizer"), None)
+    if found is None or case.site is None:
+        return True
+    return case.site >= found and (str(case.path[found]) != "optimizer.attr:state" or case.site <= found + 1)
 
 
 def is_state_dict(case: Case) -> bool:

@@ -33,6 +33,14 @@ if __name__ == "__main__":
     main(int(sys.argv[1]))
 """
 
+#: A pool of threads is never shut down.
+POOL = """\
+from concurrent.futures import ThreadPoolExecutor
+
+pool = ThreadPoolExecutor(1)
+print(pool.submit(lambda: 1).result())
+"""
+
 #: Starts another Python, as launchers do, and hands its status on.
 LAUNCHER = """\
 import subprocess, sys
@@ -118,6 +126,14 @@ def test_a_snapshot_of_a_module_is_taken_at_its_end(folder: Path) -> None:
     done = gradlife(folder, "snapshot", "-o", "x.glheap", "-m", "package.train", "3")
     assert (done.returncode, done.stdout.split("|")[0]) == (0, "__main__")
     assert (folder / "x.glheap").exists()
+
+
+def test_a_program_that_leaves_a_thread_pool_open_ends(folder: Path) -> None:
+    """The idle workers of an executor wait for a function that Python calls before it waits for threads."""
+    (folder / "pool.py").write_text(POOL)
+    for door in (["hunt"], ["peak"], ["snapshot", "-o", "x.glheap"]):
+        done = gradlife(folder, *door, "pool.py")
+        assert done.stdout == "1\n", done.stderr
 
 
 def test_a_console_script_on_path_is_hunted_in_this_process(folder: Path) -> None:

@@ -77,3 +77,60 @@ def test_models_kept_with_their_optimizers_once_a_trial_are_a_leak(tmp_path: Pat
 def test_trials_that_keep_a_number_are_clean(tmp_path: Path) -> None:
     status, report = hunted(tmp_path, TRIALS, '{"loss": 1.0}')
     assert (status, report["verdict"], report["findings"]) == (0, "clean", [])
+
+
+PARAMETRIZED = """\
+import torch
+from torch.nn.utils import parametrize
+
+class Scale(torch.nn.Module):
+    def forward(self, weight):
+        return weight * 0.999
+
+net = torch.nn.Linear(32, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for epoch in range(14):
+    KEPT
+    for _ in range(8):
+        optimizer.zero_grad()
+        net(torch.randn(16, 32)).square().mean().backward()
+        optimizer.step()
+"""
+
+
+def test_modules_without_tensors_that_pile_up_once_an_epoch_are_a_leak(tmp_path: Path) -> None:
+    """Each parametrization makes every later forward longer. The hunt said clean: they hold no tensor."""
+    _, report = hunted(tmp_path, PARAMETRIZED, 'parametrize.register_parametrization(net, "weight", Scale())')
+    assert [(one["code"], one["severity"]) for one in report["findings"]] == [("GL615", "minor")]
+
+
+REPLAY = """\
+import torch
+
+class Replay:
+    def __init__(self, capacity):
+        self.capacity = capacity
+        self.data = []
+
+    def push(self, item):
+        if len(self.data) < self.capacity:
+            self.data.append(item)
+
+replay = Replay(10_000)
+net = torch.nn.Linear(32, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(100):
+    replay.push(KEPT)
+    if len(replay.data) > 8:
+        loss = net(torch.cat(replay.data[-4:])).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def test_a_replay_buffer_that_fills_before_training_begins_is_explained(tmp_path: Path) -> None:
+    """The first graph of the program was taken for one that the buffer keeps, which made its growth a leak."""
+    status, report = hunted(tmp_path, REPLAY, "torch.randn(16, 32)")
+    assert (status, report["verdict"], report["findings"]) == (0, "clean", [])
+    assert "global variable 'replay'.data" in report["explained"][0]["what"]

@@ -205,6 +205,20 @@ def test_a_default_argument_and_a_captured_list_are_filled_in_their_function() -
     assert found(trace(variable("h"), captured, LIST), text, 2) == (5, "seen.append(x)", "sure")
 
 
+def test_a_captured_dict_is_found_though_the_function_has_the_name_of_the_one_that_it_wraps() -> None:
+    """`functools.wraps` copies the name: the report showed the line of the decorator."""
+    text = (
+        "def memo(f):\n    seen = {}\n    @functools.wraps(f)\n    def g(x):\n        if x not in seen:\n"
+        "            seen[x] = f(x)\n        return seen[x]\n    return g\nfeatures = memo(features)\n"
+    )
+    captured = replace(cell("seen"), detail="features (train.py:3)")
+    assert found(trace(variable("features"), captured, step("dict", "dict_value", "7")), text, 2) == (
+        6,
+        "seen[x] = f(x)",
+        "sure",
+    )
+
+
 def test_the_attribute_of_a_chain_stores_not_the_variable_of_its_newest_link() -> None:
     text = "def step(state, x):\n    out = f(x)\n    out.parent = state.current\n    state.current = out\n"
     link = attributes("__main__.Traced", "__dict__", "parent")
