@@ -9,8 +9,8 @@ namespace gradlife::heap {
 // native_census() -> ([(class, family, count, bytes), ...], [(device, count, bytes), ...], heaps that were lost, bytes
 // read, CPU seconds)
 PyObject* native_census(PyObject* module, PyObject* unused);
-// native_counts(is_alone) -> ({family: count}, bytes of storages' contents, lost heaps). is_alone: in a forked copy that
-// has no other thread.
+// native_counts(is_alone) -> ({family: count}, bytes of storages' contents, lost heaps). is_alone: in a forked copy
+// that has no other thread.
 PyObject* native_counts(PyObject* module, PyObject* is_alone);
 // native_objects(class) -> [address, ...], ascending
 PyObject* native_objects(PyObject* module, PyObject* name);

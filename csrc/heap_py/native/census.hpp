@@ -30,8 +30,8 @@ class NativeCensus {
   explicit NativeCensus(const TorchLayout* layout);
   void run();  // once
 
-  // Call it before `run`, in a forked copy that has one thread: nothing unmaps a present page before it is read, so some
-  // need no system call.
+  // Call it before `run`, in a forked copy that has one thread: nothing unmaps a present page before it is read, so
+  // some need no system call.
   void read_in_place() { reads_in_place_ = true; }
 
   struct Object {

@@ -99,8 +99,8 @@ class ObjectComparison {
            types_.before(before_.types[old]) == types_.after(after_.types[fresh]);
   }
 
-  // The walk finds old objects in nearly the same order again. It takes those that the collector knows from both ends of
-  // a list in turn, so that two distances between an object's places alternate; behind them a few more do.
+  // The walk finds old objects in nearly the same order again. It takes those that the collector knows from both ends
+  // of a list in turn, so that two distances between an object's places alternate; behind them a few more do.
   size_t find(size_t fresh) {
     for (size_t i = 0; i < distances_.size(); ++i) {
       const size_t old = fresh - distances_[i];
@@ -163,9 +163,9 @@ class ObjectComparison {
   const size_t examples_;
   CommonTypes types_;
   std::vector<TypeChange> rows_;
-  Buffer<uint8_t> is_met_;                 // by the old object: whether it has a match
+  Buffer<uint8_t> is_met_;             // by the old object: whether it has a match
   std::array<size_t, 8> distances_{};  // how much later objects were found than before, the latest first; may wrap
-  size_t missed_ = 0;                      // objects without a match in a row
+  size_t missed_ = 0;                  // objects without a match in a row
   size_t probes_left_ = 8 * (before_.size() + after_.size());
 };
 
