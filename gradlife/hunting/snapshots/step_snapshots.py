@@ -37,6 +37,9 @@ NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 #: Smaller text, numbers and code are left out: they are two thirds of a heap. CPython takes larger objects from malloc.
 MIN_ATOM_BYTES = 512
 
+#: The least text or buffer that may be seen to get longer. There are smaller ones of nearly every size.
+MIN_TEXT_BYTES = 4 * 1024
+
 #: Texts and buffers, which have no references.
 TEXTS = ("str", "bytes", "bytearray")
 
@@ -212,14 +215,14 @@ def totals_of(graph: _heap.Graph) -> PerStep:
 
 
 def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
-    """Return storages, and arrays with memory of their own, with their bytes."""
+    """Return storages, arrays with memory of their own, and long texts, with their bytes."""
     for node in graph.nodes("storage", ""):
         yield node, storage_content(graph, node)
     for node in graph.nodes("python", ARRAY):
         yield node, graph.describe(node).bytes or 0
     for name in (*TEXTS, *memory_file_names()):
         sizes = ((node, graph.describe(node).bytes or 0) for node in graph.nodes("python", name))
-        yield from ((node, nbytes) for node, nbytes in sizes if nbytes >= MIN_ATOM_BYTES)
+        yield from ((node, nbytes) for node, nbytes in sizes if nbytes >= MIN_TEXT_BYTES)
 
 
 def tensor_type_names() -> frozenset[str]:

@@ -228,3 +228,16 @@ def test_a_file_in_memory_that_is_emptied_after_use_does_not_grow() -> None:
         log.data.truncate()
 
     assert hunted(step) == []
+
+
+def test_a_tensor_that_gets_longer_is_seen_beside_texts_of_each_of_its_sizes() -> None:
+    """It was not looked for: an object of the same size was there before."""
+    log, texts = Log(), ["x" * length for length in range(600, 4000)]
+    log.data = torch.zeros(64)
+
+    def step(number: int) -> None:
+        log.data = torch.cat([log.data, torch.zeros(4)])
+
+    [found] = hunted(step)
+    assert found.per_step.bytes == pytest.approx(16, abs=1)
+    assert len(texts) == 3400
