@@ -102,8 +102,10 @@ def _ask(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, A
     given = args[:1] if asks_first else _flat((*args, *kwargs.values()))
     relevant = [each for each in given if not isinstance(each, (list, tuple))]
     watched = _engine._watch_functions(False)  # for a mode every class overrides
-    asked = _one_of_each_class(relevant, _has_own_function if named is None else _engine._overrides_torch_function)
-    _engine._watch_functions(watched)
+    try:
+        asked = _one_of_each_class(relevant, _has_own_function if named is None else _engine._overrides_torch_function)
+    finally:
+        _engine._watch_functions(watched)
     result = _first_answer(function, asked, args, kwargs)
     if result is not NotImplemented:
         return result

@@ -262,6 +262,16 @@ def test_contexts_in_an_exit_stack_are_no_list_of_the_program() -> None:
     assert grown(root, stack, queue, entry, at=2) == "GL521 an ExitStack keeps every context until it closes"
 
 
+def test_partials_in_a_list_are_callbacks_and_in_a_deque_they_are_jobs() -> None:
+    root = step("module", "global variable 'waiting'", ("internal", "__dict__", -1), ("dict_value", "'waiting'", -1))
+    job = step("functools.partial", ".args", ("attribute", "args", -1), ("item", "", 0))
+    for name, found in (
+        ("list", "GL521 each step registers a callback, and none is removed"),
+        ("collections.deque", "GL512 each step appends to a list"),
+    ):
+        assert grown(root, step(name, "[3]", ("item", "", 3), length=41), job, at=1) == found
+
+
 def test_a_list_of_optimizers_grows_and_not_an_optimizer() -> None:
     """An optimizer kept for each trial was one that has parameters that its model no longer has."""
     root = step("module", "global variable 'opts'", ("internal", "__dict__", -1), ("dict_value", "'opts'", -1))

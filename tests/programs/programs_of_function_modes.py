@@ -14,14 +14,14 @@ def mode_class(framework: Any) -> Any:
 
 
 def recording(framework: Any, records: list[Any]) -> Any:
-    own = framework.Tensor, framework.nn.Parameter  # torch tells these for some functions only
+    own = framework.Tensor, framework.nn.Parameter  # torch names these for some functions only
 
-    class Telling(mode_class(framework)):  # type: ignore[misc]
+    class Recording(mode_class(framework)):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             records.append((func.__name__, [each.__name__ for each in types if each not in own], len(args)))
             return func(*args, **(kwargs or {}))
 
-    return Telling()
+    return Recording()
 
 
 def functions_that_a_mode_sees(fw: Any) -> Any:

@@ -59,7 +59,7 @@ bool one_overrides(PyObject* const* arguments, Py_ssize_t count, PyObject* names
   return false;
 }
 
-// handler(function, positional arguments, named ones; None where the types that are told include plain tensors')
+// handler(function, positional arguments, named ones; None where `types` names plain tensors, too)
 PyObject* ask(const Ref& function, PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names,
               bool is_in_python = false) {
   const Py_ssize_t first = self != nullptr ? 1 : 0;

@@ -127,7 +127,7 @@ PyObject* native_census(PyObject*, PyObject*) {
 PyObject* native_counts(PyObject*, PyObject* is_alone) {
   return guarded([&] {
     NativeCensus census(torch_layout());
-    if (PyObject_IsTrue(is_alone) != 0) census.read_in_place();
+    if (is_alone == Py_True) census.read_in_place();
     census.run();
     std::map<std::string, unsigned long long> counts;
     unsigned long long content = 0;

@@ -167,9 +167,8 @@ def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> 
 
     Tracing, profiling and recording are turned off, as they would make the work many times slower.
     """
-    from gradlife import (
-        _heap,  # loaded already wherever there is anything to record; the command line starts without it
-    )
+    # Loaded already wherever there is anything to record; the command line starts without it.
+    from gradlife import _heap
 
     try:
         os.nice(niceness)

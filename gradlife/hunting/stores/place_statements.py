@@ -224,12 +224,12 @@ def is_local_of(scope: Scope, place: Place) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def name_around(source: Source, place: str) -> str:
-    """Return the qualified name of the scope around the function that begins there; empty if there is none.
+def name_around(source: Source, begins_at: str) -> str:
+    """Return the qualified name of the scope around the function that begins at ``train.py:15``; empty if there is none.
 
     The name of a wrapped function is that of another: `functools.wraps` copies it.
     """
-    file, _, line = place.rpartition(":")
+    file, _, line = begins_at.rpartition(":")
     if not line or file != short_path(source.file):
         return ""
     found = search(source, lambda node, scope: isinstance(node, Function) and Statement(scope, node).line == int(line))

@@ -452,7 +452,7 @@ PLAIN_PATHS = (
         "its arguments, and a call of all of them takes longer each time.",
         "Register it once, or remove it when its owner is done.",
         "{holder_code}.remove(callback)  # when its owner is done",
-        paths=("@ list.item|set.item|deque.item function.*|method.*|partial.* ...",),
+        paths=("@ list.item|set.item function.*|method.*|partial.* ...",),
         kinds=GROWTH,
         example="state .handlers → list [41] → method .__self__ → Meter .values → Tensor",
     ),
