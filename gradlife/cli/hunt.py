@@ -247,7 +247,7 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, stat
         return status
     texts = changed_files(patched)
     found = try_texts(texts, settings, quietly(args))
-    proven = [replace(one, proof=patch_proof(one, found)) for one in patched]
+    proven = [replace(one, proof=patch_proof(one, found, report.script_status)) for one in patched]
     is_fixed = all(one.proof is not None and one.proof.is_sufficient for one in proven)
     written = write_texts(texts) if is_fixed and args.write else []
     print_fix(make_console(sys.stderr), proven, written, f"gradlife hunt --fix --write {report.target}")

@@ -43,9 +43,9 @@ const char* oneflow_name(const std::string& name) {
 
 const char* name_in_release(const char* name, const Policy& policy) {
   if (policy.is_oneflow) return oneflow_name(name);
-  if (std::strncmp(name, "FillBackward", 12) == 0 && !has(policy, traits::assigned_scalar_keeps_graph))
+  if (!has(policy, traits::assigned_scalar_keeps_graph) && std::strncmp(name, "FillBackward", 12) == 0)
     name = name[12] == '2' ? "FillBackward0" : "FillBackward1";
-  if (std::strncmp(name, "SqueezeBackward", 15) == 0 && name[15] > '2' && !has(policy, traits::squeezes_several_dims))
+  if (!has(policy, traits::squeezes_several_dims) && std::strncmp(name, "SqueezeBackward", 15) == 0 && name[15] > '2')
     name = name[15] == '3' ? "SqueezeBackward2" : "SqueezeBackward3";
   if (has(policy, traits::numbers_all_node_names)) return name;
   const size_t length = std::strlen(name);

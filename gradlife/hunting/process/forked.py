@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 import sys
 import time
@@ -11,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from gradlife.hunting.process.readable import readable
 
@@ -29,6 +30,9 @@ LONG_PATIENCE = 900.0
 
 #: The niceness of copies of a service, so that they give way to it.
 NICENESS = 5
+
+#: A filter of the module `warnings`: ignores that a process with threads forks.
+FORK_WARNING = ("ignore", re.compile("This process"), DeprecationWarning, None, 0)
 
 #: Whether this process is a copy, which runs nothing of the program.
 is_copy = False
@@ -139,12 +143,15 @@ def fork() -> int:
 
     Python 3.12 would warn about threads: the copy starts none, and waits for none. OSError: no copy can be had.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        try:
-            copy = os.fork()
-        except RuntimeError as error:  # up to 3.12.1, already when functions of atexit run
-            raise OSError(str(error)) from error
+    filters = cast("list[object]", warnings.filters)
+    filters.insert(0, FORK_WARNING)  # `catch_warnings` would make Python show each warning of the program once more
+    try:
+        copy = os.fork()
+    except RuntimeError as error:  # up to 3.12.1, already when functions of atexit run
+        raise OSError(str(error)) from error
+    finally:
+        with suppress(ValueError):  # the program has reset its filters
+            filters.remove(FORK_WARNING)
     if copy == 0:
         become_copy()
     return copy

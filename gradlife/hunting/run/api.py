@@ -11,7 +11,7 @@ from gradlife.hunting.session.report import report_of
 from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.loop import loop_for
 from gradlife.hunting.steps.schedule import Schedule, schedule_for
-from gradlife.hunting.steps.targets import Stepper
+from gradlife.hunting.steps.targets import Stepper, stepper_of
 from gradlife.model.hunt import HuntReport
 
 
@@ -20,7 +20,7 @@ def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool =
 
     If something grows, the last rounds record where its objects are created; with ``lines`` every round does.
     """
-    return hunt_stepper(Stepper(step), getattr(step, "__qualname__", "a callable"), steps, lines)
+    return hunt_stepper(stepper_of(step), getattr(step, "__qualname__", "a callable"), steps, lines)
 
 
 def hunt_stepper(
@@ -34,6 +34,7 @@ def hunt_stepper(
         loop_for(stepper)(state, stepper.step, itertools.count(), counter.step)
         return report_of(under_way, TargetFacts(target, f"call of {getattr(stepper.step, '__qualname__', 'it')}"))
     finally:
+        counter.end()
         under_way.close()
         if stepper.teardown is not None:
             stepper.teardown(state)

@@ -333,8 +333,10 @@ class Child:
             self._end_program()
 
     def _end_program(self) -> None:
-        """End the program after the requested steps; sampled ones without an exception, which a server would catch."""
-        if not self._is_sampled:
+        """End the program after the requested steps: with an exception if this is the main thread. Another thread would
+        end alone, and a server would catch it: its steps are sampled.
+        """
+        if not self._is_sampled and threading.current_thread() is threading.main_thread():
             raise EnoughSteps
         sys.stdout.flush()
         os._exit(0)

@@ -29,6 +29,13 @@ class Outcome:
     losses: str  # the comparison in words; empty if the program has no losses
     is_same: bool  # no loss differs, or losses differ between unchanged runs, too
 
+    def failure(self, status_before: int | None) -> str:
+        """Return how the changed program failed where the unchanged one did not; empty if it ended alike."""
+        after = self.report
+        if after is None or not after.script_status or after.script_status == status_before:
+            return ""
+        return f"with this change {after.trouble or f'the program ended with exit status {after.script_status}'}"
+
 
 def changed_files(findings: Sequence[Finding]) -> dict[str, str]:
     """Return the patched texts of files, by path. UsageError if a file has changed since the hunt."""
@@ -102,8 +109,10 @@ def differs_by_itself(before: Sequence[float], settings: Settings, run: Run) -> 
         return difference(before, losses_of(folder)) is not None
 
 
-def patch_proof(finding: Finding, found: Outcome) -> Proof:
-    """Compare the rate of a finding before and after its patch. A run without rounds has no rate and proves nothing."""
+def patch_proof(finding: Finding, found: Outcome, status_before: int | None = None) -> Proof:
+    """Compare the rate of a finding before and after its patch. A run without rounds has no rate and proves nothing, nor
+    does one whose program fails with the patch: ``status_before`` is the exit status without it.
+    """
     after, stored = found.report, finding.stored_at
     changed = f"{stored.file}:{stored.line} changed" if stored is not None else "the source changed"
     if after is None or len(after.rounds) < 2:
@@ -111,7 +120,9 @@ def patch_proof(finding: Finding, found: Outcome) -> Proof:
         return Proof(changed, finding.per_step, finding.per_step, False, f"the second run has no rate: {trouble}")
     rest = rest_of(finding, after)
     rate = rest.per_step if rest is not None else PerStep()
-    return Proof(changed, finding.per_step, rate, rest is None and found.is_same, found.losses)
+    failure = found.failure(status_before)
+    is_proven = rest is None and found.is_same and not failure
+    return Proof(changed, finding.per_step, rate, is_proven, failure or found.losses)
 
 
 def rest_of(finding: Finding, after: HuntReport) -> Finding | None:

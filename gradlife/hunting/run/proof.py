@@ -19,14 +19,16 @@ def proven(report: HuntReport, settings: Settings, run: Run) -> HuntReport:
     for number, finding in enumerate(findings[:MAX_PROVEN]):
         is_cut_useless = finding.kind is FindingKind.NEEDS_GC and finding.patch is None
         if not is_cut_useless and finding.in_workers is None:
-            findings[number] = replace(finding, proof=proof_of(finding, settings, run))
+            findings[number] = replace(finding, proof=proof_of(finding, report.script_status, settings, run))
     return replace(report, findings=tuple(findings))
 
 
-def proof_of(finding: Finding, settings: Settings, run: Run) -> Proof | None:
-    """Run the program with the finding's patch, else with its reference cut; None if neither is possible."""
+def proof_of(finding: Finding, status: int | None, settings: Settings, run: Run) -> Proof | None:
+    """Run the program with the finding's patch, else with its reference cut; None if neither is possible. ``status``: its
+    exit status in the run before.
+    """
     if finding.patch is not None:
-        return patch_proof(finding, try_texts(changed_files([finding]), settings, run))
+        return patch_proof(finding, try_texts(changed_files([finding]), settings, run), status)
     cut = cut_of(finding)
     after = run(replace(settings, cut=cut.dump(), trial="")) if cut is not None else None
     return judged(finding, cut.text, after) if cut is not None and after is not None else None

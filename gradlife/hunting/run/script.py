@@ -13,7 +13,7 @@ import traceback
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 
 import gradlife
 from gradlife.errors import UsageError
@@ -39,7 +39,7 @@ class Ended:
 def compiled(path: str) -> types.CodeType:
     """Compile a script; UsageError if it cannot be read or is not Python."""
     try:
-        return compile(source_of(path), path, "exec", dont_inherit=True)
+        return compile(source_of(path), os.path.abspath(path), "exec", dont_inherit=True)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {reason(error)}", "the name of a Python script") from None
     except (SyntaxError, ValueError) as error:
@@ -61,12 +61,12 @@ def prepared(target: ProgramTarget) -> Program:
 
 
 def prepared_script(target: ScriptTarget) -> Program:
-    """Prepare a script; as in Python, its `__file__` is an absolute path."""
-    code = compiled(target.path)
-    main = become_main({"__file__": os.path.abspath(target.path), "__cached__": None})
+    """Prepare a script; as in Python, its path is absolute, in `__file__` and in its code: it may change the working folder."""
+    code, path = compiled(target.path), os.path.abspath(target.path)
+    main = become_main({"__file__": path, "__cached__": None, "__loader__": SourceFileLoader(MAIN, path)})
     sys.argv[:] = [target.path, *target.arguments]
     sys.path[0] = os.path.dirname(os.path.realpath(target.path))
-    return Program(code, main, target.path)
+    return Program(code, main, path)
 
 
 def prepared_module(target: ModuleTarget) -> Program:

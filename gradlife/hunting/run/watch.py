@@ -44,5 +44,7 @@ class Watch:
 
     def _finish(self) -> None:
         self.report = report_of(self._hunt, TargetFacts(TARGET, "one time through the watched block", is_script=True))
+        if self._counter is not None:
+            self._counter.end()
         self._hunt.close()
         self._on_report(self.report)

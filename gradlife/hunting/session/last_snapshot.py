@@ -58,7 +58,9 @@ class Returns:
             frame = frame.f_back
 
     def _heard(self, frame: FrameType, event: str, argument: object) -> None:
-        if event == "return" and self._steps.pop(id(frame), 0) >= MIN_STEPS:
+        if self._is_over:  # ended by another thread, which cannot do it here
+            self.stop()
+        elif event == "return" and self._steps.pop(id(frame), 0) >= MIN_STEPS:
             self._take_snapshot()
 
     def _take_snapshot(self) -> None:

@@ -6,6 +6,7 @@ import ast
 import functools
 import inspect
 from collections.abc import Callable
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -34,7 +35,7 @@ class CallSteps:
             raise UsageError(f"{target!r} names no function", "--step-on module:function, or __main__:function")
         self.module = module
         self._names = function.split(".")
-        self._begin = functools.partial(begin, f"call of {function}")
+        self._begin = partial(begin, f"call of {function}")
         self._after_step: AfterStep | None = None
         self._undo: Callable[[], object] = lambda: None
 
@@ -48,20 +49,31 @@ class CallSteps:
         self._undo()
 
     def with_counting(self, function: Any) -> Any:
-        """Return a wrapper of the function that counts its calls. A `staticmethod` stays one, and so does a `classmethod`."""
+        """Return a wrapper of the function that counts its calls. A `staticmethod` stays one, and so does a `classmethod`.
+        A coroutine function stays one: its call counts when it has been awaited.
+        """
         if isinstance(function, staticmethod | classmethod):
             return type(function)(self.with_counting(function.__func__))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             result = function(*args, **kwargs)
-            if self._after_step is None:
-                self._after_step = self._begin()
-            else:
-                self._after_step()
+            self._count()
             return result
 
-        return call
+        @functools.wraps(function)
+        async def call_async(*args: Any, **kwargs: Any) -> Any:
+            result = await function(*args, **kwargs)
+            self._count()
+            return result
+
+        return call_async if inspect.iscoroutinefunction(function) else call
+
+    def _count(self) -> None:
+        if self._after_step is None:
+            self._after_step = self._begin()
+        else:
+            self._after_step()
 
     def attach(self, module: Any) -> None:
         """Replace the function by its wrapper in a module that has just been imported."""
@@ -71,12 +83,14 @@ class CallSteps:
         if not callable(found):
             names = [name for name, value in vars(module).items() if callable(value)]
             raise UnknownFunction("function", ".".join(self._names), names, f"a function of {self.module}")
-        original = inspect.getattr_static(owner, self._names[-1])
-        self._undo = functools.partial(setattr, owner, self._names[-1], original)
+        name = self._names[-1]
+        original = inspect.getattr_static(owner, name)
+        is_inherited = name not in getattr(owner, "__dict__", {name: original})
+        self._undo = partial(delattr, owner, name) if is_inherited else partial(setattr, owner, name, original)
         # A static or class method is wrapped as such. Any other attribute, such as a partialmethod, is wrapped as the
         # callable that `getattr` makes of it.
         is_static_or_class = isinstance(original, staticmethod | classmethod)
-        setattr(owner, self._names[-1], self.with_counting(original if is_static_or_class else found))
+        setattr(owner, name, self.with_counting(original if is_static_or_class else found))
 
     def compile_decorated(self, source: bytes, path: str) -> CodeType:
         """Compile the main module with the decorator `DECORATOR` on the function.

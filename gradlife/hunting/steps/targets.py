@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -9,6 +10,7 @@ import os
 import re
 import shutil
 import sys
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -136,6 +138,34 @@ class Stepper:
         return count_parameters(self.step)
 
 
+def stepper_of(
+    step: StepFunction,
+    setup: Callable[[], object] | None = None,
+    teardown: Callable[[Any], object] | None = None,
+) -> Stepper:
+    """Return a stepper whose step runs whole when it is called. TargetError: a generator function, whose call runs nothing."""
+    if inspect.isgeneratorfunction(step) or inspect.isasyncgenfunction(step):
+        need = f"{getattr(step, '__qualname__', 'the step')} is a generator function: calling it runs nothing"
+        raise TargetError(need, "a function that runs one step and returns")
+    return Stepper(awaited(step) if inspect.iscoroutinefunction(step) else step, setup, teardown)
+
+
+def awaited(step: StepFunction) -> StepFunction:
+    """Return a function that runs a coroutine function to its end, in one event loop for all steps."""
+    import asyncio  # takes longer to load than the whole command line
+
+    loop = asyncio.new_event_loop()
+    weakref.finalize(loop, loop.close)
+
+    @functools.wraps(step)
+    def run(*arguments: object) -> object:
+        if asyncio._get_running_loop() is not None:
+            raise TargetError("an async step cannot run in an event loop that is running", "hunt it in another thread")
+        return loop.run_until_complete(step(*arguments))  # type: ignore[arg-type]
+
+    return run
+
+
 def load(target: FunctionTarget) -> Stepper:
     """Import the module and find the functions."""
     module = load_file(target.place) if target.is_file else load_module(target.place)
@@ -147,7 +177,7 @@ def load(target: FunctionTarget) -> Stepper:
     if setup is None and count_required(step) > 1:
         need = f"{target.function} takes more than the step's number, but {target.place} has no setup()"
         raise TargetError(need, "def setup(): return the first argument")
-    return Stepper(step, setup, getattr(module, "teardown", None))
+    return stepper_of(step, setup, getattr(module, "teardown", None))
 
 
 def load_file(path: str) -> ModuleType:

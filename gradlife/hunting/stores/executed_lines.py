@@ -1,7 +1,7 @@
 """The lines of the program that run in a step. A line that did not run stores nothing.
 
-Lines are recorded for a few steps of the warm-up. No code of the program is changed. If another tool traces already, or
-a compiler takes the frames, nothing is recorded and no line counts as run.
+Lines are recorded for a few steps of the warm-up. No code of the program is changed. If another tool traces already, a
+compiler takes the frames, or the steps do not end, nothing is recorded and no line counts as run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from gradlife.hunting.snapshots.creation_sites import short_path
 #: The module of a compiler of frames, which a trace function would stop.
 COMPILER = "torch._dynamo.convert_frame"
 
+#: Most lines that run while they are recorded, about a second of tracing: a program may go on without steps.
+MAX_LINES = 2_000_000
+
 
 class LineWatch:
     """Records the lines that run in the thread that takes the steps."""
@@ -24,11 +27,14 @@ class LineWatch:
     def __init__(self) -> None:
         self._lines: set[tuple[str, int]] = set()
         self._files: dict[str, bool] = {}
+        self._left = MAX_LINES
         self._is_over = False
 
     @property
     def lines(self) -> frozenset[tuple[str, int]]:
-        """The files, as reports show them, and the lines."""
+        """The files, as reports show them, and the lines; none if too many ran to see all."""
+        if not self._left:
+            return frozenset()
         names = {file: short_path(file) for file, is_own in self._files.items() if is_own}
         return frozenset((names[file], line) for file, line in self._lines)
 
@@ -60,6 +66,8 @@ class LineWatch:
             return None
         if event == "line":
             self._lines.add((frame.f_code.co_filename, frame.f_lineno))
+            self._left -= 1
+            self._is_over = not self._left
         return self._line
 
     def _is_of_program(self, frame: FrameType) -> bool:

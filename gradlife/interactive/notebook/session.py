@@ -13,7 +13,7 @@ from rich.console import Console
 from gradlife.errors import UnknownNameError, UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.api import hunt_stepper
-from gradlife.hunting.steps.targets import Stepper
+from gradlife.hunting.steps.targets import stepper_of
 from gradlife.interactive.notebook.heap_source import NotebookPatient, lines_of
 from gradlife.interactive.session import ROWS, Session, rows_of
 from gradlife.interactive.session import VERBS as SESSION_VERBS
@@ -65,7 +65,7 @@ class NotebookSession(Session):
         """hunt [--steps N] [--lines] [FUNCTION]: repeat the function, or the cell under %%gradlife; what grows?"""
         options = hunt_options(text)
         step, name = self._step_of("hunt", options.function)
-        report = hunt_stepper(Stepper(step), name, options.steps, options.lines)
+        report = hunt_stepper(stepper_of(step), name, options.steps, options.lines)
         self._patient.hunted(step, report)
         self.answer = report
         print_hunt(self._console, report, then=next_magics)
@@ -73,7 +73,7 @@ class NotebookSession(Session):
     def do_peak(self, text: str) -> None:
         """peak [FUNCTION]: call it, or below %%gradlife run the cell, a few times; what of the peak is never read again?"""
         step, name = self._step_of("peak", text)
-        self.answer = peak_of(Stepper(step), name)
+        self.answer = peak_of(stepper_of(step), name)
         print_peak(self._console, self.answer, in_full=True)
 
     def _step_of(self, verb: str, function: str) -> tuple[Callable[[], object], str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from gradlife.errors import MissingDependencyError
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.steps.loop import loop_for
-from gradlife.hunting.steps.targets import Stepper
+from gradlife.hunting.steps.targets import Stepper, stepper_of
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.session import WARMUP, PeakSession
@@ -23,7 +23,7 @@ def peak(step: Callable[..., object], *, warmup: int = WARMUP) -> PeakReport:
     At the peak the process is forked to read the holders, which takes about 0.5 s per million objects. Raises
     GradlifeError if the memory layout of this torch is unknown.
     """
-    return peak_of(Stepper(step), getattr(step, "__qualname__", "a callable"), warmup)
+    return peak_of(stepper_of(step), getattr(step, "__qualname__", "a callable"), warmup)
 
 
 def peak_of(stepper: Stepper, target: str, warmup: int = WARMUP) -> PeakReport:

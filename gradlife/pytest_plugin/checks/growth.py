@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gradlife.errors import UsageError
 from gradlife.hunting.run.api import hunt_stepper
 from gradlife.hunting.steps.schedule import Schedule
-from gradlife.hunting.steps.targets import Stepper
+from gradlife.hunting.steps.targets import stepper_of
 from gradlife.model.hunt import HuntReport, HuntVerdict
 from gradlife.pytest_plugin.outcomes import messages
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, is_waiting
@@ -21,7 +21,7 @@ def hunted(step: Callable[..., object], rounds: int, calls: int, warmup: int) ->
     if rounds < MIN_ROUNDS or calls < 1 or warmup < 0:
         raise UsageError(f"no_growth(rounds={rounds}, calls={calls}, warmup={warmup}): {MIN_ROUNDS} rounds at least")
     schedule = Schedule(warmup, (calls,) * rounds, (), (), recorded=1, collector=min(5, calls), watched=min(5, calls))
-    return hunt_stepper(Stepper(step), getattr(step, "__qualname__", "a callable"), None, True, schedule)
+    return hunt_stepper(stepper_of(step), getattr(step, "__qualname__", "a callable"), None, True, schedule)
 
 
 def verdict_text(report: HuntReport, cycles: str, verbosity: int = 0) -> str:

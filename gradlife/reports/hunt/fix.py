@@ -27,7 +27,7 @@ def fix_lines(proven: Sequence[Finding], written: Sequence[str], command: str) -
     for finding in proven:
         yield from change_lines(finding)
     notes = dict.fromkeys(one.proof.note for one in proven if one.proof is not None and one.proof.note)
-    yield from (Text.assemble((f"{INDENT}losses  ", QUIET), note) for note in notes)
+    yield from (Text.assemble((f"{INDENT}{'losses' if 'loss' in note else 'run   '}  ", QUIET), note) for note in notes)
     if not all(one.proof is not None and one.proof.is_sufficient for one in proven):
         yield Text.assemble(("not fixed: ", BAD), "no file was changed")
     elif written:

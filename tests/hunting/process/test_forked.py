@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 
 import pytest
 
 from gradlife import _heap
 from gradlife.hunting.process import forked
-from gradlife.hunting.process.forked import CAN_FORK, Answer, in_fork
+from gradlife.hunting.process.forked import CAN_FORK, FORK_WARNING, Answer, in_fork
 
 
 @pytest.mark.skipif(not CAN_FORK, reason="no copy is made here")
@@ -70,3 +71,15 @@ def test_a_python_that_does_not_fork_at_its_end_works_in_this_process(monkeypatc
 
     monkeypatch.setattr(os, "fork", refuse)
     assert in_fork(os.getpid) == os.getpid()
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="no copy is made here")
+def test_a_warning_that_the_program_has_shown_is_not_shown_again_after_a_fork() -> None:
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            warnings.warn("slow path", UserWarning, stacklevel=1)
+            assert in_fork(lambda: 1) == 1
+        filters = [*warnings.filters]
+    assert [str(one.message) for one in shown] == ["slow path"]
+    assert FORK_WARNING not in filters

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,15 @@ def test_growth_that_is_still_there_is_told(tmp_path: Path, mark: str) -> None:
 def test_a_run_without_rounds_proves_nothing(tmp_path: Path) -> None:
     program = Program(tmp_path, [], [], after=report(rounds=1))
     assert not patch_proof(finding(), try_texts({}, program.settings, program.run)).is_sufficient
+
+
+@pytest.mark.parametrize(("before", "is_proven"), [(0, False), (None, False), (1, True)])
+def test_a_patch_that_makes_the_program_fail_is_no_proof(tmp_path: Path, before: int | None, is_proven: bool) -> None:
+    failed = replace(report(), script_status=1, trouble="the program ended with TypeError after 9 counted steps")
+    program = Program(tmp_path, [1.0], [1.0], after=failed)
+    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), before)
+    words = "with this change the program ended with TypeError after 9 counted steps"
+    assert (proof.is_sufficient, proof.note) == (is_proven, "1 loss is the same" if is_proven else words)
 
 
 def test_a_file_that_has_changed_since_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

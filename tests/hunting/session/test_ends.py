@@ -191,3 +191,39 @@ def test_sixty_steps_are_enough_for_the_verdict(tmp_path: Path) -> None:
     status, printed, _, report = hunt(tmp_path, "take(10_000_000)\nprint('never')\n", "--steps", "60")
     assert (status, printed, report["verdict"]) == (1, "", "leak")
     assert report["warmup_steps"] + sum(one["steps"] for one in report["rounds"]) <= 60
+
+
+def gc_and_trace_after(source: str) -> tuple[str, ...]:
+    """Run a program that hunts in its own process; return whether the collector is on and code is traced after it."""
+    program = STEPS + "import gc\nimport gradlife\n" + source + "\nprint(gc.isenabled(), sys.gettrace() is not None)\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
+    return tuple(done.stdout.split())
+
+
+@pytest.mark.parametrize("number", [3, 30])
+def test_a_hunted_function_that_raises_leaves_the_collector_on_and_nothing_traced(number: int) -> None:
+    source = f"""
+def fails(number):
+    step()
+    if number == {number}:
+        raise ValueError(number)
+
+try:
+    gradlife.hunt(fails)
+except ValueError as error:
+    kept.append(error)
+"""
+    assert gc_and_trace_after(source) == ("True", "False")
+
+
+def test_a_watched_loop_that_is_left_early_leaves_the_collector_on() -> None:
+    source = """
+from gradlife.hunting.run.watch import Watch
+
+watch = Watch(lambda report: None)
+for number in range(30):
+    with watch:
+        step()
+watch.finish()
+"""
+    assert gc_and_trace_after(source) == ("True", "False")

@@ -87,6 +87,19 @@ def test_a_program_that_profiles_itself_keeps_its_profile(hunt: Hunt, asked: lis
         assert sys.getprofile() is None
 
 
+def test_a_thread_that_watches_no_longer_profiles_after_another_thread_has_ended_the_watch(
+    hunt: Hunt, asked: list[int]
+) -> None:
+    returns = Returns(hunt, threading.RLock())
+    step = returns.around(lambda: False)
+    step()
+    other = threading.Thread(target=step)
+    other.start()
+    other.join()
+    watched(returns, 2)
+    assert (sys.getprofile(), asked) == (None, [])
+
+
 def test_an_error_of_the_look_is_none_of_the_programs(hunt: Hunt) -> None:
     hunt.snapshots = [None, None]  # type: ignore[list-item]  # not snapshots
     returns = Returns(hunt, threading.RLock())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -81,6 +83,36 @@ def test_a_method_of_any_kind_gets_its_arguments_in_the_main_module(name: str, a
     exec(steps.compile_decorated(SOURCE.encode(), "main.py"), vars(module))
     assert getattr(module.Own(), name)(1) == answer
     assert seen == [f"call of Trainer.{name}"]
+
+
+def test_a_method_of_an_instance_is_its_class_s_again_when_counting_ends() -> None:
+    steps, seen = counter_for("trainer:own.plain")
+    module = module_with(SOURCE + "own = Own()\n")
+    steps.attach(module)
+    assert module.own.plain(1) == ("Own", 1)
+    steps.detach()
+    assert module.own.plain(2) == ("Own", 2)
+    assert (seen, vars(module.own)) == (["call of own.plain"], {})
+
+
+def test_a_method_of_a_base_class_is_not_left_in_the_derived_one() -> None:
+    steps, seen = counter_for("trainer:Own.plain")
+    module = module_with(SOURCE)
+    steps.attach(module)
+    assert (module.Trainer().plain(1), module.Own().plain(1)) == (("Trainer", 1), ("Own", 1))
+    steps.detach()
+    assert (seen, "plain" in vars(module.Own)) == (["call of Own.plain"], False)
+
+
+def test_a_coroutine_function_stays_one_and_counts_when_it_has_been_awaited() -> None:
+    steps, seen = counter_for("trainer:step")
+    module = module_with("async def step(number):\n    return number\n")
+    steps.attach(module)
+    assert inspect.iscoroutinefunction(module.step)
+    waiting = module.step(1)
+    assert seen == []
+    assert asyncio.run(waiting) == 1
+    assert seen == ["call of step"]
 
 
 def test_what_is_no_function_is_refused() -> None:

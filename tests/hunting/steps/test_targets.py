@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from gradlife.hunting.steps.targets import (
     count_required,
     load,
     parse,
+    stepper_of,
 )
 
 
@@ -86,3 +88,38 @@ def test_a_step_that_needs_a_state_where_no_setup_makes_one_is_refused(tmp_path:
     ):
         load(FunctionTarget(str(file), "step", is_file=True))
     assert load(FunctionTarget(str(file), "optional", is_file=True)).setup is None
+
+
+def test_an_async_step_is_run_to_its_end_in_one_event_loop() -> None:
+    loops: list[object] = []
+
+    async def step(number: int) -> int:
+        await asyncio.sleep(0)
+        loops.append(asyncio.get_running_loop())
+        return number
+
+    run = stepper_of(step).step
+    assert ([run(3), run(4)], count_parameters(run)) == ([3, 4], 1)
+    assert loops[0] is loops[1]
+
+
+def test_an_async_step_is_refused_where_a_loop_runs() -> None:
+    async def step() -> None: ...
+
+    async def main() -> None:
+        stepper_of(step).step()
+
+    with pytest.raises(TargetError, match="in an event loop that is running"):
+        asyncio.run(main())
+
+
+def test_a_generator_function_is_no_step() -> None:
+    def step() -> Iterator[int]:
+        yield 1
+
+    async def stream() -> AsyncIterator[int]:
+        yield 1
+
+    for one in (step, stream):
+        with pytest.raises(TargetError, match="is a generator function: calling it runs nothing"):
+            stepper_of(one)

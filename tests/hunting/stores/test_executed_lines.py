@@ -60,6 +60,13 @@ def test_nothing_is_watched_beside_another_tool(tmp_path: Path) -> None:
     assert lines_of(tmp_path, traced) == []
 
 
+def test_a_step_that_does_not_end_is_traced_for_a_bounded_number_of_lines(tmp_path: Path) -> None:
+    limited = PROGRAM.replace(
+        "def main():", "import gradlife.hunting.stores.executed_lines as module\nmodule.MAX_LINES = 2\n\ndef main():"
+    ).replace("    watch.stop()", "    assert __import__('sys').gettrace() is None\n    watch.stop()")
+    assert lines_of(tmp_path, limited) == []
+
+
 def test_only_a_few_steps_of_a_long_warm_up_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     """All were: the first tenth of a hunt with `--steps 10000` was several times as slow."""
     calls: list[str] = []
