@@ -83,10 +83,13 @@ class OnOom:
             self._write(f"{type(error).__name__}: {error}".rstrip(": "), error)
 
     def _observe(self, torch: Any) -> None:
-        """Report failures of the CUDA allocator before the program can catch them."""
+        """Report failures of the CUDA allocator before the program can catch them, once the program initializes CUDA:
+        a program without a driver cannot, and one that forks workers must not do so early.
+        """
         attach = getattr(getattr(torch, "_C", None), OBSERVE, None)
-        if attach is not None:
-            attach(self._device_failed)
+        call_when_initialized = getattr(getattr(torch, "cuda", None), "_lazy_call", None)
+        if attach is not None and call_when_initialized is not None:
+            call_when_initialized(lambda: attach(self._device_failed))
 
     def _device_failed(self, device: int, wanted: int, allocated: int, free: int) -> None:
         if not self._closed.is_set():

@@ -9,7 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -166,10 +166,15 @@ def test_an_error_in_a_thread_is_heard(tmp_path: Path) -> None:
 
 def test_a_failure_of_the_devices_allocator_is_heard_before_the_program_catches_it(tmp_path: Path) -> None:
     observers: list[Any] = []
+    waiting: list[Callable[[], None]] = []
+    with_cuda = SimpleNamespace(_cuda_attach_out_of_memory_observer=observers.append)
     watching = gradlife.on_oom(tmp_path / "oom.json", limit=1 << 50)
     try:
-        watching._observe(SimpleNamespace(_C=SimpleNamespace(_cuda_attach_out_of_memory_observer=observers.append)))
+        watching._observe(SimpleNamespace(_C=with_cuda, cuda=SimpleNamespace(_lazy_call=waiting.append)))
         watching._observe(SimpleNamespace(_C=SimpleNamespace()))  # a build without CUDA
+        assert observers == []  # the program has not initialized CUDA yet
+        [initialize] = waiting
+        initialize()
         [failed] = observers
         failed(0, 2_000_000_000, 79_000_000_000, 1_000)
     finally:
