@@ -158,8 +158,11 @@ def path_to_one(graph: _heap.Graph, group: Group, container: int, nodes: Sequenc
 
 
 def path_to_resource(graph: _heap.Graph, group: Group) -> HolderPath | None:
-    """Find the shortest path to a process group or the like, which several tables of a library hold."""
-    found = resources(graph, group)
+    """Find the shortest path to a process group or the like, which several tables of a library hold.
+
+    No path leads to one that is unreachable.
+    """
+    found = resources(graph, group) if group.anchor is not None else []
     if not found:
         return None
     path = graph.path(found[len(found) // 2])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradlife import _heap
-from gradlife.hunting.growth.groups import Group, is_hunts_own
+from gradlife.hunting.growth.groups import FRAME, Group, has_variables, is_hunts_own
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_steady
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.stale_activations import bytes_of
@@ -29,13 +29,53 @@ EVEN = 0.8
 #: Objects below this share of the largest at a place do not count as growing.
 MIN_SHARE = 0.5
 
+#: A place that gets a piece of the same size now and then: most pieces of the smallest round, and the deviation of a
+#: round from a whole number of them, as a share of a piece.
+MAX_PIECES = 4
+MAX_DEVIATION = 0.02
+
+#: Python objects that hold the variables of a call which is suspended.
+SUSPENDED = frozenset({"frame", "generator", "coroutine", "async_generator"})
+
 
 class Place(NamedTuple):
-    """A Python object, which the snapshots have in common if they have it at the same address."""
+    """A Python object, which the snapshots have in common if they have it at the same address, or one of its variables.
+
+    A running call and a module hold unrelated variables: each is a place of its own.
+    """
 
     kind: str
     type: str
     address: int
+    variable: tuple[str, int] = ("", -1)  # the type of its value, and its position among values of this type
+
+
+class Variables:
+    """The variables that running calls and modules hold in one graph."""
+
+    def __init__(self, graph: _heap.Graph) -> None:
+        self._graph = graph
+        self._known: dict[int, dict[int, tuple[str, int]]] = {}
+
+    def position(self, holder: int, value: int) -> tuple[str, int]:
+        """Return which variable of a holder has the value; none if the holder is no call or module, or holds it only
+        through several others.
+        """
+        if holder not in self._known:
+            self._known[holder] = self._read(holder)
+        return self._known[holder].get(value, ("", -1))
+
+    def _read(self, holder: int) -> dict[int, tuple[str, int]]:
+        graph = self._graph
+        if not has_variables(graph, holder) and graph.type(holder) not in SUSPENDED:
+            return {}
+        counts: Counter[str] = Counter()
+        found = {}
+        for value in graph.referents(holder):
+            name = graph.type(value)
+            found[value] = (name, counts[name])
+            counts[name] += 1
+        return found
 
 
 @dataclass(frozen=True)
@@ -78,19 +118,21 @@ def has_new_sizes(evidence: Evidence) -> bool:
 
 def sized_nodes(graph: _heap.Graph) -> list[SizedNode]:
     """Return every node that takes memory, without the text in an in-memory file, which belongs to the file."""
-    tensors, files = tensor_type_names(), memory_file_names()
+    tensors, files, variables = tensor_type_names(), memory_file_names(), Variables(graph)
     return [
-        SizedNode(node, nbytes, tuple(places_above(graph, node, tensors)))
+        SizedNode(node, nbytes, tuple(places_above(graph, node, tensors, variables)))
         for node, nbytes in sized(graph)
         if graph.type(node) != "str" or files.isdisjoint(map(graph.type, dominators(graph, node)))
     ]
 
 
-def places_above(graph: _heap.Graph, node: int, tensors: Set[str]) -> Iterator[Place]:
+def places_above(graph: _heap.Graph, node: int, tensors: Set[str], variables: Variables) -> Iterator[Place]:
     """Yield the dominators that are places. A tensor is none: a new one often gets the address of an old one."""
+    below = node
     for above in dominators(graph, node):
-        if graph.kind(above) == "python" and graph.type(above) not in tensors:
-            yield place_at(graph, above)
+        if (graph.kind(above) == "python" and graph.type(above) not in tensors) or graph.kind_and_type(above) == FRAME:
+            yield place_at(graph, above, variables.position(above, below))
+        below = above
 
 
 def nearest_common_place(held: SizedNode, common: Set[Place]) -> Place | None:
@@ -107,11 +149,28 @@ def amounts_of(nodes: Iterable[SizedNode], common: Set[Place]) -> Counter[Place 
 
 
 def grows_in_place(amounts: Sequence[int], evidence: Evidence) -> bool:
-    """Whether the amount grew in every round, by about as much per step."""
+    """Whether the amount grew in every round, by about as much per step, or by pieces of one size now and then."""
     added = [after - before for before, after in itertools.pairwise(amounts)]
-    if len(added) < MIN_ROUNDS and not is_even(added, evidence):
+    if not is_steady(added[evidence.judged_rounds.start :], evidence):
         return False
-    return all(one > 0 for one in added) and is_steady(added[evidence.judged_rounds.start :], evidence)
+    if all(one > 0 for one in added):
+        return len(added) >= MIN_ROUNDS or is_even(added, evidence)
+    return gets_pieces(added, [evidence.steps(number) for number in range(len(added))])
+
+
+def gets_pieces(added: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether the rounds added whole pieces of one size, as many as their steps suggest: a short round may add none."""
+    least = min((one for one in added if one > 0), default=0)
+    if min(added) < 0 or sum(one > 0 for one in added) < FEW_ROUNDS:
+        return False
+    for size in (least / count for count in range(1, MAX_PIECES + 1)):
+        pieces = [one / size for one in added]
+        rate = sum(pieces) / sum(steps)
+        if all(abs(one - round(one)) <= MAX_DEVIATION for one in pieces) and all(
+            abs(one - rate * length) < 1 + MAX_DEVIATION for one, length in zip(pieces, steps, strict=True)
+        ):
+            return True
+    return False
 
 
 def is_even(added: Sequence[int], evidence: Evidence) -> bool:
@@ -139,7 +198,7 @@ def path_below(graph: _heap.Graph, held: SizedNode, place: Place) -> list[int]:
     """Return the nodes from a sized node up to a place, without the place."""
     path = [held.node]
     for above in dominators(graph, held.node):
-        if place_at(graph, above) == place:
+        if place_at(graph, above, place.variable) == place:
             break
         path.append(above)
     return path
@@ -147,31 +206,34 @@ def path_below(graph: _heap.Graph, held: SizedNode, place: Place) -> list[int]:
 
 def place_of(graph: _heap.Graph, one: GrownGroup) -> Place:
     """Return the place of a group that grows in place."""
-    return place_at(graph, one.group.anchor or 0)
+    anchor = one.group.anchor or 0
+    return place_at(graph, anchor, Variables(graph).position(anchor, one.group.tops[0]))
 
 
 def is_replaced(graph: _heap.Graph, one: GrownGroup, places: Set[Place]) -> bool:
-    """Whether the group is a tensor at one of `places`, those where each step replaces the tensor without reading it.
+    """Whether the group is a tensor at one of `places`, those where each step replaces the tensor by one that is not made
+    of it.
 
-    Texts and arrays are no such groups: nothing shows whether a step reads them.
+    Texts and arrays are no such groups: nothing shows what they are made of.
     """
     largest = next(iter(one.group.members))
     return graph.kind(largest) == "storage" and place_of(graph, one) in places
 
 
-def place_at(graph: _heap.Graph, node: int) -> Place:
-    """Return an object of a graph as a place."""
+def place_at(graph: _heap.Graph, node: int, variable: tuple[str, int]) -> Place:
+    """Return an object of a graph, or one of its variables, as a place."""
     found = graph.describe(node)
-    return Place(found.kind, found.type, found.address)
+    return Place(found.kind, found.type, found.address, variable)
 
 
 def tensors_at(graph: _heap.Graph, places: Iterable[Place]) -> dict[int, Place]:
     """Find the large tensors that only these places hold, by address."""
     found: dict[Place, dict[int, int]] = {place: {} for place in places}
-    names = tensor_type_names() if found else frozenset()
+    names, variables = tensor_type_names() if found else frozenset(), Variables(graph)
     for name in names:
         for node in graph.nodes("python", name):
-            place = next((above for above in places_above(graph, node, names) if above in found), None)
+            above = places_above(graph, node, names, variables)
+            place = next((one for one in above if one in found), None)
             if place is not None:
                 found[place][graph.describe(node).address] = bytes_of(graph, node)
     return {

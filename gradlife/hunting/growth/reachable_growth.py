@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gradlife import _heap
@@ -227,7 +227,7 @@ def with_growth_rate(group: Group, evidence: Evidence) -> GrownGroup:
     members = [node for node in group.members if evidence.born[node] in evidence.judged_rounds]
     steps = sum(map(evidence.steps, evidence.judged_rounds))
     rate = weight(evidence.graph, members, steps)
-    if is_plain(group, evidence.graph):
+    if is_plain(members, evidence.graph):
         rate = replace(rate, bytes=plain_bytes(evidence.graph, members) / steps)
     containers_above = containers(evidence.graph, group, evidence.born) if group.anchor is not None else []
     growing = [node for node in containers_above if is_growing_container(node, group, evidence)]
@@ -298,20 +298,27 @@ def has_many_of_each_round(node: int, evidence: Evidence) -> bool:
 
 
 def counts_by_round(group: Group, evidence: Evidence) -> list[int]:
-    """Count the relevant members born in each judged round; all members if none is relevant but they take much
-    memory.
-    """
-    leaking = leak_types()
-    rounds = [evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)]
-    if not rounds and takes_much_memory(group, evidence):
-        rounds = [evidence.born[node] for node in group.members]
+    """Count the members born in each judged round that `counted_members` returns."""
+    rounds = [evidence.born[node] for node in counted_members(group, evidence)]
     return [rounds.count(number) for number in evidence.judged_rounds]
 
 
-def is_plain(group: Group, graph: _heap.Graph) -> bool:
-    """Whether the group has only plain Python data."""
+def counted_members(group: Group, evidence: Evidence) -> list[int]:
+    """Return the relevant members; all members if no relevant one was born in the judged rounds but they take much
+    memory.
+
+    An item of the first steps may have a tensor that no later one has.
+    """
     leaking = leak_types()
-    return not any(matters(graph, node, leaking) for node in group.members)
+    relevant = [node for node in group.members if matters(evidence.graph, node, leaking)]
+    is_old = not any(evidence.born[node] in evidence.judged_rounds for node in relevant)
+    return list(group.members) if is_old and takes_much_memory(group, evidence) else relevant
+
+
+def is_plain(nodes: Iterable[int], graph: _heap.Graph) -> bool:
+    """Whether these are only plain Python data."""
+    leaking = leak_types()
+    return not any(matters(graph, node, leaking) for node in nodes)
 
 
 def takes_much_memory(group: Group, evidence: Evidence) -> bool:
@@ -398,10 +405,9 @@ def chain_tops(group: Group, evidence: Evidence) -> set[int]:
     Each type is tested alone: objects of different types at reused addresses could look as if each round had added one.
     """
     rounds: dict[tuple[int, tuple[str, str]], set[int]] = {}
-    leaking = leak_types()
-    for node, top in group.members.items():
-        if matters(evidence.graph, node, leaking):
-            rounds.setdefault((top, evidence.graph.kind_and_type(node)), set()).add(evidence.born[node])
+    for node in counted_members(group, evidence):
+        key = (group.members[node], evidence.graph.kind_and_type(node))
+        rounds.setdefault(key, set()).add(evidence.born[node])
     return {top for (top, _), found in rounds.items() if found.issuperset(evidence.judged_rounds)}
 
 
@@ -423,10 +429,7 @@ def raises_type_counts(group: Group, evidence: Evidence) -> bool:
     Objects that come and go at the same addresses look like survivors, but their number stays. The bytes
     that the chain's holder retains are no measure: the holder is often itself a new tensor at a reused address.
     """
-    leaking = leak_types()
-    born = counts_by_type(
-        evidence, {node: evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)}
-    )
+    born = counts_by_type(evidence, {node: evidence.born[node] for node in counted_members(group, evidence)})
     planted = counts_by_type(evidence, evidence.planted)
     levels = [level_by_type(snapshot) for snapshot in evidence.snapshots[evidence.judged_rounds.start :]]
     for at in range(len(evidence.judged_rounds)):

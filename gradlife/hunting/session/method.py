@@ -99,7 +99,7 @@ class Hunt:
     #: The number of steps when the training function returned, and the snapshots of that moment.
     at_return: tuple[int, Sequence[StepSnapshot]] | None = None
     after_rounds: Callable[[Hunt], Iterator[int]] | None = None  # runs when enough is known; may take more steps
-    #: Places where each step stores a larger tensor that it made without reading the old one.
+    #: Places where each step stores a larger tensor that it did not make of the old one.
     replaced: frozenset[Place] = frozenset()
     _grown_in_place: tuple[Place, ...] = ()
     cut_short_by: str = ""  # why the hunt ended before it knew enough
@@ -544,8 +544,8 @@ class Hunt:
         return Waiting(start, before, after, max(1, self.steps - start.steps), is_uncollected)
 
     def _watched_round(self) -> Iterator[int]:
-        """Watch whether a step reads tensors that an earlier step left in undeclared attributes of modules, or a
-        tensor that each step replaces by a larger one.
+        """Watch whether a step reads tensors that an earlier step left in undeclared attributes of modules, or makes
+        the larger tensor that replaces another one of it.
         """
         places = self._grown_in_place
         if not places and (self.suspects is None or not self.suspects.fresh_attributes):
@@ -558,13 +558,21 @@ class Hunt:
         )
         if not wanted and not grown_in_place:
             return
-        watch = Watch([*wanted, *grown_in_place])
+        watch = Watch(wanted, grown_in_place)
         watch.start()
         try:
             yield from self._steps(self.schedule.watched)
         finally:
             watch.stop()
+        self.replaced = self._replaced(watch, places) if grown_in_place else frozenset()
         read = frozenset(node for address, node in wanted.items() if address in watch.read)
         self.stale_activations = StaleActivations(now, tuple(wanted.values()), read)
-        extended = {place for address, place in grown_in_place.items() if address in watch.read}
-        self.replaced = frozenset(grown_in_place.values()) - extended
+
+    def _replaced(self, watch: Watch, places: Sequence[Place]) -> frozenset[Place]:
+        """Return the places with a new tensor that was not made of an older one there. A place whose tensor the watched
+        steps did not replace is none, nor is any if the contents of a tensor left torch: they may have come back.
+        """
+        now = take_snapshot(self.steps, collect=Collect.NOTHING)
+        found = in_fork(lambda: tensors_at(now.graph, places))
+        made = {place for address, place in found.items() if watch.is_made_of_source(address)}
+        return frozenset() if watch.left_torch else frozenset(found.values()) - made

@@ -10,7 +10,7 @@ import gc
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,11 @@ DECLARED = ("_parameters", "_buffers", "_modules", "_forward", "_backward", "_st
 
 #: Candidates that are watched at most.
 MOST = 500
+
+#: Functions that write to their first argument, besides those whose names end with one underscore, and functions that
+#: return the contents of a tensor as a list or an array.
+IN_PLACE = frozenset({"__setitem__", "__iadd__", "__set__"})
+OUT_OF_TORCH = frozenset({"tolist", "numpy", "__array__"})
 
 
 def undeclared(before: StepSnapshot, after: StepSnapshot) -> dict[int, list[int]]:
@@ -85,13 +90,17 @@ def addresses_of(snapshot: StepSnapshot, found: dict[int, list[int]]) -> dict[in
 
 
 class Watch:
-    """Notices which of the given tensors, identified by address, a step reads."""
+    """Notices which of the given tensors, identified by address, a step reads, and what is made of ``sources``."""
 
-    def __init__(self, wanted: Iterable[int]) -> None:
-        self._wanted = frozenset(wanted)
+    def __init__(self, wanted: Iterable[int], sources: Iterable[int] = ()) -> None:
+        self._sources = frozenset(sources)
+        self._wanted = frozenset(wanted) | self._sources
         self._alive: dict[int, weakref.ref[Any]] = {}
+        self._made: dict[int, weakref.ref[Any]] = {}
+        self._least = 0  # numbers in the smallest source
         self._mode: Any = None
         self.read: set[int] = set()
+        self.left_torch = False  # whether the contents of a source became a list or an array
 
     def start(self) -> None:
         """Start watching calls of torch on this thread."""
@@ -99,6 +108,9 @@ class Watch:
         for obj in gc.get_objects():
             if id(obj) in self._wanted and isinstance(obj, torch._C.TensorBase):
                 self._alive[id(obj)] = weakref.ref(obj)
+        self._made.update((address, self._alive[address]) for address in self._sources & self._alive.keys())
+        sources = [one for one in (reference() for reference in self._made.values()) if one is not None]
+        self._least = min((one.numel() for one in sources), default=0)
         self._mode = watching_mode(torch, self._saw)
         self._mode.__enter__()
 
@@ -108,20 +120,40 @@ class Watch:
             self._mode.__exit__(None, None, None)
             self._mode = None
 
-    def _saw(self, tensor: Any) -> None:
-        reference = self._alive.get(id(tensor))
-        if reference is not None and reference() is tensor:
-            self.read.add(id(tensor))
+    def is_made_of_source(self, address: int) -> bool:
+        """Whether the tensor at this address is a source or was made of one."""
+        reference = self._made.get(address)
+        return reference is not None and reference() is not None
+
+    def _saw(self, function: Any, given: Sequence[Any], result: Any) -> None:
+        for tensor in given:
+            reference = self._alive.get(id(tensor))
+            if reference is not None and reference() is tensor:
+                self.read.add(id(tensor))
+        if self._made and any(self._is_made(tensor) for tensor in given):
+            self._note(function, given, result)
+
+    def _is_made(self, tensor: Any) -> bool:
+        reference = self._made.get(id(tensor))
+        return reference is not None and reference() is tensor
+
+    def _note(self, function: Any, given: Sequence[Any], result: Any) -> None:
+        """Note what a function made of a source. One that writes in place changes its first argument."""
+        name = getattr(function, "__name__", "")
+        made = [one for one in leaves(result) if isinstance(one, sys.modules["torch"]._C.TensorBase)]
+        if name in IN_PLACE or (name.endswith("_") and not name.endswith("__")):
+            made += given[:1]
+        self._made.update((id(one), weakref.ref(one)) for one in made)
+        self.left_torch = self.left_torch or (name in OUT_OF_TORCH and given[0].numel() >= self._least)
 
 
 def watching_mode(torch: Any, saw: Any) -> Any:
-    """Create a mode that reports every tensor passed to a function."""
+    """Create a mode that reports every function, with the tensors that it gets, and its result."""
 
     def function(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        for value in leaves((args, kwargs)):
-            if isinstance(value, torch._C.TensorBase):
-                saw(value)
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        saw(func, [one for one in leaves((args, kwargs)) if isinstance(one, torch._C.TensorBase)], result)
+        return result
 
     kind = type("Watching", (torch.overrides.TorchFunctionMode,), {"__torch_function__": function})
     return kind()

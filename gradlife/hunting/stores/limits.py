@@ -4,23 +4,58 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from gradlife.hunting.snapshots.creation_sites import short_path
-from gradlife.hunting.stores.constant_values import numbers_of
+from gradlife.hunting.stores.constant_values import given_to_variable, numbers_of
 from gradlife.hunting.stores.place import Place, place_at
-from gradlife.hunting.stores.place_statements import ADDERS, assigns, is_adder, is_place, may_mention
+from gradlife.hunting.stores.place_statements import assigns, fills, is_place, last_name, may_mention
 from gradlife.hunting.stores.program_sources import Source
-from gradlife.hunting.stores.statements import Scope, Statement, blocks_of, calls, statements
+from gradlife.hunting.stores.statements import Scope, Statement, blocks_of, called, calls, statements, targets
 from gradlife.model.trace import Trace
 
 #: A larger limit is never reached in practice.
 LARGEST_LIMIT = 1_000_000
 
-#: Methods that remove items.
-REMOVERS = frozenset({"pop", "popleft", "popitem", "clear"})
+#: Methods and functions that remove items.
+REMOVERS = frozenset({"pop", "popleft", "popitem", "clear", "remove", "discard"})
+REMOVING = frozenset({"heappop", "heapreplace", "heappushpop"})
 
 #: Comparisons of a length with its limit, below which a program adds and above which it removes.
 BELOW, ABOVE = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE, ast.Eq)
+
+#: The same comparison with its sides exchanged: ``500 > len(kept)``.
+EXCHANGED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt,
+    ast.LtE: ast.GtE,
+    ast.Gt: ast.Lt,
+    ast.GtE: ast.LtE,
+    ast.Eq: ast.Eq,
+}
+
+#: The opposite comparison: ``not len(kept) < 500``.
+OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+}
+
+#: Statements that leave a block: those after it run only if its test is false.
+LEAVING = (ast.Return, ast.Continue, ast.Break, ast.Raise)
+
+#: Types to which `kept[key] = value` adds no item.
+INDEXED = frozenset({"list", "collections.deque"})
+
+
+@dataclass(frozen=True)
+class Container:
+    """The container that grows: its place in the program, its length and type, and the name of the object that has it."""
+
+    place: Place
+    length: int
+    type: str
+    owner: str  # as far as the trace tells it
 
 
 def limit_of(trace: Trace, container: int, sources: Sequence[Source]) -> str:
@@ -31,15 +66,50 @@ def limit_of(trace: Trace, container: int, sources: Sequence[Source]) -> str:
     place = place_at(trace.steps[container - 1]) if container > 0 else None
     if place is None:
         return ""
-    files = [one for one in sources if "len(" in one.text and may_mention(one.text, place)]
-    found = [one for source in files for one in statements(source.tree.body, Scope(source))]
-    length = trace.steps[container].length or 0
-    guards = [one for one in found if is_guard(one, place, length, BELOW)]
-    inside = {id(one) for guard in guards for one in ast.walk(guard.node)}
-    adding = [one for one in found if adds(one, place)]
-    if guards and adding and all(id(one.node) in inside for one in adding):
-        return where(guards[0])
-    return next((where(one) for one in found if is_guard(one, place, length, ABOVE) and removes(one, place)), "")
+    above = place_at(trace.steps[container - 2]) if container > 1 else None
+    step = trace.steps[container]
+    one = Container(place, step.length or 0, step.type, above.name if above is not None else "")
+    files = [source for source in sources if "len(" in source.text and may_mention(source.text, place)]
+    found = [statement for source in files for statement in statements(source.tree.body, Scope(source))]
+    return where_it_adds_below(found, one) or where_it_removes_above(found, one)
+
+
+def where_it_adds_below(found: Sequence[Statement], one: Container) -> str:
+    """Return the first guard, if the program adds to the container only where guards found it shorter than a limit."""
+    adding = [statement for statement in found if adds(statement, one)]
+    guards = [statement for statement in found if is_guard(statement, one, BELOW) or is_guard(statement, one, ABOVE)]
+    if not adding or not guards:
+        return ""
+    inside = {id(node) for guard in guards for node in shorter(guard, found, one)}
+    return where(guards[0]) if all(id(statement.node) in inside for statement in adding) else ""
+
+
+def where_it_removes_above(found: Sequence[Statement], one: Container) -> str:
+    """Return the first guard that removes items if the container is longer than a limit."""
+    return next((where(guard) for guard in found if is_guard(guard, one, ABOVE) and removes(guard, one.place)), "")
+
+
+def shorter(guard: Statement, found: Sequence[Statement], one: Container) -> Iterator[ast.stmt]:
+    """Yield the statements that run only if the guard found the container shorter than its limit."""
+    if is_guard(guard, one, BELOW):
+        yield from inside_of(getattr(guard.node, "body", []))
+    if is_guard(guard, one, ABOVE):
+        yield from inside_of(getattr(guard.node, "orelse", []))
+        if isinstance(guard.node, ast.If) and isinstance(guard.node.body[-1], LEAVING):
+            yield from inside_of(after(guard, found))
+
+
+def after(guard: Statement, found: Sequence[Statement]) -> list[ast.stmt]:
+    """Return the statements that follow the guard in its block."""
+    blocks = [guard.source.tree.body, *(block for one in found for block in blocks_of(one.node))]
+    block = next((block for block in blocks if any(node is guard.node for node in block)), [])
+    return [node for node in block if node.lineno > guard.node.lineno]
+
+
+def inside_of(block: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a block and of all blocks in it."""
+    for one in block:
+        yield from (part for part in ast.walk(one) if isinstance(part, ast.stmt))
 
 
 def where(one: Statement) -> str:
@@ -47,25 +117,89 @@ def where(one: Statement) -> str:
     return f"{short_path(one.source.file)}:{one.line}"
 
 
-def is_guard(one: Statement, place: Place, length: int, signs: tuple[type[ast.cmpop], ...]) -> bool:
+def is_guard(guard: Statement, one: Container, signs: tuple[type[ast.cmpop], ...]) -> bool:
     """Whether the statement compares the container's length with a limit that it has not reached."""
-    if not isinstance(one.node, ast.If | ast.While):
+    if not isinstance(guard.node, ast.If | ast.While):
         return False
-    pairs = [part for part in ast.walk(one.node.test) if isinstance(part, ast.Compare) and len(part.ops) == 1]
     return any(
-        isinstance(part.ops[0], signs)
-        and is_length(part.left, one.scope, place)
-        and may_be_limit(part.comparators[0], length, one.source.tree)
-        for part in pairs
+        sign in signs and is_length(length, guard.scope, one) and may_be_limit(limit, one.length, guard.source.tree)
+        for length, sign, limit in comparisons(guard.node.test, guard.source.tree)
     )
 
 
-def is_length(node: ast.expr, scope: Scope, place: Place) -> bool:
-    """Whether the expression is the length of the container."""
+def comparisons(test: ast.expr, tree: ast.Module) -> Iterator[tuple[ast.expr, type[ast.cmpop], ast.expr]]:
+    """Yield the comparisons of a test, in both directions. A test that the source makes false has none."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            for left, sign, right in comparisons(operand, tree):
+                if sign in OPPOSITE:
+                    yield left, OPPOSITE[sign], right
+        case ast.BoolOp(op=sign, values=values):
+            if isinstance(sign, ast.And) and any(is_false(value, tree) for value in values):
+                return
+            for value in values:
+                yield from comparisons(value, tree)
+        case ast.Compare(left=left, ops=[sign], comparators=[right]):
+            yield left, type(sign), right
+            if type(sign) in EXCHANGED:
+                yield right, EXCHANGED[type(sign)], left
+
+
+def is_false(node: ast.expr, tree: ast.Module) -> bool:
+    """Whether the value is false whatever the program does, as that of `debug = False`."""
+    if isinstance(node, ast.Constant):
+        return not node.value
+    if not isinstance(node, ast.Name):
+        return False
+    values = list(given_to_variable(node.id, tree))
+    return bool(values) and all(isinstance(one, ast.Constant) and one.value in {False} for one in values)
+
+
+def is_length(node: ast.expr, scope: Scope, one: Container) -> bool:
+    """Whether the expression is the length of the container, and not that of another object's container."""
     match node:
         case ast.Call(func=ast.Name(id="len"), args=[container]):
-            return is_place(container, scope, place)
+            return is_place(container, scope, one.place) and not is_of_another(container, scope, one.owner)
     return False
+
+
+def is_of_another(node: ast.expr, scope: Scope, owner: str) -> bool:
+    """Whether the expression is an attribute or a key of an object that the program made for another name.
+
+    `replay.items` is another list than `recorder.items`. A parameter, or a name for what a call or another name gave, may
+    stand for any object.
+    """
+    if not isinstance(node, ast.Attribute | ast.Subscript):
+        return False
+    name = last_name(node.value)
+    if not owner or name in {"", "self", "cls", owner}:
+        return False
+    values = [*given_to(name, scope.source.tree)]
+    parameters = [part.arg for part in ast.walk(scope.source.tree) if isinstance(part, ast.arg)]
+    return bool(values) and name not in parameters and all(map(makes_object, values))
+
+
+def given_to(name: str, tree: ast.Module) -> Iterator[ast.expr]:
+    """Yield what the source assigns to variables and attributes of this name, also in `a, b = c, d`."""
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Assign | ast.AnnAssign):
+            yield from (value_for(target, part) for target in targets(part) if last_name(target) == name)
+
+
+def value_for(target: ast.expr, node: ast.Assign | ast.AnnAssign) -> ast.expr:
+    """Return the part of the assigned value that a target gets; all of it if that is not written out."""
+    for one in node.targets if isinstance(node, ast.Assign) else ():
+        if isinstance(one, ast.Tuple) and isinstance(node.value, ast.Tuple) and len(one.elts) == len(node.value.elts):
+            return next((value for part, value in zip(one.elts, node.value.elts, strict=True) if part is target), one)
+    return node.value or target
+
+
+def makes_object(node: ast.expr) -> bool:
+    """Whether the expression makes a new object: a dict that is written out, or a call of what is named like a class."""
+    if isinstance(node, ast.Call):
+        name = last_name(node.func).lstrip("_")
+        return name[:1].isupper() or name == "dict"
+    return isinstance(node, ast.Dict)
 
 
 def may_be_limit(node: ast.expr, length: int, tree: ast.Module) -> bool:
@@ -74,9 +208,22 @@ def may_be_limit(node: ast.expr, length: int, tree: ast.Module) -> bool:
     return numbers is None or any(length <= number <= LARGEST_LIMIT for number in numbers)
 
 
-def adds(one: Statement, place: Place) -> bool:
-    """Whether the statement makes the container longer."""
-    return any(is_adder(call.func, one.scope, place, ADDERS) for call in calls(one.node))
+def adds(statement: Statement, one: Container) -> bool:
+    """Whether the statement may make the container longer."""
+    node, scope = statement.node, statement.scope
+    if one.type in INDEXED:
+        if any(isinstance(target, ast.Subscript) for target in stored_to(node)):
+            return False
+        if any(called(call) in REMOVING for call in calls(node)):
+            return False
+    return fills(node, scope, one.place)
+
+
+def stored_to(node: ast.stmt) -> list[ast.expr]:
+    """Return the targets of an assignment."""
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AugAssign) else []
 
 
 def removes(guard: Statement, place: Place) -> bool:
@@ -87,8 +234,7 @@ def removes(guard: Statement, place: Place) -> bool:
 def body_of(node: ast.stmt) -> Iterator[ast.stmt]:
     """Yield the statements of a block that runs if the test is true."""
     for block in list(blocks_of(node))[:1]:
-        for one in block:
-            yield from (part for part in ast.walk(one) if isinstance(part, ast.stmt))
+        yield from inside_of(block)
 
 
 def is_removal(node: ast.stmt, scope: Scope, place: Place) -> bool:
@@ -99,6 +245,8 @@ def is_removal(node: ast.stmt, scope: Scope, place: Place) -> bool:
             and call.func.attr in REMOVERS
             and is_place(call.func.value, scope, place)
         ):
+            return True
+        if called(call) in REMOVING and call.args and is_place(call.args[0], scope, place):
             return True
     if isinstance(node, ast.Delete):
         return any(isinstance(one, ast.Subscript) and is_place(one.value, scope, place) for one in node.targets)

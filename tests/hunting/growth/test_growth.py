@@ -585,3 +585,60 @@ def test_counts_a_little_below_what_the_container_gained_are_corrected() -> None
         objects=1.9, tensors=1.0, storages=0.9, graph_nodes=4.94
     )
     assert reachable_growth.with_unrecognized(seen, 0.0) == seen
+
+
+class Link:
+    """Holds the previous one, and plain data."""
+
+    def __init__(self, previous: Any, number: int) -> None:
+        self.previous, self.rows = previous, [[(one, number) for one in range(40)] for _ in range(3)]
+
+
+def plain_growth(step: Step) -> list[GrowthKind]:
+    """Return the kinds of the growth of this file's plain data."""
+    found = evidence(step, 5, 7, 11, 13, 17)
+    sure, _ = grown_groups(found)
+    return [one.kind for one in sure if one.per_step.bytes > 1_500 and not has_tensors(found, one.group.tops)]
+
+
+@pytest.mark.whole
+def test_a_chain_of_plain_objects_with_much_data_grows() -> None:
+    """Each object holds the previous one, but none was a tensor, a thread or the like: nothing grew."""
+    state = SimpleNamespace(head=None)
+
+    def step(number: int) -> None:
+        state.head = Link(state.head, number)
+
+    assert plain_growth(step) == [GrowthKind.CHAIN]
+
+
+@pytest.mark.whole
+def test_plain_objects_that_each_step_replaces_do_not_grow() -> None:
+    state = SimpleNamespace(head=None)
+
+    def step(number: int) -> None:
+        state.head = Link(Link(None, number), number)
+
+    assert plain_growth(step) == []
+
+
+@pytest.mark.whole
+def test_a_list_that_each_step_makes_anew_with_one_more_row_of_plain_data_grows() -> None:
+    state = SimpleNamespace(rows=[])
+
+    def step(number: int) -> None:
+        state.rows = [*state.rows, {"values": [float(one + number) for one in range(200)]}]
+
+    assert plain_growth(step) == [GrowthKind.CONTAINER]
+
+
+@pytest.mark.whole
+def test_a_tensor_in_the_first_row_does_not_hide_that_rows_of_plain_data_pile_up() -> None:
+    rows: list[Any] = []
+
+    def step(number: int) -> None:
+        rows.append({"values": [float(one + number) for one in range(200)]})
+        if number == 8:
+            rows[-1]["first"] = torch.ones(8)
+
+    assert plain_growth(step) == [GrowthKind.CONTAINER]

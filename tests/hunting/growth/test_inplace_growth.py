@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
-from gradlife.hunting.growth.inplace_growth import is_replaced, place_of, places_that_grow
+from gradlife.hunting.growth.inplace_growth import gets_pieces, is_replaced, place_of, places_that_grow
 from gradlife.hunting.growth.reachable_growth import GrownGroup, evidence_of
 from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 
@@ -241,3 +241,51 @@ def test_a_tensor_that_gets_longer_is_seen_beside_texts_of_each_of_its_sizes() -
     [found] = hunted(step)
     assert found.per_step.bytes == pytest.approx(16, abs=1)
     assert len(texts) == 3400
+
+
+def grown_locals(parts: Callable[[int], int], batches: Callable[[int], int]) -> list[float]:
+    """Return the bytes per step of each local variable of this function that grows in place."""
+    bank, batch = torch.zeros(64), torch.zeros(64)
+    seen = [take_snapshot(0, collect=Collect.NOTHING)]
+    for number in range(1, LOOKS):
+        for at in range(STEPS):
+            step = STEPS * (number - 1) + at
+            bank = torch.cat([bank, torch.zeros(parts(step))]) if parts(step) else bank
+            batch = torch.zeros(batches(step))
+        seen.append(take_snapshot(STEPS * number, collect=Collect.NOTHING))
+    evidence = evidence_of(seen)
+    frames = [one for one in places_that_grow(evidence, []) if evidence.graph.kind(one.group.anchor or 0) == "root"]
+    assert batch.numel() == batch_size(STEPS * (LOOKS - 1) - 1)
+    return [one.per_step.bytes for one in frames]
+
+
+def batch_size(step: int) -> int:
+    """Return the length of a batch, by the round."""
+    return (900, 200, 700, 100, 1000)[step // STEPS]
+
+
+@pytest.mark.whole
+def test_a_local_variable_that_gets_longer_is_found_beside_a_batch_of_varying_size() -> None:
+    """A running call holds it; only objects and global variables were looked at, and all of these together."""
+    assert grown_locals(lambda step: 256, batch_size) == [1024.0]
+
+
+@pytest.mark.whole
+def test_local_variables_that_get_no_longer_are_not() -> None:
+    assert grown_locals(lambda step: 0, batch_size) == []
+
+
+@pytest.mark.parametrize(
+    ("added", "found"),
+    [
+        ((0, 8, 8, 16, 24, 24), True),
+        ((0, 0, 24, 48, 72, 72), True),
+        ((0, 80, 93, 131, 202, 240), False),  # no pieces of one size
+        ((0, 8, 8, 0, 24, 24), False),  # a round as long as that of two pieces had none
+        ((8, 8, -8, 16, 24, 24), False),
+        ((0, 0, 0, 0, 8, 8), False),
+    ],
+)
+def test_what_grows_by_equal_pieces_now_and_then_grows(added: tuple[int, ...], found: bool) -> None:
+    """A bank that got a row every 25 steps was clean: the first round is of five steps."""
+    assert gets_pieces(added, (5, 20, 28, 40, 60, 60)) == found

@@ -14,6 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gradlife.heap.graph import HeapObject  # noqa: E402
+from gradlife.hunting.findings.holder_path import path_to_resource  # noqa: E402
 from gradlife.hunting.growth.groups import Group  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import Evidence, evidence_of, grown_groups  # noqa: E402
 from gradlife.hunting.growth.unreachable_growth import unreachable_growth  # noqa: E402
@@ -158,3 +159,9 @@ def test_tensors_with_a_reference_too_many_are_reported_beside_a_window_of_futur
     finally:
         for address in leaked:
             ctypes.pythonapi.Py_DecRef(ctypes.c_void_p(address))
+
+
+def test_no_path_leads_to_a_module_that_no_root_reaches() -> None:
+    """The hunt failed with an IndexError."""
+    graph: Any = Graph([("python", "torch.nn.modules.module.Module")])
+    assert path_to_resource(graph, Group(None, [0], {0: 0})) is None

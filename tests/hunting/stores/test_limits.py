@@ -92,3 +92,64 @@ def named(limit: str) -> str:
 def test_a_named_limit_counts_by_its_number_if_the_source_tells_it(text: str, is_limited: bool) -> None:
     steps = (variable("recent"), replace(LIST, length=113))
     assert bool(limit_of(trace(*steps), 1, [source(named(text))])) is is_limited
+
+
+DICT = replace(LIST, type="dict", object="dict")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for x in y:\n    if len(kept) < most:\n        kept[x] = 1\n",
+        "for x in y:\n    if most > len(kept) and x:\n        kept[x] = 1\n",
+        "for x in y:\n    if len(kept) >= most:\n        continue\n    kept[x] = 1\n",
+        "def put(x):\n    if len(kept) >= most:\n        return\n    with lock:\n        kept.setdefault(x, 1)\n",
+        "for x in y:\n    if not len(kept) < most:\n        break\n    kept[x] = 1\n",
+        "for x in y:\n    if len(kept) >= most:\n        print(x)\n    else:\n        kept[x] = 1\n",
+        "for x in y:\n    kept[x] = 1\n    while most < len(kept):\n        del kept[next(iter(kept))]\n",
+        "for x in y:\n    kept[x] = 1\n    if flag and len(kept) > most:\n        kept.popitem()\n",
+    ],
+    ids=["below", "exchanged", "continue", "return", "not", "else", "while", "and"],
+)
+def test_a_dict_that_gets_keys_only_below_a_limit_is_limited(text: str) -> None:
+    """A cache with a limit was a leak: `kept[x] = value` was no statement that adds."""
+    steps = (variable("kept"), replace(DICT, length=113))
+    line = next(number for number, row in enumerate(text.splitlines(), 1) if "len(kept)" in row)
+    assert limit_of(trace(*steps), 1, [source(text)]) == f"train.py:{line}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for x in y:\n    if len(kept) < most:\n        kept[x] = 1\n    else:\n        kept[x] = 2\n",
+        "for x in y:\n    if len(kept) >= most:\n        print(x)\n    kept[x] = 1\n",
+        "for x in y:\n    kept[x] = 1\n    if debug and len(kept) > most:\n        kept.clear()\ndebug = False\n",
+        "def a(x):\n    if len(kept) >= most:\n        return\ndef b(x):\n    kept[x] = 1\n",
+    ],
+    ids=["else", "only a message", "never true", "another function"],
+)
+def test_a_dict_that_gets_keys_above_the_limit_too_is_not(text: str) -> None:
+    steps = (variable("kept"), replace(DICT, length=113))
+    assert limit_of(trace(*steps), 1, [source(text)]) == ""
+
+
+def test_a_heap_that_grows_up_to_a_limit_and_then_replaces_its_least_item_is_limited() -> None:
+    text = "for x in y:\n    if len(best) < most:\n        heappush(best, x)\n    else:\n        heapreplace(best, x)\n"
+    assert limit_of(trace(variable("best"), replace(LIST, length=113)), 1, [source(text)]) == "train.py:2"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_limited"),
+    [
+        ("replay = Replay()\nif len(replay.items) > 500:\n    replay.items.pop(0)\n", False),
+        ("replay, n = Replay(), 0\nif len(replay.items) > 500:\n    replay.items.pop(0)\n", False),
+        ("recorder = Replay()\nif len(recorder.items) > 500:\n    recorder.items.pop(0)\n", True),
+        ("one = recorder\nif len(one.items) > 500:\n    one.items.pop(0)\n", True),
+        ("def cut(replay):\n    if len(replay.items) > 500:\n        replay.items.pop(0)\n", True),
+    ],
+    ids=["another object", "two at once", "the object", "another name", "a parameter"],
+)
+def test_the_list_of_another_object_is_another_list(text: str, is_limited: bool) -> None:
+    """Any attribute of the same name limited the list."""
+    steps = (variable("recorder"), owned("items", "__main__.Recorder"), replace(LIST, length=113))
+    assert bool(limit_of(trace(*steps), 2, [source(text)])) is is_limited
