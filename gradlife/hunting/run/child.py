@@ -62,7 +62,7 @@ from gradlife.hunting.steps.targets import (
 from gradlife.hunting.workers.install import hunt_in_workers
 from gradlife.model import hunt_codec
 from gradlife.model.heap import Owner
-from gradlife.model.hunt import HuntReport, HuntVerdict
+from gradlife.model.hunt import FindingKind, HuntReport, HuntVerdict, Severity
 
 #: File names of reports, by the moment at which they are written.
 ANSWER, INTERIM, END = "answer", "interim", "end"
@@ -120,7 +120,7 @@ class Child:
         if self._settings.in_step:
             hunt_in_workers(self._settings.folder, self._leave_to_worker)
         if not self._settings.step_on:
-            hear_torch(self._begin_again, self._go_on)
+            hear_torch(self._begin_again, self._go_on, has_answer=self._has_answer)
         else:
             count_when_loaded(CallSteps(self._settings.step_on, self._begin_again))
 
@@ -160,7 +160,7 @@ class Child:
         program = prepared(target)
         if counted is None:
             self._sampling = Sampling()
-            hear_torch(self._begin_again, self._go_on, self._sampling)
+            hear_torch(self._begin_again, self._go_on, self._sampling, has_answer=self._has_answer)
             code = self._sample(self._sampling, program)
         else:
             code = counted_code(counted, program, self._is_launcher)
@@ -224,7 +224,7 @@ class Child:
 
     def _begin_again(self, stepped_by: str) -> Callable[[], bool]:
         with self._lock:
-            if (self._answered is not None and not self._may_begin_anew) or self._is_copy:  # the hunt is over
+            if self._is_over or self._is_copy:
                 return lambda: True
             if self._is_launcher and not claim(self._settings.folder):  # another process is hunted in
                 self._is_copy = True
@@ -237,10 +237,14 @@ class Child:
             self._answered = None
             return self.begin(stepped_by)
 
+    def _has_answer(self) -> bool:
+        """Whether the steps so far have given an answer. Sampled ones give none: better steps replace them."""
+        return self._answered is not None and not self._is_sampled
+
     @property
-    def _may_begin_anew(self) -> bool:
-        """Whether the answer came from sampled steps and is not confirmed yet."""
-        return self._is_sampled and not self._is_final
+    def _is_over(self) -> bool:
+        """Whether better steps come too late: a leak is known. What was found before may be a pass that only reads data."""
+        return self._answered is not None and (self._is_final if self._is_sampled else not self._hunt.goes_on)
 
     def _begin_sampled(self, stepped_by: str, *, is_time: bool = False) -> Callable[[], bool]:
         """Count steps that were found by sampling. Better ones may replace them until a leak is confirmed."""
@@ -257,7 +261,7 @@ class Child:
 
         def step_and_confirm() -> bool:
             is_done = plain()
-            if is_done and self._may_begin_anew:
+            if is_done and self._is_sampled and not self._is_final:
                 self._confirm()
             return is_done
 
@@ -280,7 +284,7 @@ class Child:
         is_first, self._has_followed = not self._has_followed, True
         if is_first and self._answered is None and not self._is_copy and len(self._hunt.snapshots) > MIN_ROUNDS:
             report = self._report_while_running()
-            if report.verdict is HuntVerdict.LEAK:
+            if report.verdict is HuntVerdict.LEAK and not may_add(report):
                 self._hunt.close()
                 self._answered = report
                 self._is_final = True
@@ -324,8 +328,7 @@ class Child:
     def _answer(self) -> None:
         if self._answered is None:
             self._answered = self._report_while_running()
-            is_open = self._answered.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC)
-            self._hunt.goes_on = self._is_script and is_open and self._settings.steps is None
+            self._hunt.goes_on = self._is_script and may_add(self._answered) and self._settings.steps is None
             self._is_final = not self._hunt.goes_on and not self._is_sampled
             report = with_uncollected(self._hunt, self._answered, self._settings.memory_limit)
             write_report(report, self._settings, ANSWER if self._is_final else INTERIM)
@@ -383,7 +386,7 @@ class Child:
                 report = compared_with_ranks(self._hunt, report) if self._settings.in_step else report
             else:  # the hunt has its answer
                 report = replace(self._answered, script_status=status, trouble=facts.trouble or self._answered.trouble)
-                is_open = report.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC) and not self._is_final
+                is_open = may_add(report) and not self._is_final
                 report = with_late_growth(self._hunt, report, facts.memory_limit) if is_open else report
             if self._is_sampled:
                 report = with_steps_named(report, self._earlier, self._step_seconds)
@@ -400,6 +403,13 @@ class Child:
             has_failed=error is not None,
             memory_limit=self._settings.memory_limit,
         )
+
+
+def may_add(report: HuntReport) -> bool:
+    """Whether later steps may add to a report: a minor leak does not hide a worse one that comes once an epoch."""
+    growing = [one for one in report.findings if one.kind is not FindingKind.NEEDS_GC]
+    is_minor = not any(one.severity.is_at_least(Severity.MAJOR) for one in growing)
+    return report.verdict is not HuntVerdict.INCONCLUSIVE and is_minor
 
 
 def cutting(cut: str, step: Callable[[], bool]) -> Callable[[], bool]:

@@ -11,7 +11,7 @@ from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
-from gradlife.model.hunt import MALLOC, MIN_ROUNDS, FindingKind, HuntReport, HuntVerdict
+from gradlife.model.hunt import MALLOC, MIN_ROUNDS, FindingKind, HuntReport
 
 #: The text for a program whose memory grows although no finding does.
 CAUSE_NOT_FOUND = "the cause was not found"
@@ -167,7 +167,7 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
         from gradlife.hunting.session.judgement import add_late_growth
 
         last = add_late_growth(hunt, [*snapshots, now], report, memory_limit)
-        if last.verdict is HuntVerdict.LEAK or len(snapshots) == hunt.early_snapshots:
+        if len(last.findings) > len(report.findings) or len(snapshots) == hunt.early_snapshots:
             return last
         return add_late_growth(hunt, snapshots, report, memory_limit)
 

@@ -26,12 +26,17 @@ class BackwardSteps:
         self.heard = 0  # passes while listening
         self._inside = threading.local()
         self.is_wanted = True  # until better steps are found
+        self.resumes: Callable[[], bool] = lambda: False  # whether passes are wanted again from now on
         self._undo: Callable[[], object] = lambda: None
 
     def detach(self) -> None:
         """Restore torch's own function."""
         self.is_wanted = False
         self._undo()
+
+    def forget(self) -> None:
+        """Begin anew at the next pass."""
+        self.is_wanted, self._step = True, None
 
     def attach(self, autograd: Any) -> None:
         """Wrap the function that `Tensor.backward` and `autograd.grad` both call, if this torch has it."""
@@ -47,7 +52,7 @@ class BackwardSteps:
         autograd._engine_run_backward = run_backward
 
     def _around(self, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if not self.is_wanted or getattr(self._inside, "is_now", False):
+        if getattr(self._inside, "is_now", False):
             return plain(*args, **kwargs)
         self._inside.is_now = True
         try:
@@ -57,9 +62,9 @@ class BackwardSteps:
             self._count()
 
     def _count(self) -> None:
-        if not self.is_wanted:
-            return
         self.heard += 1
+        if not self.is_wanted and not self.resumes():
+            return
         if self._step is not None:
             self._step()
         elif self.heard > self._warmup:

@@ -21,8 +21,10 @@ class BatchSteps:
     def __init__(self, begin: Begin) -> None:
         self._begin = begin
         self._step: CountStep | None = None
-        self.heard = 0  # batches taken while listening
+        self._is_in_use = False  # whether the program works on a batch that is not counted yet
+        self.heard = 0  # batches finished while listening
         self.is_wanted = True  # False once an optimizer's steps are counted instead
+        self.resumes: Callable[[], bool] = lambda: False  # whether batches are wanted again from now on
         self._undo: Callable[[], object] = lambda: None
 
     def detach(self) -> None:
@@ -38,20 +40,30 @@ class BatchSteps:
 
         @functools.wraps(plain)
         def next_batch(iterator: Any) -> Any:
-            self._about_to_take()
-            return plain(iterator)
+            self._finish()
+            batch = plain(iterator)
+            self._is_in_use = True
+            return batch
 
         iterator_class.__next__ = next_batch
 
-    def _about_to_take(self) -> None:
-        """Count the previous batch as a step: it is finished, because the program asks for the next one.
+    def forget(self) -> None:
+        """Begin anew at the next batch."""
+        self.is_wanted, self._step = True, None
 
-        The first `WARMUP_BATCHES` are no steps. Then the hunt begins.
+    def _finish(self) -> None:
+        """Count the previous batch as a step: it is finished, because the program asks for another one.
+
+        The end of a pass finishes the last batch, so that the first batch of the next pass finishes none. The first
+        `WARMUP_BATCHES` are no steps. Then the hunt begins.
         """
-        if not self.is_wanted:
+        if not self._is_in_use:
             return
+        self._is_in_use = False
         self.heard += 1
+        if not self.is_wanted and not self.resumes():
+            return
         if self._step is not None:
             self._step()
-        elif self.heard > WARMUP_BATCHES:
+        elif self.heard >= WARMUP_BATCHES:
             self._step = self._begin("batch of a DataLoader")

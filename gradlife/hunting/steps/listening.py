@@ -7,41 +7,96 @@ from collections.abc import Callable
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.steps.backward_passes import WARMUP_PASSES, BackwardSteps
 from gradlife.hunting.steps.batches import BatchSteps
-from gradlife.hunting.steps.count_step import Begin
+from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.optimizers import OptimizerSteps, when_made
 from gradlife.hunting.steps.sampling import Sampling
 
+#: Batches or passes for each step of an optimizer that stay the steps of a hunt with an answer: its steps would be few.
+MANY = 8
 
-def hear_torch(
-    begin: Begin, go_on: Begin, sampling: Sampling | None = None, warmup_passes: int = WARMUP_PASSES
-) -> None:
-    """Count optimizer steps; until an optimizer proves lasting, batches; without batches, backward passes.
+
+def nothing_to_count() -> None:
+    """Count no step."""
+
+
+class TorchSteps:
+    """Counts optimizer steps; until an optimizer proves lasting, batches; without batches, backward passes.
 
     `begin` is called with the name of a step each time a better one is found, and returns what to call at each step.
-    Until then, steps found by ``sampling`` count. The first ``warmup_passes`` backward passes are no steps.
+    Until then, steps found by ``sampling`` count.
     """
-    sampled = sampling or Sampling()
 
-    def begin_by_passes(stepped_by: str) -> Callable[[], object]:
-        sampled.stop()
-        return begin(stepped_by)
+    def __init__(self, begin: Begin, go_on: Begin, sampling: Sampling, warmup_passes: int) -> None:
+        self._begin = begin
+        self._go_on = go_on
+        self._sampling = sampling
+        self.has_answer: Callable[[], bool] = lambda: False  # whether the steps so far have given an answer
+        self._by_optimizer: CountStep | None = None  # what counts the steps of optimizers, if they are the steps
+        self.passes = BackwardSteps(self._begin_by_passes, warmup_passes)
+        self.batches = BatchSteps(self._begin_by_batches)
+        self.optimizers = OptimizerSteps(self._begin_by_optimizer, self._go_on_by_optimizer)
+        self.optimizers.on_step = self._optimizer_stepped
+        self._heard_before: int | None = None  # batches or passes before the first step of an optimizer
 
-    def begin_by_batches(stepped_by: str) -> Callable[[], object]:
-        passes.is_wanted = False
-        return begin_by_passes(stepped_by)
+    def attach(self) -> None:
+        """Listen to each module of torch as soon as it is imported."""
+        when_imported("torch.optim.optimizer", self.optimizers.attach)
+        when_imported("torch.optim", lambda module: when_made(module, self._expect_steps))
+        when_imported("torch.utils.data.dataloader", self.batches.attach)
+        when_imported("torch.autograd", self.passes.attach)
 
-    def begin_by_optimizer(stepped_by: str) -> Callable[[], object]:
-        batches.is_wanted = passes.is_wanted = False
-        return begin_by_passes(stepped_by)
+    def _begin_by_passes(self, stepped_by: str) -> CountStep:
+        self._sampling.stop()
+        return self._begin(stepped_by)
 
-    def expect_steps() -> None:
-        passes.is_wanted = False
-        sampled.pause()
+    def _begin_by_batches(self, stepped_by: str) -> CountStep:
+        self.passes.is_wanted = False
+        return self._begin_by_passes(stepped_by)
 
-    passes = BackwardSteps(begin_by_passes, warmup_passes)
-    batches = BatchSteps(begin_by_batches)
-    optimizers = OptimizerSteps(begin_by_optimizer, go_on)
-    when_imported("torch.optim.optimizer", optimizers.attach)
-    when_imported("torch.optim", lambda module: when_made(module, expect_steps))
-    when_imported("torch.utils.data.dataloader", batches.attach)
-    when_imported("torch.autograd", passes.attach)
+    def _begin_by_optimizer(self, stepped_by: str) -> CountStep:
+        if self.has_answer():
+            if self._by_optimizer is not None:  # a rarer optimizer goes on with the hunt
+                return self._by_optimizer
+            if self._others_are_many:
+                return nothing_to_count
+        self.batches.is_wanted = self.passes.is_wanted = False
+        self._by_optimizer = self._begin_by_passes(stepped_by)
+        return self._by_optimizer
+
+    def _go_on_by_optimizer(self, stepped_by: str) -> CountStep:
+        return nothing_to_count if self._by_optimizer is None else self._go_on(stepped_by)
+
+    @property
+    def _heard(self) -> int:
+        """Count the batches, or the passes if these are the steps."""
+        return self.batches.heard if self.batches.is_wanted and self.batches.heard else self.passes.heard
+
+    @property
+    def _others_are_many(self) -> bool:
+        """Whether an optimizer, as in gradient accumulation, steps once in many of the steps counted so far."""
+        before = self._heard_before or 0
+        return self._heard - before >= MANY * self.optimizers.heard
+
+    def _optimizer_stepped(self) -> None:
+        if self._heard_before is None:
+            self._heard_before = self._heard
+
+    def _expect_steps(self) -> None:
+        self.passes.is_wanted = False
+        self._sampling.pause()
+
+
+def hear_torch(
+    begin: Begin,
+    go_on: Begin,
+    sampling: Sampling | None = None,
+    warmup_passes: int = WARMUP_PASSES,
+    has_answer: Callable[[], bool] = lambda: False,
+) -> None:
+    """Count the steps of a program that uses torch. The first ``warmup_passes`` backward passes are no steps.
+
+    An optimizer's steps replace others also if those ``has_answer``, because they may have come before the training.
+    """
+    steps = TorchSteps(begin, go_on, sampling or Sampling(), warmup_passes)
+    steps.has_answer = has_answer
+    steps.attach()

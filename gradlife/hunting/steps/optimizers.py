@@ -76,6 +76,7 @@ class OptimizerSteps:
         self._known: dict[int, Known] = {}
         self._chosen = 0
         self._handle: Any = None
+        self.on_step: Callable[[], object] = lambda: None  # called at each step of any optimizer
 
     def attach(self, optimizer_module: Any) -> None:
         """Register the hook, which torch has since 2.1."""
@@ -93,6 +94,7 @@ class OptimizerSteps:
             self._handle = None
 
     def _fired(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.on_step()
         key = id(optimizer)
         known = self._known.get(key)
         if known is None or known.alive() is not optimizer:

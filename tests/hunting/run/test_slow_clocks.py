@@ -134,3 +134,57 @@ def test_a_replay_buffer_that_fills_before_training_begins_is_explained(tmp_path
     status, report = hunted(tmp_path, REPLAY, "torch.randn(16, 32)")
     assert (status, report["verdict"], report["findings"]) == (0, "clean", [])
     assert "global variable 'replay'.data" in report["explained"][0]["what"]
+
+
+MEAN_FIRST = """\
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+loader = DataLoader(TensorDataset(torch.randn(2400, 16)), batch_size=16)
+total = torch.zeros(16)
+for (x,) in loader:
+    total += x.mean(0)
+net = torch.nn.Linear(16, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+kept = []
+for (x,) in loader:
+    loss = net(x - total / 150).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    kept.append(KEPT)
+"""
+
+
+def test_training_after_a_pass_that_only_read_the_data_is_hunted(tmp_path: Path) -> None:
+    """The pass over the data had given its answer, and no step of the optimizer counted."""
+    status, report = hunted(tmp_path, MEAN_FIRST, "loss")
+    assert (status, report["verdict"], report["stepped_by"]) == (1, "leak", "SGD.step")
+    assert report["findings"][0]["code"] == "GL402"
+
+
+ROWS_AND_STATES = """\
+import torch
+
+class Row:
+    def __init__(self, number):
+        self.number = number
+
+net = torch.nn.Linear(256, 256)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+rows, best = [], []
+for epoch in range(12):
+    for _ in range(30):
+        optimizer.zero_grad()
+        net(torch.randn(8, 256)).square().mean().backward()
+        optimizer.step()
+        rows.append([Row(number) for number in range(24)])
+    best.append(KEPT)
+"""
+
+
+def test_a_minor_leak_of_each_step_does_not_end_the_search_for_a_major_one_of_each_epoch(tmp_path: Path) -> None:
+    status, report = hunted(tmp_path, ROWS_AND_STATES, "{name: one.clone() for name, one in net.state_dict().items()}")
+    assert (status, [one["severity"] for one in report["findings"]]) == (1, ["major", "minor"])
+    assert "best" in report["findings"][0]["trace"]["text"]
+    assert "rows" in report["findings"][1]["trace"]["text"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterator
 
+import pytest
+
 from gradlife.hunting.steps.batches import WARMUP_BATCHES, BatchSteps
 
 
@@ -44,3 +46,51 @@ def test_no_batch_is_a_step_where_an_optimizer_is_stepped_by() -> None:
     for _ in range(30):
         next(taken)
     assert steps == []
+
+
+class Pass:
+    """The iterator of one pass over a loader with this many batches."""
+
+    def __init__(self, batches: int) -> None:
+        self._left = batches
+
+    def __iter__(self) -> Iterator[int]:
+        return self
+
+    def __next__(self) -> int:
+        self._left -= 1
+        if self._left < 0:
+            raise StopIteration
+        return 1
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_pass_over_a_loader_has_as_many_steps_as_batches(size: int) -> None:
+    """Each pass counted one more, because its end and the first batch of the next one counted the same batch."""
+    steps: list[str] = []
+
+    def begin(name: str) -> Callable[[], object]:
+        return lambda: steps.append(name)
+
+    class Hooked(Pass):
+        pass
+
+    BatchSteps(begin).attach(types.SimpleNamespace(_BaseDataLoaderIter=Hooked))
+    for _ in range(WARMUP_BATCHES + 30):
+        list(Hooked(size))
+    assert len(steps) == size * (WARMUP_BATCHES + 30) - WARMUP_BATCHES
+
+
+def test_an_iterator_that_is_left_after_one_batch_gives_a_step() -> None:
+    steps: list[str] = []
+
+    def begin(name: str) -> Callable[[], object]:
+        return lambda: steps.append(name)
+
+    class Hooked(Pass):
+        pass
+
+    BatchSteps(begin).attach(types.SimpleNamespace(_BaseDataLoaderIter=Hooked))
+    for _ in range(WARMUP_BATCHES + 1 + 3):
+        next(Hooked(5))
+    assert len(steps) == 3

@@ -1,0 +1,92 @@
+"""Which of the steps that torch lets one hear count, and when better ones take their place."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from gradlife.hunting.steps.backward_passes import WARMUP_PASSES
+from gradlife.hunting.steps.batches import WARMUP_BATCHES
+from gradlife.hunting.steps.listening import MANY, TorchSteps
+from gradlife.hunting.steps.optimizers import WARMUP_STEPS
+from gradlife.hunting.steps.sampling import Sampling
+
+
+class SGD:
+    pass
+
+
+class Torch:
+    """A program that uses torch, and the names of the steps that are counted."""
+
+    def __init__(self) -> None:
+        self.counted: list[str] = []
+        self.begun: list[str] = []
+        self.followed: list[str] = []
+        self.heard = TorchSteps(self.begin, self.go_on, Sampling(), WARMUP_PASSES)
+        self.autograd = types.SimpleNamespace(_engine_run_backward=lambda: None)
+        self.heard.passes.attach(self.autograd)
+
+        class Batches:
+            def __next__(self) -> int:
+                return 1
+
+        self.loader: Any = Batches()
+        self.heard.batches.attach(types.SimpleNamespace(_BaseDataLoaderIter=Batches))
+        self.optimizer: object = SGD()
+
+    def begin(self, name: str) -> Callable[[], object]:
+        self.begun.append(name)
+        return lambda: self.counted.append(name)
+
+    def go_on(self, name: str) -> Callable[[], object]:
+        self.followed.append(name)
+        return lambda: self.counted.append(name)
+
+    def answered(self) -> None:
+        """From now on the steps so far have given an answer."""
+        self.heard.has_answer = lambda: True
+
+    def take(self, batches: int) -> None:
+        for _ in range(batches):
+            next(self.loader)
+
+    def run_backward(self, passes: int = 1) -> None:
+        for _ in range(passes):
+            self.autograd._engine_run_backward()
+
+    def train(self, steps: int, batches: int = 1) -> None:
+        """As a loop with an optimizer: some batches and passes for each of its steps."""
+        for _ in range(steps):
+            for _ in range(batches):
+                self.take(1)
+                self.run_backward()
+            self.heard.optimizers._fired(self.optimizer, (), {})
+
+
+def test_an_optimizer_takes_the_place_of_batches_that_have_given_an_answer() -> None:
+    """A pass that computed a mean was the verdict on the training after it: no further step was counted."""
+    torch = Torch()
+    torch.take(250)
+    torch.answered()
+    torch.counted.clear()
+    torch.train(20)
+    assert torch.begun == ["batch of a DataLoader", "SGD.step"]
+    assert torch.counted[-10:] == ["SGD.step"] * 10
+
+
+def test_batches_stay_the_steps_of_a_hunt_with_an_answer_if_many_of_them_make_one_step_of_the_optimizer() -> None:
+    torch = Torch()
+    torch.train(3, batches=40)
+    torch.answered()
+    torch.train(3, batches=40)
+    assert torch.begun == ["batch of a DataLoader"]
+    assert len(torch.counted) == 6 * 40 - 1 - WARMUP_BATCHES
+
+
+def test_without_an_answer_the_optimizer_counts_however_many_batches_it_takes() -> None:
+    torch = Torch()
+    torch.train(WARMUP_STEPS + 3, batches=4 * MANY)
+    assert torch.begun == ["batch of a DataLoader", "SGD.step"]
+    assert torch.counted[-3:] == ["SGD.step"] * 3
