@@ -10,8 +10,12 @@ from types import CodeType
 from gradlife.hunting.findings.short_runs import Function, called_in_loops
 from gradlife.hunting.steps.sampling import Program
 
-#: Words in the source of a program that trains a model itself.
-TRAINS = re.compile(rb"optim|backward|DataLoader|Trainer|\.fit\(")
+#: Words of names in a program that trains a model itself, and a method of such programs.
+TRAINING = frozenset({"optim", "optimizer", "optimizers", "backward", "dataloader", "dataloaders", "trainer"})
+FIT = "fit"
+
+#: The words of a name: ``SFTTrainer`` has ``SFT`` and ``Trainer``, ``DataLoader`` is one.
+WORD = re.compile(r"[Dd]ata_?[Ll]oaders?|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 #: Decorators that leave a function's code as it is.
 CALLS_AS_IT_IS = re.compile(r"(torch\.)?(no_grad|inference_mode|enable_grad)(\(.*\))?|staticmethod|classmethod")
@@ -35,7 +39,26 @@ def program_of(code: CodeType, path: str) -> Program:
     decorated = set(decorated_functions(tree))
     called = (name for name in called_in_loops(tree) if name.rpartition(".")[2] not in decorated)
     names = tuple(dict.fromkeys([*called, *request_handlers(tree)]))
-    return Program(code, names, trains=TRAINS.search(text) is not None)
+    return Program(code, names, trains=trains(tree))
+
+
+def trains(tree: ast.Module) -> bool:
+    """Whether the code of a program uses optimizers, gradients or batches. Comments and texts say nothing about that."""
+    nodes = [*ast.walk(tree)]
+    words = {word.replace("_", "").lower() for node in nodes for name in names_of(node) for word in WORD.findall(name)}
+    fits = any(isinstance(one, ast.Call) and getattr(one.func, "attr", "") == FIT for one in nodes)
+    return fits or not words.isdisjoint(TRAINING)
+
+
+def names_of(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a part of the code mentions: of variables, attributes, functions and modules."""
+    match node:
+        case ast.Name(name) | ast.Attribute(attr=name) | ast.arg(name) | ast.alias(name):
+            yield name
+        case ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
+            yield name
+        case ast.ImportFrom(module=str(name)):
+            yield name
 
 
 def decorated_functions(tree: ast.Module) -> Iterator[str]:

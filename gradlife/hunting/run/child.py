@@ -94,7 +94,9 @@ class Child:
         self._sampling: Sampling | None = None
         self._is_sampled = False  # steps were found by sampling; better ones may replace them
         self._confirmations = 0  # sampled steps since a leak was found
-        self._earlier: HuntReport | None = None  # the answer from sampled steps that were replaced
+        self._earlier: HuntReport | None = (
+            None  # the answer from sampled steps that were replaced, for want of a better one
+        )
         self._step_seconds: float | None = None  # length of a step where steps are time intervals
         self.counter: Counter | None = None
 
@@ -233,7 +235,8 @@ class Child:
                 self.counter.end()
                 self._hunt.close()
                 self._hunt = self._new_hunt()
-            self._is_sampled = False
+            self._earlier = self._answered if self._is_sampled and self._is_final else None
+            self._is_sampled = self._is_final = False
             self._answered = None
             return self.begin(stepped_by)
 
@@ -243,13 +246,19 @@ class Child:
 
     @property
     def _is_over(self) -> bool:
-        """Whether better steps come too late: a leak is known. What was found before may be a pass that only reads data."""
-        return self._answered is not None and (self._is_final if self._is_sampled else not self._hunt.goes_on)
+        """Whether better steps come too late: a leak is known. Sampled steps, or steps that find nothing, may be those that
+        only prepare the data of a training that follows.
+        """
+        if self._answered is None:
+            return False
+        if self._is_sampled:
+            return self._is_final and any(one.per_step.keeps_graphs for one in self._answered.findings)
+        return not self._hunt.goes_on
 
     def _begin_sampled(self, stepped_by: str, *, is_time: bool = False) -> Callable[[], bool]:
         """Count steps that were found by sampling. Better ones may replace them until a leak is confirmed."""
         with self._lock:
-            if self._stepped_by and not self._is_sampled:
+            if (self._stepped_by and not self._is_sampled) or self._is_final:
                 return lambda: True
             earlier, before = self._answered, self.counter
             step = self._begin_again(stepped_by)
@@ -389,7 +398,9 @@ class Child:
                 is_open = may_add(report) and not self._is_final
                 report = with_late_growth(self._hunt, report, facts.memory_limit) if is_open else report
             if self._is_sampled:
-                report = with_steps_named(report, self._earlier, self._step_seconds)
+                report = with_steps_named(report, self._step_seconds)
+            if report.verdict is HuntVerdict.INCONCLUSIVE and self._earlier is not None:
+                report = replace(self._earlier, script_status=report.script_status, trouble=report.trouble)
             report = with_limit(report, facts.memory_limit)
             return report if error is None else with_failure(report, error)
 
@@ -438,10 +449,8 @@ def with_limit(report: HuntReport, limit: int | None) -> HuntReport:
     return replace(report, settings={**report.settings, "memory_limit": str(limit or system_limit())})
 
 
-def with_steps_named(report: HuntReport, earlier: HuntReport | None, seconds: float | None) -> HuntReport:
-    """Add how the steps were found and how to choose others. An inconclusive report is replaced by the earlier one."""
-    if report.verdict is HuntVerdict.INCONCLUSIVE and earlier is not None:
-        return replace(earlier, script_status=report.script_status, trouble=report.trouble)
+def with_steps_named(report: HuntReport, seconds: float | None) -> HuntReport:
+    """Add how the steps were found and how to choose others."""
     if not report.stepped_by:
         return report
     limit = f"steps other than {report.stepped_by} → gradlife hunt --step-on MODULE:FUNCTION {report.target}"

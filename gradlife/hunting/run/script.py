@@ -137,7 +137,7 @@ def counted_code(counted: CallSteps, program: Program, is_launcher: bool = False
 def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:
     """Run the script to its end; print what it raises as Python does."""
     try:
-        exec(code, main.__dict__)
+        status = run_to_exit(code, main)
         wait_for_threads()
     except SystemExit as error:
         return Ended(exit_status(error.code))
@@ -148,7 +148,16 @@ def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:
     except BaseException as error:  # also an interrupt: the report comes first
         tell(error)
         return Ended(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, error)
-    return Ended(0)
+    return Ended(status)
+
+
+def run_to_exit(code: types.CodeType, main: types.ModuleType) -> int:
+    """Run the script until it ends or calls `sys.exit`, which leaves its other threads running."""
+    try:
+        exec(code, main.__dict__)
+    except SystemExit as error:
+        return exit_status(error.code)
+    return 0
 
 
 def wait_for_threads() -> None:

@@ -60,7 +60,8 @@ PLAN_FILE = f"{os.path.basename(inspect.getfile(Hunt))}:"
 def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: TargetFacts) -> HuntReport:
     """Judge the snapshots and build the report."""
     if len(snapshots) < MIN_SNAPSHOTS:
-        few = facts.trouble or f"only {hunt.steps_now} steps were seen: too few to tell growth from warming up"
+        seen = "1 step was" if hunt.steps_now == 1 else f"{hunt.steps_now} steps were"
+        few = facts.trouble or f"only {seen} seen: too few to tell growth from warming up"
         limits = (advice(facts.target, hunt.steps_now, facts.stepped_by),) if facts.is_script else ()
         return HuntReport(facts.target, facts.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
     whole = evidence_of(snapshots, facts.rounds or ROUNDS)

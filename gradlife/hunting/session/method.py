@@ -146,7 +146,10 @@ class Hunt:
             )
             if may_stop and not is_last and not (yield from self._judge(self._is_in_doubt)):
                 break
-        yield from self._collector_rounds_once() if self.schedule.is_exact else self._special_rounds()
+        if self.schedule.is_exact:
+            yield from self._collector_rounds_once()
+        elif self.schedule.rounds:  # there are none if one step was asked for
+            yield from self._special_rounds()
         self.recording.stop()
         if self.after_rounds is not None:
             yield from self.after_rounds(self)

@@ -40,6 +40,37 @@ def test_a_program_that_trains_makes_steps_of_its_own(source: str, tmp_path: Pat
     assert read(source, tmp_path) == ((), True)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from torch import optim",
+        "from torch.optim import AdamW",
+        "import torch.optim.adam",
+        "def configure_optimizers(self): pass",
+        "SFTTrainer(model=m).train()",
+        "for x in train_dataloader: pass",
+        "model.fit(x)",
+    ],
+)
+def test_names_of_optimizers_loaders_and_trainers_mean_training(source: str, tmp_path: Path) -> None:
+    assert read(source, tmp_path) == ((), True)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import torch  # optimized inference",
+        "model = torch.jit.optimize_for_inference(model)",
+        'del checkpoint["optimizer"]',
+        '"""Backward compatible; no Trainer and no loss.backward()."""',
+        "is_fit = backwards = optimum = retrain = 1",
+    ],
+)
+def test_comments_texts_and_similar_words_do_not(source: str, tmp_path: Path) -> None:
+    """A comment with "optimized" hid the steps of a script for 30 s."""
+    assert read(source, tmp_path) == ((), False)
+
+
 def test_a_file_that_cannot_be_read_names_nothing(tmp_path: Path) -> None:
     found = program_of(compile("1", "x", "exec"), str(tmp_path / "gone.py"))
     assert (found.step_functions, found.trains) == ((), False)

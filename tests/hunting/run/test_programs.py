@@ -136,6 +136,22 @@ def test_a_program_that_leaves_a_thread_pool_open_ends(folder: Path) -> None:
         assert done.stdout == "1\n", done.stderr
 
 
+EXITS = """\
+import sys, types
+from gradlife.hunting.run.script import run_script
+
+program = "import sys, threading, time\\ndef train():\\n    time.sleep(0.2)\\n    print('trained')\\n"
+program += "threading.Thread(target=train).start()\\nsys.exit(3)"
+print(run_script(compile(program, "program.py", "exec"), types.ModuleType("__main__")).status)
+"""
+
+
+def test_a_script_that_calls_exit_ends_after_its_threads() -> None:
+    """Its hunt ended, and its report was made, before the thread that trains had run."""
+    done = subprocess.run([sys.executable, "-c", EXITS], capture_output=True, text=True, timeout=600)
+    assert (done.stdout, done.stderr) == ("trained\n3\n", "")
+
+
 def test_a_console_script_on_path_is_hunted_in_this_process(folder: Path) -> None:
     status, output, report = hunt(folder, "--step-on", "__main__:step", "trains", "120", "--json")
     assert output.startswith(f"__main__|{folder}/bin/trains|None|['{folder}/bin/trains', '120', '--json']|")

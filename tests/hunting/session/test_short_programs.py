@@ -72,3 +72,12 @@ def test_the_spare_snapshot_is_given_up_once_there_are_rounds_enough() -> None:
     counter.step()
     assert hunt.spare is None
     hunt.close()
+
+
+def test_one_step_that_was_asked_for_is_too_few() -> None:
+    """There are no rounds in it, and the hunt failed with an IndexError."""
+    report = hunted(schedule_for(1, is_endless=False), repeated(keep, 1))
+    assert (report.verdict, report.trouble) == (
+        HuntVerdict.INCONCLUSIVE,
+        "only 1 step was seen: too few to tell growth from warming up",
+    )
