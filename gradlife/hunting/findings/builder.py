@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gradlife import _heap
+from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.hunting.findings.diagnosis import finding
 from gradlife.hunting.findings.holder_path import find_holder_path, growth_in_trace, other_holders
 from gradlife.hunting.findings.leak_trace import (
@@ -19,7 +20,7 @@ from gradlife.hunting.findings.leak_trace import (
     raw_path,
 )
 from gradlife.hunting.growth.garbage import Garbage
-from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.groups import Group, all_tops
 from gradlife.hunting.growth.islands import cycle_members
 from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.hunting.snapshots.creation_sites import CreationSites
@@ -207,6 +208,9 @@ def object_to_show(graph: _heap.Graph, kept: Kept) -> int:
 
 def is_variable(trace: Trace) -> bool:
     """Whether a variable of a running frame or the main module holds the node, directly or through containers only."""
+    first = trace.steps[0] if trace.steps else None
+    if first is None or not (first.object == RUNNING_FRAME or (first.object, first.detail) == ("module", "__main__")):
+        return False
     for step in trace.steps[1:]:
         if step.bases and "torch._C.TensorBase" in step.bases:
             return True
@@ -268,13 +272,13 @@ def garbage_candidates(graph: _heap.Graph, group: Group, node: int) -> Iterator[
 def retained(graph: _heap.Graph, group: Group) -> int:
     """Return the bytes that would be freed with the group."""
     if group.anchor is not None:
-        return sum(graph.retained(node) for node in group.tops)
+        return sum(graph.retained(node) for node in all_tops(graph, group))
     return sum(graph.describe(node).bytes or 0 for node in group.members)
 
 
 def retained_types(graph: _heap.Graph, group: Group) -> tuple[TypeCount, ...]:
     """Count the types that would be freed with the group."""
-    return types_retained(graph, group.tops) if group.anchor is not None else types_of(graph, group.members)
+    return types_retained(graph, all_tops(graph, group)) if group.anchor is not None else types_of(graph, group.members)
 
 
 def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:

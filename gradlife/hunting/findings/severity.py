@@ -95,6 +95,13 @@ def rates_of(one: Finding) -> dict[str, float]:
     return {"": rate * (1 - sum(shares.values())), **{device: rate * share for device, share in shares.items()}}
 
 
+def free_where(one: Finding, room: Room) -> int:
+    """Return the free bytes of the device where most of a finding's memory is, or of the host."""
+    rates = rates_of(one)
+    where = max(rates, key=lambda device: rates[device])
+    return room.devices.get(where, room.free) if where else room.free
+
+
 def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
     """Return the severity of a finding."""
     if one.kind is FindingKind.NEEDS_GC:

@@ -11,7 +11,14 @@ from dataclasses import replace
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group, containers, has_variables
-from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, increments, kind_of, retained_amounts
+from gradlife.hunting.growth.reachable_growth import (
+    Evidence,
+    GrownGroup,
+    gained_items,
+    increments,
+    kind_of,
+    retained_amounts,
+)
 from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
 from gradlife.model.hunt import Arrivals, PerStep
 
@@ -52,7 +59,7 @@ def as_infrequent(group: Group, evidence: Evidence) -> GrownGroup | None:
 def arrivals_of(held_by: Sequence[int], rate: PerStep, evidence: Evidence) -> Arrivals | None:
     """Count how often an item was added to the containers; None for a chain, whose links all look the same."""
     steps = sum(map(evidence.steps, evidence.judged_rounds))
-    times = min((sum(increments(node, evidence)) for node in held_by), default=0)
+    times = min((round(gained_items(node, evidence)) for node in held_by), default=0)
     if not times or times > MAX_OFTEN * steps:
         return None
     return Arrivals(times, steps, round(rate.retained_bytes * steps / times))

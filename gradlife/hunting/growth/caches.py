@@ -6,7 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from gradlife.hunting.snapshots.node_weights import base_types
+from gradlife.hunting.snapshots.node_weights import LARGE_BYTES, base_types, is_data
+from gradlife.hunting.snapshots.step_snapshots import ARRAY
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import BOUNDED, Explained, Finding, FindingKind
 from gradlife.model.trace import PathStep
@@ -36,6 +37,14 @@ def is_filling(finding: Finding, growth: Growth) -> bool:
     return not growth.is_located
 
 
+def outgrows(finding: Finding, free: int) -> bool:
+    """Whether memory is full before the bounded container: its bound times the size of its items is more than is free."""
+    bounded = bounded_step(finding)
+    if bounded is None or bounded.most is None or not bounded.length:
+        return False
+    return finding.retained_bytes / bounded.length * (bounded.most - bounded.length) > free
+
+
 def bounded_step(finding: Finding) -> PathStep | None:
     """Return the bounded container on the path that still has room."""
     for step in finding.trace.steps:
@@ -52,10 +61,20 @@ def is_library_table(finding: Finding) -> bool:
     steps = finding.trace.steps
     if amounts.tensors or amounts.storages or amounts.graph_nodes or not steps or steps[0].object != "module":
         return False
-    if steps[-1].type in base_types():  # only a program stores these types there
+    if is_of_program(finding):
         return False
     package = package_of(steps[0])
     return package in sys.stdlib_module_names or package == "torch"
+
+
+def is_of_program(finding: Finding) -> bool:
+    """Whether only a program stores such objects in a library's table: large ones, arrays, threads and the like, or any
+    below an object of a class that no library's table has, such as a handler of logging.
+    """
+    amounts, steps = finding.per_step, finding.trace.steps
+    if steps[-1].type in base_types() | {ARRAY} or max(amounts.bytes, amounts.retained_bytes) >= LARGE_BYTES:
+        return True
+    return any(not is_data(step.type) for step in steps[1:-1])
 
 
 def package_of(step: PathStep) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from gradlife import _heap
 from gradlife.heap.torch_layout.labels import RUNNING_FRAME
+from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.step_snapshots import memory_file_names
 from gradlife.hunting.snapshots.survivors import Births
 
@@ -211,6 +212,12 @@ def containers(graph: _heap.Graph, group: Group, born: Births) -> list[int]:
             if node not in born and graph.kind(node) in HOLDERS:
                 found[node] = None
     return list(found)
+
+
+def all_tops(graph: _heap.Graph, group: Group) -> list[int]:
+    """Return the tops of the group and of the groups that it took in, without those that a member dominates."""
+    others = set(group.members.values()).difference(group.tops)
+    return [*group.tops, *(top for top in others if group.members.keys().isdisjoint(dominators(graph, top)))]
 
 
 def is_hunts_own(graph: _heap.Graph, node: int) -> bool:

@@ -87,8 +87,10 @@ class SizedNode:
     places: tuple[Place, ...]
 
 
-def places_that_grow(evidence: Evidence, known: Sequence[GrownGroup]) -> list[GrownGroup]:
-    """Return the places that took more memory in every round, without those in `known`."""
+def places_that_grow(evidence: Evidence, known: Sequence[GrownGroup], *, is_strict: bool = False) -> list[GrownGroup]:
+    """Return the places that took more memory in every round, without those in `known`. If ``is_strict``, by about as
+    much in each: no watched step tells whether a larger tensor was made of the last one.
+    """
     snapshots = evidence.snapshots
     if len(snapshots) <= FEW_ROUNDS or not has_new_sizes(evidence):
         return []
@@ -98,7 +100,7 @@ def places_that_grow(evidence: Evidence, known: Sequence[GrownGroup]) -> list[Gr
     members = {node for one in known for node in one.group.members}.union(evidence.planted)
     rows = []
     for place in amounts[-1]:
-        if place is not None and grows_in_place([before[place] for before in amounts], evidence):
+        if place is not None and grows_in_place([before[place] for before in amounts], evidence, is_strict):
             here = [held for held in found[-1] if nearest_common_place(held, common) == place]
             if members.isdisjoint(held.node for held in here):
                 rows.append(grown_at(evidence, place, here, [before[place] for before in amounts]))
@@ -148,13 +150,13 @@ def amounts_of(nodes: Iterable[SizedNode], common: Set[Place]) -> Counter[Place 
     return sums
 
 
-def grows_in_place(amounts: Sequence[int], evidence: Evidence) -> bool:
+def grows_in_place(amounts: Sequence[int], evidence: Evidence, is_strict: bool = False) -> bool:
     """Whether the amount grew in every round, by about as much per step, or by pieces of one size now and then."""
     added = [after - before for before, after in itertools.pairwise(amounts)]
     if not is_steady(added[evidence.judged_rounds.start :], evidence):
         return False
-    if all(one > 0 for one in added):
-        return len(added) >= MIN_ROUNDS or is_even(added, evidence)
+    if all(one > 0 for one in added) and (is_even(added, evidence) or (len(added) >= MIN_ROUNDS and not is_strict)):
+        return True
     return gets_pieces(added, [evidence.steps(number) for number in range(len(added))])
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from gradlife import _heap
 from gradlife.hunting.growth.carried_state import Carrier, find_carrier
-from gradlife.hunting.growth.groups import Group, containers, held_groups
+from gradlife.hunting.growth.groups import Group, all_tops, containers, held_groups
 from gradlife.hunting.growth.islands import grouped_by_cycle, islands
 from gradlife.hunting.growth.nested_growth import nested
 from gradlife.hunting.growth.per_object_growth import spread_groups
@@ -28,7 +28,13 @@ from gradlife.hunting.snapshots.node_weights import (
     plain_bytes,
     weight,
 )
-from gradlife.hunting.snapshots.noted_facts import identity_of, level_by_type, reference_count, retained_bytes
+from gradlife.hunting.snapshots.noted_facts import (
+    identity_of,
+    items_per_reference,
+    level_by_type,
+    reference_count,
+    retained_bytes,
+)
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 from gradlife.hunting.snapshots.survivors import Births, births
 from gradlife.model.growth import GrowthKind
@@ -234,7 +240,7 @@ def with_growth_rate(group: Group, evidence: Evidence) -> GrownGroup:
     if group.holders and group.anchor is not None:
         growing = [group.anchor]
     rate = replace(rate, retained_bytes=max(rate.retained_bytes, retained_rate(group, growing, evidence) / steps))
-    rate = with_unrecognized(rate, sum(increments(growing[0], evidence)) / steps if growing else 0.0)
+    rate = with_unrecognized(rate, gained_items(growing[0], evidence) / steps if growing else 0.0)
     growing = growing or rebuilt_containers(group, evidence)
     kind = kind_of(group, growing)
     carrier = carrier_of(group, evidence) if kind is GrowthKind.CHAIN else None
@@ -272,12 +278,12 @@ def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> f
 
     A new item at the address of a freed object looks old. The container's length shows how many new items look old.
     """
-    tops = [top for top in group.tops if evidence.born[top] in evidence.judged_rounds]
+    tops = [top for top in all_tops(evidence.graph, group) if evidence.born[top] in evidence.judged_rounds]
     if not growing or not tops:
         return 0.0
     items = evidence.graph.referents(growing[0])
     seen = sum(evidence.born.get(item, -1) in evidence.judged_rounds for item in items)
-    more = sum(increments(growing[0], evidence))
+    more = gained_items(growing[0], evidence)
     factor = min(MAX_UNRECOGNIZED, max(1.0, more / seen)) if seen else 1.0
     return factor * sum(evidence.graph.retained(top) for top in tops)
 
@@ -480,6 +486,11 @@ def increments(container: int, evidence: Evidence) -> list[int]:
             return []
         lengths.append(length)
     return [after - before for before, after in itertools.pairwise(lengths)]
+
+
+def gained_items(container: int, evidence: Evidence) -> float:
+    """Return how many items a container gained in the judged rounds."""
+    return sum(increments(container, evidence)) * items_per_reference(evidence.graph, container)
 
 
 def is_growing_container(container: int, group: Group, evidence: Evidence) -> bool:

@@ -19,13 +19,14 @@ from gradlife.hunting.findings.builder import (
 from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
 from gradlife.hunting.findings.holder_path import STACK, find_holder_path, growth_in_trace
 from gradlife.hunting.findings.native_survivors import with_native_parts
-from gradlife.hunting.findings.severity import graded, room_now
+from gradlife.hunting.findings.severity import Room, free_where, graded, room_now
 from gradlife.hunting.findings.short_runs import advice
 from gradlife.hunting.growth import caches
 from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.garbage import appeared, garbage_of
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.inplace_growth import is_replaced, places_that_grow
+from gradlife.hunting.growth.late_growth import begun_late
 from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.periodic import release_of
 from gradlife.hunting.growth.reachable_growth import (
@@ -71,14 +72,14 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     grown_in_place = places_that_grow(evidence, sure)
     replaced = [one for one in grown_in_place if is_replaced(evidence.graph, one, hunt.replaced)]
     sure = with_native_parts(evidence, [*sure, *(one for one in grown_in_place if one not in replaced)])
-    infrequent = infrequent_growth(hunt, evidence, [*unsure, *(one.group for one in sure)])
+    fills = slowing(evidence, unsure)
+    infrequent = infrequent_growth(hunt, evidence, [one.group for one in (*sure, *fills)])
     of_program = [one for one in (*sure, *infrequent) if not is_of_hunt(evidence.graph, one.group)]
-    findings, meant = split_by_intent(evidence.graph, of_program, hunt.creation_sites)
+    room = room_now(peak_of(snapshots), facts.memory_limit, snapshots[-1].free_on_devices)
+    findings, meant = split_by_intent(evidence.graph, of_program, hunt.creation_sites, room)
     explained = meant
     explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in replaced]
-    explained += [
-        caches.slowed(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in slowing(evidence, unsure)
-    ]
+    explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in fills]
     for kept in [] if facts.has_failed else finished_steps(evidence, [*sure, *replaced]):
         if facts.is_test and evidence.born.keys().isdisjoint(kept.storages):
             continue
@@ -97,7 +98,6 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         findings = [one for one in findings if not caches.is_compilers(one)]
     rounds = tuple(rounds_of(evidence, planted))
     findings = with_native_blocks(without_strays(findings, rounds), rounds)
-    room = room_now(peak_of(snapshots), facts.memory_limit, snapshots[-1].free_on_devices)
     return HuntReport(
         target=facts.target,
         stepped_by=facts.stepped_by,
@@ -147,14 +147,16 @@ def add_late_growth(
     whole = evidence_of(snapshots)
     planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_planted(whole, planted)
-    of_program = [one for one in infrequent_growth(hunt, evidence, []) if not is_of_hunt(evidence.graph, one.group)]
-    found, meant = split_by_intent(evidence.graph, of_program, hunt.creation_sites)
+    infrequent = infrequent_growth(hunt, evidence, [])
+    recent = begun_late(snapshots, hunt.early_snapshots, hunt.controls, [one.group for one in infrequent])
+    of_program = [one for one in (*infrequent, *recent) if not is_of_hunt(evidence.graph, one.group)]
+    room = room_now(peak_of(snapshots), memory_limit, snapshots[-1].free_on_devices)
+    found, meant = split_by_intent(evidence.graph, of_program, hunt.creation_sites, room)
     known = {one.fingerprint for one in report.findings}
     found = [one for one in found if one.fingerprint not in known]
     explained = report.explained or tuple(meant)
     if not found:
         return replace(report, explained=explained)
-    room = room_now(peak_of(snapshots), memory_limit, snapshots[-1].free_on_devices)
     findings = graded(found, room)
     return replace(
         report,
@@ -166,7 +168,7 @@ def add_late_growth(
 
 
 def split_by_intent(
-    graph: _heap.Graph, groups: Sequence[GrownGroup], creation_sites: CreationSites
+    graph: _heap.Graph, groups: Sequence[GrownGroup], creation_sites: CreationSites, room: Room | None = None
 ) -> tuple[list[Finding], list[Explained]]:
     """Split growth into leaks, one per cause, and intended growth."""
     leaks: list[GrowingGroup] = []
@@ -176,7 +178,9 @@ def split_by_intent(
         if is_own_plan(result.trace):
             continue
         growth = growth_in_trace(graph, find_holder_path(graph, one.group, one.containers, one.carrier), one)
-        if caches.is_meant(result, growth):
+        if room is not None and caches.outgrows(result, free_where(result, room)):
+            leaks.append(GrowingGroup(one, result))
+        elif caches.is_meant(result, growth):
             meant.append(caches.explained(result))
         elif is_being_built(result, growth):
             meant.append(caches.built(result, growth))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import NamedTuple
 
 from gradlife import _heap
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
+
+#: Types that refer to two objects for each item, and how a graph describes their length.
+MAPPINGS = frozenset({"dict", "collections.OrderedDict", "collections.defaultdict"})
+LENGTH = re.compile(r"len (\d+)")
 
 
 class Identity(NamedTuple):
@@ -36,6 +41,17 @@ def reference_count(snapshot: StepSnapshot, one: Identity) -> int | None:
         return None if node is None else len(snapshot.graph.referents(node))
 
     return snapshot.noted(("references", *one), find)
+
+
+def items_per_reference(graph: _heap.Graph, container: int) -> float:
+    """Return how many items a container has for each object that it refers to; 1 if the graph does not tell.
+
+    A dict refers to its keys, too, unless they are small texts or numbers.
+    """
+    references = len(graph.referents(container))
+    path = graph.path_references(container) if graph.has_labels and graph.type(container) in MAPPINGS else []
+    found = LENGTH.match(path[-1].detail) if path else None
+    return min(1.0, int(found[1]) / references) if found is not None and references else 1.0
 
 
 def retained_bytes(snapshot: StepSnapshot, one: Identity) -> int | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict, deque
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from gradlife.hunting.growth.caches import outgrows  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import Evidence, evidence_of, grown_groups  # noqa: E402
 from gradlife.hunting.session.judgement import split_by_intent  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
@@ -85,3 +88,37 @@ def test_the_list_of_a_comprehension_is_meant_to_grow_unless_it_keeps_graphs(
 
     assert len([predict(number) for number in range(45)]) == 45
     assert judged(evidence_of(snapshots)) == wanted
+
+
+class Keep(logging.Handler):
+    """Keeps what it gets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[Any] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a record."""
+        self.records.append(record)
+
+
+@pytest.mark.whole
+def test_what_an_object_of_the_program_keeps_below_a_table_of_the_library_is_a_leak() -> None:
+    """A handler that a logger holds kept all records: they were called a table of the library."""
+    log, handler, number = logging.getLogger("gradlife.kept"), Keep(), 0
+    log.addHandler(handler)
+    try:
+        found = evidence(lambda number: log.warning("sample %s", [[number] * 9 for _ in range(50)]), 3, 5, 7, 11)
+        leaks, _ = split_by_intent(found.graph, grown_groups(found)[0], CreationSites())
+    finally:
+        log.removeHandler(handler)
+    assert len(handler.records) == 26 + number
+    assert [one for one in leaks if any(step.type.endswith(".Keep") for step in one.trace.steps)] != []
+
+
+@pytest.mark.parametrize(("free", "is_too_large"), [(10**9, True), (10**13, False)])
+def test_a_bound_that_memory_cannot_hold_is_none(free: int, is_too_large: bool) -> None:
+    """A deque for a million tensors of 1 MB each was not full yet."""
+    steps = [SimpleNamespace(most=1_000_000, length=100)]
+    finding: Any = SimpleNamespace(trace=SimpleNamespace(steps=steps), retained_bytes=100 * 10**6)
+    assert outgrows(finding, free) == is_too_large
