@@ -162,7 +162,8 @@ class Child:
         program = prepared(target)
         if counted is None:
             self._sampling = Sampling()
-            hear_torch(self._begin_again, self._go_on, self._sampling, has_answer=self._has_answer)
+            is_alone = not self._settings.in_step
+            hear_torch(self._begin_again, self._go_on, self._sampling, has_answer=self._has_answer, is_alone=is_alone)
             code = self._sample(self._sampling, program)
         else:
             code = counted_code(counted, program, self._is_launcher)

@@ -14,9 +14,35 @@ from gradlife.hunting.steps.sampling import Sampling
 #: Batches or passes for each step of an optimizer that stay the steps of a hunt with an answer: its steps would be few.
 MANY = 8
 
+#: Batches or passes without a step of an optimizer after which they count: where nothing else does or the hunt has an
+#: answer, and where the optimizer's steps have not given one yet. A phase that steps none comes after the training, or
+#: is one long step of many closures. It must be this many times the longest such pause that an optimizer has ended.
+QUIET, QUIET_WITHOUT_ANSWER, QUIET_PAUSES = 200, 1000, 4
+
 
 def nothing_to_count() -> None:
     """Count no step."""
+
+
+class Pause:
+    """How many batches, or passes, there were since an optimizer's last step, and between any two of its steps."""
+
+    def __init__(self) -> None:
+        self.first: int | None = None  # heard before the first step of an optimizer
+        self._last = 0
+        self._longest = 0
+
+    def end(self, heard: int) -> None:
+        """An optimizer steps."""
+        if self.first is None:
+            self.first = heard
+        else:
+            self._longest = max(self._longest, heard - self._last)
+        self._last = heard
+
+    def is_longer_than(self, least: int, heard: int) -> bool:
+        """Whether the present pause is longer than this, and far longer than each before."""
+        return heard - self._last > max(least, QUIET_PAUSES * self._longest)
 
 
 class TorchSteps:
@@ -36,7 +62,7 @@ class TorchSteps:
         self.batches = BatchSteps(self._begin_by_batches)
         self.optimizers = OptimizerSteps(self._begin_by_optimizer, self._go_on_by_optimizer)
         self.optimizers.on_step = self._optimizer_stepped
-        self._heard_before: int | None = None  # batches or passes before the first step of an optimizer
+        self.pauses: dict[BatchSteps | BackwardSteps, Pause] = {self.passes: Pause(), self.batches: Pause()}
 
     def attach(self) -> None:
         """Listen to each module of torch as soon as it is imported."""
@@ -45,9 +71,14 @@ class TorchSteps:
         when_imported("torch.utils.data.dataloader", self.batches.attach)
         when_imported("torch.autograd", self.passes.attach)
 
+    def count_others_in_pauses(self) -> None:
+        """Count batches or passes where optimizers are silent for long."""
+        self.passes.resumes = lambda: self._resume(self.passes)
+        self.batches.resumes = lambda: self._resume(self.batches)
+
     def _begin_by_passes(self, stepped_by: str) -> CountStep:
         self._sampling.stop()
-        return self._begin(stepped_by)
+        return (self._begin if self._by_optimizer is None else self._go_on)(stepped_by)
 
     def _begin_by_batches(self, stepped_by: str) -> CountStep:
         self.passes.is_wanted = False
@@ -60,26 +91,34 @@ class TorchSteps:
             if self._others_are_many:
                 return nothing_to_count
         self.batches.is_wanted = self.passes.is_wanted = False
-        self._by_optimizer = self._begin_by_passes(stepped_by)
+        self._sampling.stop()
+        self._by_optimizer = self._begin(stepped_by)
         return self._by_optimizer
 
     def _go_on_by_optimizer(self, stepped_by: str) -> CountStep:
         return nothing_to_count if self._by_optimizer is None else self._go_on(stepped_by)
 
     @property
-    def _heard(self) -> int:
-        """Count the batches, or the passes if these are the steps."""
-        return self.batches.heard if self.batches.is_wanted and self.batches.heard else self.passes.heard
-
-    @property
     def _others_are_many(self) -> bool:
         """Whether an optimizer, as in gradient accumulation, steps once in many of the steps counted so far."""
-        before = self._heard_before or 0
-        return self._heard - before >= MANY * self.optimizers.heard
+        others = self.batches if self.batches.is_wanted and self.batches.heard else self.passes
+        return others.heard - (self.pauses[others].first or 0) >= MANY * self.optimizers.heard
 
     def _optimizer_stepped(self) -> None:
-        if self._heard_before is None:
-            self._heard_before = self._heard
+        for others, pause in self.pauses.items():
+            pause.end(others.heard)
+            if self._by_optimizer is not None:
+                others.is_wanted = False
+
+    def _resume(self, others: BatchSteps | BackwardSteps) -> bool:
+        """Count batches or passes again if no optimizer has stepped for long, unless the others count."""
+        if others is self.passes and self.batches.is_wanted and self.batches.heard:
+            return False
+        is_known = self._by_optimizer is not None and not self.has_answer()
+        if not self.pauses[others].is_longer_than(QUIET_WITHOUT_ANSWER if is_known else QUIET, others.heard):
+            return False
+        others.forget()
+        return True
 
     def _expect_steps(self) -> None:
         self.passes.is_wanted = False
@@ -92,11 +131,17 @@ def hear_torch(
     sampling: Sampling | None = None,
     warmup_passes: int = WARMUP_PASSES,
     has_answer: Callable[[], bool] = lambda: False,
+    *,
+    is_alone: bool = False,
 ) -> None:
     """Count the steps of a program that uses torch. The first ``warmup_passes`` backward passes are no steps.
 
     An optimizer's steps replace others also if those ``has_answer``, because they may have come before the training.
+    A process that ``is_alone``, and no rank, also counts batches or passes where optimizers are silent for long: ranks must
+    take the same steps, and one of them may evaluate for all.
     """
     steps = TorchSteps(begin, go_on, sampling or Sampling(), warmup_passes)
     steps.has_answer = has_answer
+    if is_alone:
+        steps.count_others_in_pauses()
     steps.attach()

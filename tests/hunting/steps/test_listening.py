@@ -8,7 +8,7 @@ from typing import Any
 
 from gradlife.hunting.steps.backward_passes import WARMUP_PASSES
 from gradlife.hunting.steps.batches import WARMUP_BATCHES
-from gradlife.hunting.steps.listening import MANY, TorchSteps
+from gradlife.hunting.steps.listening import MANY, QUIET, QUIET_PAUSES, QUIET_WITHOUT_ANSWER, TorchSteps
 from gradlife.hunting.steps.optimizers import WARMUP_STEPS
 from gradlife.hunting.steps.sampling import Sampling
 
@@ -26,6 +26,7 @@ class Torch:
         self.followed: list[str] = []
         self.heard = TorchSteps(self.begin, self.go_on, Sampling(), WARMUP_PASSES)
         self.autograd = types.SimpleNamespace(_engine_run_backward=lambda: None)
+        self.heard.count_others_in_pauses()
         self.heard.passes.attach(self.autograd)
 
         class Batches:
@@ -90,3 +91,45 @@ def test_without_an_answer_the_optimizer_counts_however_many_batches_it_takes() 
     torch.train(WARMUP_STEPS + 3, batches=4 * MANY)
     assert torch.begun == ["batch of a DataLoader", "SGD.step"]
     assert torch.counted[-3:] == ["SGD.step"] * 3
+
+
+def test_an_optimizer_that_never_steps_does_not_hide_backward_passes() -> None:
+    """One `LBFGS.step` with thousands of closures, or a program that uses only `autograd.grad` beside an optimizer."""
+    torch = Torch()
+    torch.heard._expect_steps()
+    torch.run_backward(QUIET + 11)
+    assert torch.begun == ["backward pass"]
+    assert torch.counted == ["backward pass"] * 10
+
+
+def test_passes_of_a_phase_after_the_training_go_on_with_a_hunt_that_has_an_answer() -> None:
+    torch = Torch()
+    torch.heard._expect_steps()
+    torch.train(150)
+    torch.answered()
+    torch.counted.clear()
+    torch.run_backward(QUIET + 11)
+    assert (torch.followed, torch.counted) == (["backward pass"], ["backward pass"] * 10)
+
+
+def test_batches_of_an_evaluation_between_two_epochs_count_only_where_the_pause_is_far_longer_than_before() -> None:
+    torch = Torch()
+    torch.train(150)
+    torch.answered()
+    torch.take(QUIET + 20)
+    assert torch.followed == ["batch of a DataLoader"]
+    torch.train(30)
+    torch.counted.clear()
+    torch.take(QUIET_PAUSES * QUIET)
+    assert torch.counted == []
+    torch.train(5)
+    assert torch.counted == ["SGD.step"] * 5
+
+
+def test_a_hunt_without_an_answer_waits_longer_for_the_next_step_of_its_optimizer() -> None:
+    torch = Torch()
+    torch.train(20)
+    torch.take(QUIET_WITHOUT_ANSWER - 10)
+    assert torch.followed == []
+    torch.take(30)
+    assert torch.followed == ["batch of a DataLoader"]
