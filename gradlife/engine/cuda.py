@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["is_available", "is_initialized"]
-
 
 def is_available() -> bool:
     """Return whether there are GPUs: never here."""

@@ -19,14 +19,14 @@ class _NoParameterBlock(ModeBlock):
         return super().__new__(cls) if orig_func is None else cls()(orig_func)
 
     def __init__(self, orig_func: Any = None) -> None:
-        self.previous: list[bool] = []
+        self.prev = False
 
     def __enter__(self) -> None:
-        self.previous.append(is_grad_enabled())
+        self.prev = is_grad_enabled()
         _set_grad_enabled(self.mode)
 
     def __exit__(self, *_: object) -> None:
-        _set_grad_enabled(self.previous.pop())
+        _set_grad_enabled(self.prev)
 
 
 class no_grad(_NoParameterBlock):
@@ -117,10 +117,6 @@ class set_multithreading_enabled(ModeBlock):
     def clone(self) -> set_multithreading_enabled:
         return set_multithreading_enabled(self.mode)
 
-    def __call__(self, function: Any) -> Any:
-        _multithreading.enabled = self.prev
-        return super().__call__(function)
-
 
 def is_view_replay_enabled() -> bool:
     """Return whether new views of this thread record the operations that made them."""
@@ -139,8 +135,12 @@ class _force_original_view_tracking(ModeBlock):
         self.mode = mode
         _engine._set_view_replay_enabled(mode)
 
+    def __call__(self, function: Any) -> Any:
+        _engine._set_view_replay_enabled(self.prev)
+        return super().__call__(function)
+
     def __enter__(self) -> None:
-        pass
+        _engine._set_view_replay_enabled(self.mode)
 
     def __exit__(self, *_: object) -> None:
         _engine._set_view_replay_enabled(self.prev)

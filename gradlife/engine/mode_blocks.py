@@ -11,8 +11,6 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-__all__ = ["ModeBlock", "Modes", "StackedMode"]
-
 
 class Modes(threading.local):
     """The entered modes of one kind and thread; ``watch`` says to the engine whether there are any."""

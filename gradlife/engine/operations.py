@@ -12,8 +12,6 @@ from typing import Any
 
 from gradlife import _engine
 
-__all__ = ["OpOverload", "OpOverloadPacket", "aten"]
-
 #: Overloads of operations that have others than ``default``.
 _OVERLOADS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge"), ("Tensor", "Scalar")),

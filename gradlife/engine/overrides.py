@@ -16,9 +16,6 @@ from typing import Any, NoReturn
 from gradlife import _engine
 from gradlife.engine.mode_blocks import Modes, StackedMode
 
-__all__ = ["TorchFunctionMode", "handle_torch_function", "has_torch_function", "is_tensor_like"]
-
-
 _modes = Modes(_engine._watch_functions)
 
 

@@ -8,9 +8,6 @@ from typing import Any
 
 from gradlife import _engine
 
-__all__ = ["text_of"]
-
-
 # PyTorch's defaults: digits after the point, elements before shortening, elements kept at each edge, line width.
 _PRECISION = 4
 _THRESHOLD = 1000

@@ -6,8 +6,6 @@ from typing import Any
 
 from gradlife import _engine
 
-__all__ = ["get_rng_state", "initial_seed", "manual_seed", "set_rng_state"]
-
 
 def manual_seed(seed: int) -> None:
     """Start the random sequence of ``seed``, which must have an integer part."""

@@ -20,8 +20,6 @@ from gradlife.engine.nn import parameter
 from gradlife.engine.release import release
 from gradlife.engine.tensors import Size, Tensor, device, layout, strided
 
-__all__ = ["load", "save"]
-
 _FORMAT = b"gradlife.tensors/1\n"
 
 _ALLOWED: dict[tuple[str, str], Any] = {

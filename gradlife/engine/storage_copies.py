@@ -11,8 +11,6 @@ from gradlife import _engine
 from gradlife.engine.grad_mode import no_grad
 from gradlife.engine.storage import TypedStorage, UntypedStorage, typed
 
-__all__ = ["give_copies"]
-
 
 def _clone(self: UntypedStorage) -> UntypedStorage:
     """Make a storage of the same class with a copy of the bytes."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["typename"]
-
 
 def typename(obj: Any) -> str:
     """Return the full name of a class or function, or of an object's class; for a tensor, the name with its dtype."""

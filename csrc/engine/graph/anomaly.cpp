@@ -10,7 +10,7 @@ AnomalyReporter installed{};
 
 bool has_nan(const Tensor& tensor) {
   GradMode no_grad(false);
-  if (!is_floating(tensor->dtype())) return false;
+  if (!is_differentiable(tensor->dtype())) return false;
   const Tensor found = ops::any(ops::compare(ops::Comparison::ne, tensor, tensor));
   return *found->data<uint8_t>() != 0;
 }
@@ -31,7 +31,7 @@ void report_failure(const Node& failed) {
 
 void refuse_nan(const Node& node, const TensorList& results) {
   for (size_t i = 0; i < results.size(); ++i)
-    require(!results[i] || !has_nan(results[i]), "Function '", node.name(), "' returned nan values in its ", i,
+    require(!results[i] || !has_nan(results[i]), "Function '", qualified_name(node), "' returned nan values in its ", i,
             "th output.");
 }
 

@@ -217,7 +217,7 @@ Tensor RetainsGradHook::call(Tensor gradient) {
   Tensor& kept = tensor->need_meta().grad;
   require(bool(gradient), text_for(policy, texts::undefined_tensor), " for argument ",
           kept ? "#1 'other'" : "#0 'self'");
-  kept = kept ? ops::add(kept, gradient) : ops::clone(gradient);
+  kept = kept ? ops::add(kept, gradient) : ops::clone_contiguous(gradient);
   return gradient;
 }
 

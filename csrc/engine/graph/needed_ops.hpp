@@ -12,6 +12,7 @@ namespace gradlife::ops {
 Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
 Tensor add_in_place(const Tensor& target, const Tensor& other, const Scalar& alpha = 1);
 Tensor clone(const Tensor& tensor);
+Tensor clone_contiguous(const Tensor& tensor);
 Tensor copy_in_place(const Tensor& target, const Tensor& source);
 Tensor to_dtype(const Tensor& tensor, DType dtype, bool copy = false);  // the tensor itself if it has that dtype
 Tensor sum_to_size(const Tensor& a, const Dims& sizes);                 // undoes broadcasting

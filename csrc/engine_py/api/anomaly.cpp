@@ -1,6 +1,7 @@
 #include "engine_py/api/anomaly.hpp"
 
 #include "engine/graph/anomaly.hpp"
+#include "engine/graph/autograd.hpp"
 #include "engine/graph/node.hpp"
 #include "engine/policy/traits.hpp"
 #include "engine_py/interpreter/errors.hpp"
@@ -59,7 +60,7 @@ Ref joined_stack(Borrowed metadata) {
 // Warns about each node up the chain, made while the next one ran.
 void warn_about_chain(const Node& failed) {
   Ref metadata = node_metadata(const_cast<Node&>(failed));
-  warn_about_failed(failed.name(), joined_stack(metadata.get()).get());
+  warn_about_failed(qualified_name(failed).c_str(), joined_stack(metadata.get()).get());
   Ref parent = dict_item(metadata.get(), parent_key);
   while (parent && parent.get() != Py_None) {
     metadata = checked(PyObject_GetAttrString(parent.get(), "metadata"));

@@ -257,9 +257,11 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     if (is_executable) {
       PyNode& custom = static_cast<PyNode&>(*node);
       // Outputs without history are also counted among the node's inputs, so that the numbers agree.
-      if (custom.num_inputs() == custom.output_info.size()) custom.add_input_metadata(*given);
-      const bool is_materialized =
-          object->materializes_non_differentiable || !contains(marks.non_differentiable, tensor);
+      const bool is_marked = contains(marks.non_differentiable, tensor);
+      const bool is_new = custom.num_inputs() == custom.output_info.size();
+      if (is_new && is_marked) custom.add_placeholder_input();
+      if (is_new && !is_marked) custom.add_input_metadata(*given);
+      const bool is_materialized = object->materializes_non_differentiable || !is_marked;
       custom.output_info.push_back({given->sizes(), given->dtype(), is_materialized});
     }
     PyTuple_SET_ITEM(results.get(), i, wrap(given).release());

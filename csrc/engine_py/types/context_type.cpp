@@ -332,7 +332,9 @@ PyMethodDef function_methods[] = {{"apply", reinterpret_cast<PyCFunction>(reinte
 // Can be set but not read, as in torch.
 int set_materialize_grads(PyObject* self, PyObject* value, void*) {
   if (value == nullptr || !PyBool_Check(value)) {
-    PyErr_SetString(PyExc_RuntimeError, "set_materialize_grads expects a bool");
+    PyErr_SetString(PyExc_TypeError,
+                    "set_materialize_grads received an invalid combination of arguments - got (), but "
+                    "expected (bool)");
     return -1;
   }
   function_object(self)->materialize_grads = value == Py_True;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradlife import _engine
@@ -61,6 +61,8 @@ __all__ = [
 
 _Tensors = Any  # a tensor, a GradientEdge, or a sequence of them
 
+_TAKES_DICTS = ("torch", 213)  # the release from which `inputs` may be a dict
+
 
 def backward(
     tensors: _Tensors,
@@ -79,7 +81,7 @@ def backward(
                 "`grad_tensors`."
             )
         grad_tensors = grad_variables
-    wanted = _sequence(inputs) if inputs is not None else ()
+    wanted = _inputs_in(inputs, "backward") if inputs is not None else ()
     if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = _sequence(tensors)
@@ -107,8 +109,19 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
-    """Return the gradients of ``outputs`` with respect to ``inputs`` without changing ``.grad``."""
+) -> Any:
+    """Return the gradients of ``outputs`` with respect to ``inputs`` without changing ``.grad``: a dict for a dict."""
+    if type(inputs) is dict and _engine._current_release() >= _TAKES_DICTS:
+        rest = (
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            only_inputs,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
+        return dict(zip(inputs, grad(outputs, tuple(inputs.values()), *rest), strict=True))
     if is_grads_batched:
         raise NotImplementedError("gradlife's engine has no batched gradients (is_grads_batched=True)")
     if materialize_grads and allow_unused is False:
@@ -122,7 +135,7 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    roots, wanted = _sequence(outputs), _sequence(inputs)
+    roots, wanted = _sequence(outputs), _inputs_in(inputs, "grad")
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     asked: tuple[Any, ...] = (*roots, *wanted)
@@ -154,6 +167,17 @@ def _zeros_for(wanted: Any, requires_grad: bool) -> Tensor:
 
 def _sequence(value: _Tensors) -> tuple[Any, ...]:
     return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
+
+
+def _inputs_in(value: _Tensors, caller: str) -> tuple[Any, ...]:
+    if not isinstance(value, Mapping) or _engine._current_release() < _TAKES_DICTS:
+        return _sequence(value)
+    if type(value) is not dict:
+        name = type(value).__name__
+        raise TypeError(
+            f"`inputs` argument to `{caller}()` must be a dict, not {name}. Other Mapping types are not supported."
+        )
+    return tuple(value.values())
 
 
 def _make_gradients(roots: Sequence[Any], gradients: Sequence[Any]) -> tuple[Tensor | None, ...]:

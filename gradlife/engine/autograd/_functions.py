@@ -9,8 +9,6 @@ from typing import Any
 from gradlife.engine.autograd.function import Function
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["Resize"]
-
 
 class Resize(Function):
     """Reshape a tensor; the gradient gets the old shape."""

@@ -6,8 +6,6 @@ import warnings
 
 from gradlife import _engine
 
-__all__ = ["detect_anomaly", "set_detect_anomaly"]
-
 
 class set_detect_anomaly:
     """Switch anomaly mode for all threads: at once, and back at the end of a ``with`` block."""

@@ -16,14 +16,6 @@ from gradlife.engine.hooks import RemovableHandle, add_hook
 from gradlife.engine.release import release
 from gradlife.engine.tensors import Tensor
 
-__all__ = [
-    "BackwardCFunction",
-    "Function",
-    "FunctionCtx",
-    "InplaceFunction",
-    "once_differentiable",
-]
-
 
 def _is_oneflow() -> bool:
     return _engine._current_release()[0] == "oneflow"

@@ -11,8 +11,6 @@ from gradlife import _engine
 from gradlife.engine import autograd
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
-
 _Call = Callable[..., Any]
 
 

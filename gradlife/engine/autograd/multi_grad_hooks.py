@@ -12,8 +12,6 @@ from gradlife.engine.grad_mode import enable_grad
 from gradlife.engine.hooks import RemovableHandle
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["register_multi_grad_hook"]
-
 
 class _MultiHandle(RemovableHandle):
     """Removes the hook from all of its tensors."""

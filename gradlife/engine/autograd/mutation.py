@@ -13,9 +13,7 @@ from gradlife.engine.autograd.saved_hooks import saved_tensors_hooks
 from gradlife.engine.grad_mode import no_grad
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["allow_mutation_on_saved_tensors"]
-
-_MemoryId = tuple[int, int]  # storage and version
+_MemoryId = tuple[int, int]  # first element and version
 _TensorId = tuple[int, int, int]  # and its object
 
 
@@ -52,7 +50,8 @@ class _AllowMutationOnSavedContext:
 
     def unpack(self, handle: _Handle) -> Tensor:
         """Return the tensor as it was saved."""
-        assert handle in self.original or handle in self.cloned, (
+        is_known = bool(_active) and (handle in self.original or handle in self.cloned)
+        assert is_known, (
             "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
             "in which the graph was originally recorded."
         )
@@ -70,7 +69,7 @@ class _AllowMutationOnSavedContext:
 
 
 def _memory_id(tensor: Tensor) -> _MemoryId:
-    return tensor.untyped_storage()._cdata, tensor._version
+    return tensor.data_ptr(), tensor._version
 
 
 def _tensor_id(tensor: Tensor) -> _TensorId:
@@ -85,15 +84,16 @@ _active: list[_AllowMutationOnSavedContext] = []
 def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
     """Allow in-place changes of saved tensors inside: backward sees them as they were.
 
-    Forward and backward both belong inside; at the end everything kept is released. Cannot be nested.
+    Forward and backward both belong inside; at the end everything kept is released. Cannot be nested: an attempt also ends
+    the outer block's, as in PyTorch.
     """
     context: Any = _AllowMutationOnSavedContext()
     with saved_tensors_hooks(context.pack, context.unpack):
-        if _active:
-            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        _active.append(context)
-        _engine._set_change_listener(context.before_change)
         try:
+            if _active:
+                raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+            _active.append(context)
+            _engine._set_change_listener(context.before_change)
             yield context
         finally:
             _engine._set_change_listener(None)

@@ -9,8 +9,6 @@ from typing import Any
 from gradlife import _engine
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
-
 
 class saved_tensors_hooks:
     """Pack every tensor that is saved inside the block, and unpack it when needed.
@@ -30,11 +28,13 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep saved tensors in CPU memory. Here all tensors are there, so packing returns the tensor itself."""
+    """Keep saved tensors in CPU memory. Here all tensors are there, so packing returns the tensor itself, or a copy to be
+    pinned.
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack_to_cpu(tensor: Tensor) -> tuple[Any, Tensor]:
-            return (tensor.device, tensor.cpu())
+            return (tensor.device, tensor.detach().clone() if pin_memory else tensor.cpu())
 
         def unpack_from_cpu(packed: tuple[Any, Tensor]) -> Tensor:
             device, tensor = packed

@@ -9,8 +9,6 @@ from gradlife import _engine
 from gradlife.engine.autograd.validity import is_checkpoint_valid
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["Variable", "VariableMeta"]
-
 
 class _ImperativeEngine:
     """The type of ``Variable._execution_engine``."""

@@ -7,8 +7,6 @@ from typing import Any
 from gradlife import _engine
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["batch_norm", "linear", "nll_loss", "relu", "relu_", "sigmoid", "softmax", "tanh", "threshold"]
-
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 relu_ = _engine.relu_

@@ -8,8 +8,6 @@ from typing import TypeVar
 from gradlife.engine.grad_mode import no_grad
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["kaiming_uniform_", "uniform_"]
-
 _T = TypeVar("_T", bound=Tensor)
 
 

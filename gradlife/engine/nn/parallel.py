@@ -6,8 +6,6 @@ from typing import Any
 
 from gradlife.engine.nn.modules.module import Module
 
-__all__ = ["DataParallel"]
-
 
 class DataParallel(Module):
     """Call its module with a share of the batch per GPU; without GPUs, with the whole batch."""

@@ -9,8 +9,6 @@ from gradlife._engine import TensorBase, _TensorMeta
 from gradlife.engine import overrides
 from gradlife.engine.tensors import Tensor, plain_class
 
-__all__ = ["Parameter"]
-
 
 class _ParameterMeta(_TensorMeta):
     """Makes marked tensors of other classes count as parameters."""

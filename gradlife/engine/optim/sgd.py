@@ -9,8 +9,6 @@ from gradlife.engine.grad_mode import enable_grad, no_grad
 from gradlife.engine.optim.optimizer import Optimizer
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["SGD"]
-
 
 class SGD(Optimizer):
     """Step against the gradient, or against a running sum of gradients with momentum."""

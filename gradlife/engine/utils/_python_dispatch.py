@@ -16,9 +16,6 @@ from gradlife.engine.mode_blocks import Modes, StackedMode
 from gradlife.engine.operations import operation
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["TorchDispatchMode"]
-
-
 _modes = Modes(_engine._watch_operations)
 
 _FACTORIES = ("rand.default", "randn.default", "ones.default", "zeros.default", "empty.memory_format")

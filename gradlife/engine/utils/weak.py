@@ -11,8 +11,6 @@ from gradlife.engine.releases import UTILS, WEAK, limit_module, refuse_absent_mo
 
 refuse_absent_module("utils.weak", UTILS["weak"])
 
-__all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary", "WeakTensorRef"]
-
 
 class WeakIdRef(weakref.ref[Any]):
     """A weak reference hashed by its referent's address; two are equal while they refer to the same living object."""

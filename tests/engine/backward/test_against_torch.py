@@ -35,9 +35,9 @@ import programs_of_modes
 import programs_of_modules
 import programs_of_optimizers
 import programs_of_refusals
+import programs_of_sources
 import programs_of_subclasses
 import programs_of_values
-import programs_of_warnings
 import programs_of_weak_keys
 from leftovers import run_in_child
 from programs_tools import Program, attempt, fates
@@ -58,13 +58,13 @@ PROGRAMS: list[Program] = [
     *programs_of_hook_lifetimes.PROGRAMS,
     *programs_of_modules.PROGRAMS,
     *programs_of_optimizers.PROGRAMS,
+    *programs_of_sources.PROGRAMS,
     *programs_of_checkpoints.PROGRAMS,
     *programs_of_copies.PROGRAMS,
     *programs_of_gradchecks.PROGRAMS,
     *programs_of_weak_keys.PROGRAMS,
     *programs_of_calls.PROGRAMS,
     *programs_of_modes.PROGRAMS,
-    *programs_of_warnings.PROGRAMS,
     *programs_of_subclasses.PROGRAMS,
 ]
 FAITHFUL_TO = "2.13"

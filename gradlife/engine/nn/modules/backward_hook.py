@@ -10,8 +10,6 @@ from gradlife import _engine
 from gradlife.engine.autograd.function import Function
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["BackwardHook", "BackwardHookFunction"]
-
 
 class BackwardHookFunction(Function):
     """Pass the arguments through; the node carries the hooks around a module's backward."""
@@ -36,7 +34,7 @@ class BackwardHook:
         self.user_hooks = user_hooks
         self.user_pre_hooks = user_pre_hooks
         self.module = module
-        self.grad_outputs: tuple[Any, ...] | None = None
+        self.grad_outputs: Any = None
         self.n_outputs = -1
         self.output_tensors_index: list[int] | None = None
         self.n_inputs = -1
@@ -76,7 +74,7 @@ class BackwardHook:
         return type(args)(replaced) if not hasattr(args, "_fields") else type(args)(*replaced), positions
 
     def _watch_inputs(self, node: Any) -> None:
-        def call_hooks(grad_input: Any, _: Any) -> Any:
+        def hook(grad_input: Any, _: Any) -> Any:
             if self.grad_outputs is None:
                 return None  # no output gradients came: this backward began inside the module
             given = self._spread(self.input_tensors_index, grad_input, self.n_inputs)
@@ -84,58 +82,55 @@ class BackwardHook:
             self.grad_outputs = None
             return self._gather(self.input_tensors_index, result)
 
-        node.register_hook(call_hooks)
+        node.register_hook(hook)
 
     def _watch_outputs(self, node: Any) -> None:
-        def note_gradients(_: Any, grad_output: Any) -> Any:
+        def hook(_: Any, grad_output: Any) -> Any:
             self.grad_outputs = self._spread(self.output_tensors_index, grad_output, self.n_outputs)
-            if self.user_pre_hooks:
-                for hook in self.user_pre_hooks:
-                    changed = hook(self.module, self.grad_outputs)
-                    if changed is not None:
-                        self._check_count(changed, self.n_outputs, "Backward pre hook", "grad_output")
-                        self.grad_outputs = changed if isinstance(changed, tuple) else (changed,)
+            for user_hook in self.user_pre_hooks:
+                changed = user_hook(self.module, self.grad_outputs)
+                if changed is not None:
+                    self._check_count(changed, self.n_outputs, "Backward pre hook", "grad_output")
+                    self.grad_outputs = changed
             kept = self.grad_outputs
             if self.input_tensors_index is None:
                 self._run_without_inputs()
-            if self.output_tensors_index is not None and self.user_pre_hooks:
-                return self._gather(self.output_tensors_index, kept)
-            return None
+            return self._gather(self.output_tensors_index, kept)
 
-        node.register_hook(note_gradients)
+        node.register_hook(hook)
 
     def _run_without_inputs(self) -> None:
-        if self.user_hooks:
-            warnings.warn(
-                "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
-                "require gradients. See "
-                "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook "
-                "for more details.",
-                stacklevel=5,
-            )
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+            "gradients. See "
+            "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook "
+            "for more details.",
+            stacklevel=5,
+        )
         nothing = self._spread([], [], self.n_inputs)
         for hook in self.user_hooks:
             result = hook(self.module, nothing, self.grad_outputs)
-            if result is not None and not all(item is None for item in result):
+            if result is not None and not (isinstance(result, tuple) and all(item is None for item in result)):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires gradient should always return None or None for all "
                     "gradients."
                 )
         self.grad_outputs = None
 
-    def _run_hooks(self, grad_input: tuple[Any, ...], grad_output: Any) -> tuple[Any, ...]:
+    def _run_hooks(self, grad_input: Any, grad_output: Any) -> Any:
         for hook in self.user_hooks:
             changed = hook(self.module, grad_input, grad_output)
             if changed is not None:
                 self._check_count(changed, self.n_inputs, "Backward hook", "grad_input")
-                grad_input = changed if isinstance(changed, tuple) else (changed,)
+                grad_input = changed
         return grad_input
 
     @staticmethod
     def _check_count(changed: Any, expected: int, kind: str, what: str) -> None:
-        count = len(changed) if isinstance(changed, tuple) else 1
-        if count != expected:
-            raise RuntimeError(f"{kind} returned an invalid number of {what}, got {count}, but expected {expected}")
+        if len(changed) != expected:
+            raise RuntimeError(
+                f"{kind} returned an invalid number of {what}, got {len(changed)}, but expected {expected}"
+            )
 
     @staticmethod
     def _spread(positions: Any, values: Any, count: int) -> tuple[Any, ...]:

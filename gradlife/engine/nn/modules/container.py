@@ -10,8 +10,6 @@ from typing import Any, Self, SupportsIndex
 
 from gradlife.engine.nn.modules.module import Module
 
-__all__ = ["ModuleList", "Sequential"]
-
 
 class _Ordered(Module):
     """Children named by number."""

@@ -10,8 +10,6 @@ from gradlife.engine.nn.modules.module import Module
 from gradlife.engine.nn.parameter import Parameter
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["BatchNorm1d", "NLLLoss", "ReLU", "Sigmoid", "Tanh", "Threshold"]
-
 
 class ReLU(Module):
     """``max(0, x)``."""

@@ -11,8 +11,6 @@ from gradlife.engine.nn.modules.module import Module
 from gradlife.engine.nn.parameter import Parameter
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["Identity", "Linear"]
-
 
 class Identity(Module):
     """Return the input; constructor arguments are ignored."""

@@ -75,7 +75,10 @@ class Loading:
             if child is not None:
                 child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in list(self._state_dict_hooks.values()):
-            destination = _or_else(hook(self, destination, prefix, metadata), destination)
+            changed = hook(self, destination, prefix, metadata)
+            if changed is not None and getattr(hook, "_from_public_api", False):
+                raise RuntimeError("state_dict post-hook must return None")
+            destination = _or_else(changed, destination)
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -110,27 +113,22 @@ class Loading:
     def _load_all(
         self, state: Any, metadata: Any, assign: bool, missing: list[str], unexpected: list[str], errors: list[str]
     ) -> None:
-        after: list[Any] = []
+        keys = _IncompatibleKeys(missing, unexpected)
         waiting: list[tuple[str, Any, Any]] = [("", self, state)]
         while waiting:
             prefix, module, given = waiting.pop()
+            if given is None:  # its children are loaded
+                _run_load_hooks(module, keys)
+                continue
             local = {} if metadata is None else metadata.get(prefix[:-1], {})
             if assign:
                 local["assign_to_params_buffers"] = assign
             module._load_from_state_dict(given, prefix, local, True, missing, unexpected, errors)
-            after.append(module)
+            waiting.append((prefix, module, None))
             for name, child in reversed(module._modules.items()):
                 if child is not None:
                     below = f"{prefix}{name}."
                     waiting.append((below, child, {k: v for k, v in given.items() if k.startswith(below)}))
-        keys = _IncompatibleKeys(missing, unexpected)
-        for module in reversed(after):
-            for hook in list(module._load_state_dict_post_hooks.values()):
-                if hook(module, keys) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are notexpected to return new values, "
-                        "if incompatible_keys need to be modified,it should be done inplace."
-                    )
 
     def _load_from_state_dict(
         self,
@@ -195,13 +193,17 @@ class Loading:
     def _take(self, name: str, tensor: Tensor, given: Tensor) -> None:
         if isinstance(tensor, Parameter) and not isinstance(given, Parameter):
             given = Parameter(given, requires_grad=tensor.requires_grad)
+        elif isinstance(tensor, Parameter):
+            given.requires_grad_(tensor.requires_grad)
         setattr(self, name, given)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls ``hook(module, state_dict, prefix, local_metadata)`` after each `state_dict`."""
+        """Calls ``hook(module, state_dict, prefix, local_metadata)`` after each `state_dict`; it must return None."""
+        hook._from_public_api = True  # type: ignore[attr-defined]  # as PyTorch marks it
         return add_hook(self._state_dict_hooks, hook)
 
-    _register_state_dict_hook = register_state_dict_post_hook
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        return add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls ``hook(module, prefix, keep_vars)`` before each `state_dict`."""
@@ -214,6 +216,15 @@ class Loading:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls ``hook(module, incompatible_keys)`` after each load; it may change the two lists."""
         return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+def _run_load_hooks(module: Any, keys: _IncompatibleKeys) -> None:
+    for hook in list(module._load_state_dict_post_hooks.values()):
+        if hook(module, keys) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
+                "incompatible_keys need to be modified, it should be done inplace."
+            )
 
 
 def _or_else(value: Any, otherwise: Any) -> Any:

@@ -155,7 +155,10 @@ def _without_reentry(
         with same_random_numbers(state), recompute_context:
             function(*args, **kwargs)
 
-    stops = early_stop and early_stop_enabled()
-    frame = _CheckpointFrame(recompute, stops, _DETERMINISM_CHECKS[determinism_check], trails)
+    frame = _CheckpointFrame(recompute, early_stop_enabled(early_stop), _DETERMINISM_CHECKS[determinism_check], trails)
     with checkpointed(frame, args, kwargs), forward_context:
         return function(*args, **kwargs)
+    raise RuntimeError(
+        "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during the "
+        "checkpointed forward. This is not supported because checkpoint cannot return a value for a failed forward."
+    )

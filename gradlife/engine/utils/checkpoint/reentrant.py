@@ -13,8 +13,6 @@ from gradlife.engine.autograd.function import Function
 from gradlife.engine.grad_mode import enable_grad, no_grad
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["CheckpointFunction", "check_backward_validity", "detach_variable", "same_random_numbers"]
-
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return new leaves on these tensors' memory, with their ``requires_grad``."""

@@ -16,8 +16,6 @@ from gradlife.engine.operations import OpOverload, OpOverloadPacket, aten
 from gradlife.engine.tensors import Tensor
 from gradlife.engine.utils._python_dispatch import TorchDispatchMode
 
-__all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
-
 
 class CheckpointPolicy(enum.Enum):
     """A policy's decision about the result of one operation: keep it, or recompute it in backward."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradlife import _engine
 from gradlife.engine.release import release
 
-_early_stop: list[bool] = [True]
+_early_stop: list[bool | None] = [None]
 _debug: list[bool | None] = [None]
 
 
@@ -34,9 +34,10 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
         _debug[0] = previous
 
 
-def early_stop_enabled() -> bool:
+def early_stop_enabled(otherwise: bool) -> bool:
     """Return the innermost block's early-stopping setting, if the release has it and passes its exception on."""
-    return _early_stop[0] and release() >= (2, 1) and not _engine._current_policy()[0].startswith("oneflow")
+    wanted = otherwise if _early_stop[0] is None else _early_stop[0]
+    return wanted and release() >= (2, 1) and not _engine._current_policy()[0].startswith("oneflow")
 
 
 def debug_enabled(otherwise: bool) -> bool:
