@@ -11,6 +11,7 @@ from types import CodeType
 from typing import Any
 
 from gradlife.errors import UsageError
+from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.steps.targets import UnknownFunction
 
 MAIN = "__main__"
@@ -104,7 +105,7 @@ class CallSteps:
             found = next((node for node in body if getattr(node, "name", None) == name), None)
             body = getattr(found, "body", [])
         if not isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            raise UsageError(f"{path} defines no function {'.'.join(self._names)}", "--step-on __main__:function")
+            raise UsageError(f"{short_path(path)} defines no function {'.'.join(self._names)}", "--step-on __main__:function")
         name_node = ast.Name(DECORATOR, ast.Load())
         found.decorator_list.insert(0, ast.copy_location(name_node, found))
         return compile(tree, path, "exec", dont_inherit=True)
