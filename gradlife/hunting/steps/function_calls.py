@@ -105,7 +105,9 @@ class CallSteps:
             found = next((node for node in body if getattr(node, "name", None) == name), None)
             body = getattr(found, "body", [])
         if not isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            raise UsageError(f"{short_path(path)} defines no function {'.'.join(self._names)}", "--step-on __main__:function")
+            raise UsageError(
+                f"{short_path(path)} defines no function {'.'.join(self._names)}", "--step-on __main__:function"
+            )
         name_node = ast.Name(DECORATOR, ast.Load())
         found.decorator_list.insert(0, ast.copy_location(name_node, found))
         return compile(tree, path, "exec", dont_inherit=True)
