@@ -42,9 +42,8 @@ TensorWatch read_watch(PyObject* given) {
 }
 
 void want(PyTypeObject* type) {
-  const size_t bytes = gl_block_bytes(type);
-  const size_t most = bytes + (type->tp_itemsize != 0 ? max_items_bytes : 0);
-  for (size_t size = bytes; size <= most; size += sizeof(void*)) recorder->want(size);
+  const size_t most = gl_block_bytes(type) + (type->tp_itemsize != 0 ? max_items_bytes : 0);
+  for (size_t size = gl_least_block_bytes(type); size <= most; size += sizeof(void*)) recorder->want(size);
 }
 
 CreationRecorder& running() {

@@ -85,8 +85,10 @@ size_t gl_inline_bytes(PyObject* object);
 /* Bytes that a type's allocator asks for in front of an instance: the collector's links, places for dict and weak list.
  */
 size_t gl_bytes_before(PyTypeObject* type);
-/* Bytes that it asks for in all for an instance without items. */
+/* Bytes that it asks for in all for an instance without items, at most and at least: each of the first instances of a
+ * class has place for one attribute less behind it (from Python 3.13 on). */
 size_t gl_block_bytes(PyTypeObject* type);
+size_t gl_least_block_bytes(PyTypeObject* type);
 
 #ifdef __cplusplus
 }

@@ -85,8 +85,10 @@ size_t gl_inline_bytes(PyObject* object) {
 
 size_t gl_bytes_before(PyTypeObject* type) { return _PyType_PreHeaderSize(type); }
 
+size_t gl_least_block_bytes(PyTypeObject* type) { return gl_bytes_before(type) + _PyObject_VAR_SIZE(type, 1); }
+
 size_t gl_block_bytes(PyTypeObject* type) {
-  size_t bytes = gl_bytes_before(type) + _PyObject_VAR_SIZE(type, 1);
+  size_t bytes = gl_least_block_bytes(type);
 #if PY_VERSION_HEX >= 0x030d0000
   if ((type->tp_flags & Py_TPFLAGS_INLINE_VALUES) != 0) bytes += _PyInlineValuesSize(type);
 #endif
