@@ -94,9 +94,7 @@ class Child:
         self._sampling: Sampling | None = None
         self._is_sampled = False  # steps were found by sampling; better ones may replace them
         self._confirmations = 0  # sampled steps since a leak was found
-        self._earlier: HuntReport | None = (
-            None  # the answer from sampled steps that were replaced, for want of a better one
-        )
+        self._earlier: HuntReport | None = None  # the answer from sampled steps that better ones replaced
         self._step_seconds: float | None = None  # length of a step where steps are time intervals
         self.counter: Counter | None = None
 
