@@ -117,7 +117,7 @@ os.register_at_fork(after_in_child=_renew_lock)
 def ensure_calibrated() -> tuple[str, ...]:
     """Calibrate once for the loaded torch; imports nothing. Return what could not be found."""
     torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "_C") or not hasattr(torch, "autograd"):
+    if torch is None or is_initializing(torch) or not hasattr(torch, "_C") or not hasattr(torch, "autograd"):
         return ()
     known = torch, "numpy" in sys.modules  # array-backed storage is found on an array
     if _state.get("known") != known:
@@ -126,6 +126,13 @@ def ensure_calibrated() -> tuple[str, ...]:
                 _state["limits"] = calibrate(torch)
                 _state["known"] = known
     return tuple(_state["limits"])
+
+
+def is_initializing(module: Any) -> bool:
+    """Whether a module is still being imported. Another thread that called torch then would wait for the importing one,
+    which may wait for it.
+    """
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 def missing_fields() -> tuple[str, ...] | None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gradlife.heap.torch_layout.torch import undisturbed
+from gradlife.heap.torch_layout.torch import is_initializing, undisturbed
 
 #: One control step for this many program steps, all at snapshot boundaries: the program's own steps cost nothing more.
 SHARE = 4
@@ -46,11 +46,6 @@ def is_transforming(torch: Any) -> bool:
     """Whether this thread is inside a function that torch.func transforms, which takes no hooks and no Functions."""
     is_active = getattr(torch._C, "_are_functorch_transforms_active", None)
     return is_active is not None and bool(is_active())
-
-
-def is_initializing(module: Any) -> bool:
-    """Whether a module is still being imported, by another thread or by the program."""
-    return getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
 def same(tensor: Any) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import ModuleType
 
 from gradlife.errors import UsageError
+from gradlife.heap.torch_layout.torch import is_initializing
 from gradlife.hunting.steps.backward_passes import BackwardSteps
 from gradlife.hunting.steps.batches import BatchSteps
 from gradlife.hunting.steps.count_step import Begin, CountStep
@@ -61,7 +61,7 @@ class RunningSteps:
         """Attach listeners to the modules that the program has loaded by now."""
         for name, listener in [*self._unheard]:
             module = sys.modules.get(name)
-            if module is None or is_being_imported(module):
+            if module is None or is_initializing(module):
                 continue
             try:
                 listener.attach(module)
@@ -81,8 +81,3 @@ class RunningSteps:
         """Remove all listeners."""
         for undo in self._undo:
             undo()
-
-
-def is_being_imported(module: ModuleType) -> bool:
-    """Whether a module has started its import and not finished it."""
-    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))

@@ -194,3 +194,12 @@ def test_finding_the_layout_leaves_nothing_behind() -> None:
     calibration.calibrate(torch)
     assert len(gc.get_objects()) <= before + 2
     assert gc.collect() == 0
+
+
+def test_torch_that_another_thread_is_importing_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    calibration._state.clear()
+    monkeypatch.setattr(torch.__spec__, "_initializing", True, raising=False)
+    assert (calibration.ensure_calibrated(), calibration._state) == ((), {})
+    monkeypatch.setattr(torch.__spec__, "_initializing", False, raising=False)
+    calibration.ensure_calibrated()
+    assert calibration._state["known"][0] is torch
