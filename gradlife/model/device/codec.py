@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 
@@ -46,7 +47,7 @@ def is_consistent(memory: DeviceMemory) -> bool:
 
 
 def without_paths(memory: DeviceMemory) -> DeviceMemory:
-    """Return the memory with the last two parts of each file's path alone."""
+    """Return the memory with short paths of files."""
     failed = memory.failed and replace(memory.failed, frames=tuple(map(short_frame, memory.failed.frames)))
     drag = tuple(replace(one, place=one.place and short_frame(one.place)) for one in memory.drag)
     return replace(memory, owners=tuple(map(short_owner, memory.owners)), failed=failed, drag=drag)
@@ -61,5 +62,7 @@ def short_owner(owner: BlockOwner) -> BlockOwner:
 
 
 def short_frame(frame: Frame) -> Frame:
-    """Return the frame with the last two parts of its path."""
-    return replace(frame, file="/".join(frame.file.split("/")[-2:]))
+    """Return the frame with the last two parts of its path, from the working folder on if it is below it."""
+    below = os.path.relpath(frame.file) if os.path.isabs(frame.file) else ""
+    file = below if below and not below.startswith(os.pardir) else frame.file
+    return replace(frame, file="/".join(file.split("/")[-2:]))
