@@ -320,9 +320,9 @@ def nobody(report: HuntReport) -> None:
     """Show nothing yet: the report is incomplete."""
 
 
-def quietly(args: argparse.Namespace) -> Callable[[Settings], HuntReport | None]:
-    """Hunt the same program again for the report alone."""
-    return lambda settings: Guard(settings, Memory(args.memory_limit, args.at_rss), nobody, is_quiet=True).run().report
+def quietly(args: argparse.Namespace) -> Callable[[Settings], Result]:
+    """Hunt the same program again, without its output."""
+    return lambda settings: Guard(settings, Memory(args.memory_limit, args.at_rss), nobody, is_quiet=True).run()
 
 
 def read_report(path: str) -> HuntReport:

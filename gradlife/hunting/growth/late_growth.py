@@ -16,8 +16,8 @@ from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, evide
 from gradlife.hunting.growth.rounds import planted_in, without_planted
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
-#: Late rounds in each of which something must grow. Their lengths rise by about a third, so they are two thirds of all
-#: steps: longer than any epoch but the first.
+#: How many late rounds are judged. Each is about a third longer than the one before, so together they have two thirds of
+#: all steps: more than any epoch but the first.
 LATE_ROUNDS = 4
 
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 
 from gradlife.errors import UsageError
 from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.trial import losses_of, prepare_trial
 from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
 from gradlife.model.hunt import Finding, HuntReport, PerStep, Proof
 from gradlife.output import reason
 
-Run = Callable[[Settings], HuntReport | None]
+#: Hunts the program with these settings to its end.
+Run = Callable[[Settings], Result]
 
 #: A rate below this share of the earlier rate counts as gone.
 REST = 0.05
@@ -25,16 +27,17 @@ REST = 0.05
 class Outcome:
     """A run with changed sources, compared with the run before."""
 
-    report: HuntReport | None  # None: the run left none
+    ended: Result
     losses: str  # the comparison in words; empty if the program has no losses
     is_same: bool  # no loss differs, or losses differ between unchanged runs, too
 
     def failure(self, status_before: int | None) -> str:
         """Return how the changed program failed where the unchanged one did not; empty if it ended alike."""
-        after = self.report
-        if after is None or not after.script_status or after.script_status == status_before:
+        status, report = self.ended.status, self.ended.report
+        if not status or status == status_before:
             return ""
-        return f"with this change {after.trouble or f'the program ended with exit status {after.script_status}'}"
+        trouble = report.trouble if report is not None else ""
+        return f"with this change {trouble or f'the program ended with exit status {status}'}"
 
 
 def changed_files(findings: Sequence[Finding]) -> dict[str, str]:
@@ -80,18 +83,18 @@ def try_texts(texts: dict[str, str], settings: Settings, run: Run) -> Outcome:
     """Run once more with these texts in place of the files. ``settings``: those of the run before, also a trial."""
     with tempfile.TemporaryDirectory(prefix="gradlife-trial-") as folder:
         prepare_trial(folder, texts)
-        report = run(replace(settings, trial=folder))
+        ended = run(replace(settings, trial=folder))
         before, after = losses_of(settings.trial), losses_of(folder)
     shared = min(len(before), len(after))
     if not shared:
-        return Outcome(report, "", True)
+        return Outcome(ended, "", True)
     first = difference(before, after)
     if first is None:
-        return Outcome(report, f"{shared:,} {'loss is' if shared == 1 else 'losses are'} the same", True)
+        return Outcome(ended, f"{shared:,} {'loss is' if shared == 1 else 'losses are'} the same", True)
     if differs_by_itself(before, settings, run):
-        return Outcome(report, "its losses differ from run to run", True)
+        return Outcome(ended, "its losses differ from run to run", True)
     words = f"loss {first + 1:,} is {after[first]:.6g} instead of {before[first]:.6g}"
-    return Outcome(report, words, False)
+    return Outcome(ended, words, False)
 
 
 def difference(before: Sequence[float], after: Sequence[float]) -> int | None:
@@ -113,7 +116,7 @@ def patch_proof(finding: Finding, found: Outcome, status_before: int | None = No
     """Compare the rate of a finding before and after its patch. A run without rounds has no rate and proves nothing, nor
     does one whose program fails with the patch: ``status_before`` is the exit status without it.
     """
-    after, stored = found.report, finding.stored_at
+    after, stored = found.ended.report, finding.stored_at
     changed = f"{stored.file}:{stored.line} changed" if stored is not None else "the source changed"
     if after is None or len(after.rounds) < 2:
         trouble = after.trouble if after is not None else "the program left no report"

@@ -30,7 +30,7 @@ def proof_of(finding: Finding, status: int | None, settings: Settings, run: Run)
     if finding.patch is not None:
         return patch_proof(finding, try_texts(changed_files([finding]), settings, run), status)
     cut = cut_of(finding)
-    after = run(replace(settings, cut=cut.dump(), trial="")) if cut is not None else None
+    after = run(replace(settings, cut=cut.dump(), trial="")).report if cut is not None else None
     return judged(finding, cut.text, after) if cut is not None and after is not None else None
 
 

@@ -52,11 +52,13 @@ class TorchSteps:
     Until then, steps found by ``sampling`` count.
     """
 
-    def __init__(self, begin: Begin, go_on: Begin, sampling: Sampling, warmup_passes: int) -> None:
+    def __init__(
+        self, begin: Begin, go_on: Begin, sampling: Sampling, warmup_passes: int, has_answer: Callable[[], bool]
+    ) -> None:
         self._begin = begin
         self._go_on = go_on
         self._sampling = sampling
-        self.has_answer: Callable[[], bool] = lambda: False  # whether the steps so far have given an answer
+        self._has_answer = has_answer  # whether the steps so far have given an answer
         self._by_optimizer: CountStep | None = None  # what counts the steps of optimizers, if they are the steps
         self.passes = BackwardSteps(self._begin_by_passes, warmup_passes)
         self.batches = BatchSteps(self._begin_by_batches)
@@ -85,7 +87,7 @@ class TorchSteps:
         return self._begin_by_passes(stepped_by)
 
     def _begin_by_optimizer(self, stepped_by: str) -> CountStep:
-        if self.has_answer():
+        if self._has_answer():
             if self._by_optimizer is not None:  # a rarer optimizer goes on with the hunt
                 return self._by_optimizer
             if self._others_are_many:
@@ -114,7 +116,7 @@ class TorchSteps:
         """Count batches or passes again if no optimizer has stepped for long, unless the others count."""
         if others is self.passes and self.batches.is_wanted and self.batches.heard:
             return False
-        is_known = self._by_optimizer is not None and not self.has_answer()
+        is_known = self._by_optimizer is not None and not self._has_answer()
         if not self.pauses[others].is_longer_than(QUIET_WITHOUT_ANSWER if is_known else QUIET, others.heard):
             return False
         others.forget()
@@ -140,8 +142,7 @@ def hear_torch(
     A process that ``is_alone``, and no rank, also counts batches or passes where optimizers are silent for long: ranks must
     take the same steps, and one of them may evaluate for all.
     """
-    steps = TorchSteps(begin, go_on, sampling or Sampling(), warmup_passes)
-    steps.has_answer = has_answer
+    steps = TorchSteps(begin, go_on, sampling or Sampling(), warmup_passes, has_answer)
     if is_alone:
         steps.count_others_in_pauses()
     steps.attach()

@@ -48,6 +48,9 @@ def compared(before: PeakReport, after: PeakReport | None) -> Proof:
     if after is None or not after.peak_bytes:
         trouble = after.trouble if after is not None else "the edited program left no report"
         return Proof(edits, before.peak_bytes, 0, before.provable_peak_bytes, trouble=trouble)
+    if after.script_status and after.script_status != before.script_status:
+        trouble = after.trouble or f"the edited program ended with exit status {after.script_status}"
+        return Proof(edits, before.peak_bytes, 0, before.provable_peak_bytes, trouble=trouble)
     count = min(len(before.losses), len(after.losses))
     are_equal = before.losses[:count] == after.losses[:count]
     return Proof(edits, before.peak_bytes, after.peak_bytes, before.provable_peak_bytes, count, are_equal)

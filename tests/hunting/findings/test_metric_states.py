@@ -14,8 +14,8 @@ from gradlife.hunting.findings.severity import Room, with_severity  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import grown_groups  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
 from gradlife.model.hunt import Finding, Severity  # noqa: E402
-from hunting.growth.test_growth import evidence  # noqa: E402
 from hunting.growth.test_per_object_growth import findings  # noqa: E402
+from step_evidence import evidence  # noqa: E402
 
 LENGTHS = (3, 7, 8, 11)
 ROOM = Room(1 << 33, 1e6)

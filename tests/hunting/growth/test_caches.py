@@ -17,7 +17,7 @@ from gradlife.hunting.growth.reachable_growth import Evidence, evidence_of, grow
 from gradlife.hunting.session.judgement import split_by_intent  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot  # noqa: E402
-from hunting.growth.test_growth import evidence, has_tensors  # noqa: E402
+from step_evidence import evidence, has_tensors  # noqa: E402
 
 
 def counts(step: Callable[[int], object]) -> tuple[int, int]:

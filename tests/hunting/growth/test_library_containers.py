@@ -11,8 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hunting.growth.test_growth import evidence  # noqa: E402
 from hunting.growth.test_per_object_growth import findings  # noqa: E402
+from step_evidence import evidence  # noqa: E402
 
 
 @pytest.mark.whole

@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gradlife.hunting.growth.reachable_growth import grown_groups  # noqa: E402
-from hunting.growth.test_growth import evidence, has_tensors  # noqa: E402
 from hunting.growth.test_per_object_growth import findings  # noqa: E402
+from step_evidence import evidence, has_tensors  # noqa: E402
 
 Step = Callable[[int], None]
 

@@ -14,7 +14,7 @@ from gradlife.hunting.growth.reachable_growth import Evidence, grown_groups  # n
 from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
 from gradlife.model.hunt import Finding  # noqa: E402
 from gradlife.reports.hunt.sentences import problem  # noqa: E402
-from hunting.growth.test_growth import evidence, has_tensors  # noqa: E402
+from step_evidence import evidence, has_tensors  # noqa: E402
 
 LENGTHS = (3, 29, 31, 61)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import collections
 import ctypes
-import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,10 +15,11 @@ torch = pytest.importorskip("torch")
 from gradlife.heap.graph import HeapObject  # noqa: E402
 from gradlife.hunting.findings.holder_path import path_to_resource  # noqa: E402
 from gradlife.hunting.growth.groups import Group  # noqa: E402
-from gradlife.hunting.growth.reachable_growth import Evidence, evidence_of, grown_groups  # noqa: E402
+from gradlife.hunting.growth.reachable_growth import Evidence, grown_groups  # noqa: E402
 from gradlife.hunting.growth.unreachable_growth import unreachable_growth  # noqa: E402
-from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot  # noqa: E402
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot  # noqa: E402
 from gradlife.hunting.snapshots.survivors import Births  # noqa: E402
+from step_evidence import evidence  # noqa: E402
 
 TENSOR, STORAGE, NODE, OTHER = ("tensor", "Impl"), ("storage", "Bytes"), ("grad_node", "Sin"), ("grad_node", "Relu")
 
@@ -107,18 +107,6 @@ def test_a_part_that_stands_where_another_stood_is_counted_to_its_island() -> No
     window = [(TENSOR, 2)]
     before = [Counter({NODE: at, TENSOR: 2 * at}) for at in range(3)]
     assert judge([leak, window], before) == [True, False]
-
-
-def evidence(step: Callable[[int], object], *lengths: int) -> Evidence:
-    numbers = itertools.count()
-    snapshots: list[StepSnapshot] = []
-    steps = 0
-    for length in lengths:
-        for number in itertools.islice(numbers, length):
-            step(number)
-        steps += length
-        snapshots.append(take_snapshot(steps))
-    return evidence_of(snapshots)
 
 
 def lost_tensors(found: Evidence) -> list[bool]:

@@ -14,6 +14,7 @@ import pytest
 
 from gradlife.errors import UsageError
 from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
 from gradlife.hunting.run.proof import proven
 from gradlife.hunting.stores.patches import patch_of
@@ -51,9 +52,9 @@ def report(*findings: Finding, rounds: int = 3) -> HuntReport:
 class Program:
     """A program that is run in no process: it writes the losses that it is given, one row for each run."""
 
-    def __init__(self, folder: Path, *runs: Sequence[float], after: HuntReport | None = None) -> None:
+    def __init__(self, folder: Path, *runs: Sequence[float], after: HuntReport | None = None, status: int = 0) -> None:
         self._runs = [*runs]
-        self._after = after if after is not None else report()
+        self._after = Result(status, after if after is not None else report(), was_killed=status > 128)
         self.sources: list[dict[str, str]] = []
         self.settings = Settings("train.py", trial=str(folder))
         self._write(str(folder))
@@ -62,7 +63,7 @@ class Program:
         values = self._runs.pop(0)
         Path(folder, "losses.1").write_bytes(struct.pack(f"<{len(values)}d", *values))
 
-    def run(self, settings: Settings) -> HuntReport:
+    def run(self, settings: Settings) -> Result:
         sources = Path(settings.trial, "sources.json")
         self.sources.append(json.loads(sources.read_text()) if sources.exists() else {})
         self._write(settings.trial)
@@ -114,11 +115,25 @@ def test_a_run_without_rounds_proves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("before", "is_proven"), [(0, False), (None, False), (1, True)])
 def test_a_patch_that_makes_the_program_fail_is_no_proof(tmp_path: Path, before: int | None, is_proven: bool) -> None:
-    failed = replace(report(), script_status=1, trouble="the program ended with TypeError after 9 counted steps")
-    program = Program(tmp_path, [1.0], [1.0], after=failed)
+    failed = replace(report(), trouble="the program ended with TypeError after 9 counted steps")
+    program = Program(tmp_path, [1.0], [1.0], after=failed, status=1)
     proof = patch_proof(finding(), try_texts({}, program.settings, program.run), before)
     words = "with this change the program ended with TypeError after 9 counted steps"
     assert (proof.is_sufficient, proof.note) == (is_proven, "1 loss is the same" if is_proven else words)
+
+
+def test_a_patch_with_which_a_signal_kills_the_program_is_no_proof(tmp_path: Path) -> None:
+    """A killed program has no exit status of its own in the report."""
+    killed = replace(report(), trouble="killed by signal 11 at 0.4 of 8.0 GiB")
+    program = Program(tmp_path, [1.0], [1.0], after=killed, status=139)
+    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), 0)
+    assert (proof.is_sufficient, proof.note) == (False, "with this change killed by signal 11 at 0.4 of 8.0 GiB")
+
+
+def test_a_patch_with_which_the_program_exits_otherwise_is_no_proof(tmp_path: Path) -> None:
+    program = Program(tmp_path, [1.0], [1.0], status=3)
+    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), 0)
+    assert (proof.is_sufficient, proof.note) == (False, "with this change the program ended with exit status 3")
 
 
 def test_a_file_that_has_changed_since_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

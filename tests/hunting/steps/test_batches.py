@@ -64,33 +64,29 @@ class Pass:
         return 1
 
 
-@pytest.mark.parametrize("size", [1, 3])
-def test_a_pass_over_a_loader_has_as_many_steps_as_batches(size: int) -> None:
-    """Each pass counted one more, because its end and the first batch of the next one counted the same batch."""
-    steps: list[str] = []
-
-    def begin(name: str) -> Callable[[], object]:
-        return lambda: steps.append(name)
+def passes_that_count(steps: list[str]) -> type[Pass]:
+    """Return a class of passes whose batches are counted."""
 
     class Hooked(Pass):
         pass
 
-    BatchSteps(begin).attach(types.SimpleNamespace(_BaseDataLoaderIter=Hooked))
+    BatchSteps(lambda name: lambda: steps.append(name)).attach(types.SimpleNamespace(_BaseDataLoaderIter=Hooked))
+    return Hooked
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_pass_over_a_loader_has_as_many_steps_as_batches(size: int) -> None:
+    """Each pass counted one more, because its end and the first batch of the next one counted the same batch."""
+    steps: list[str] = []
+    one_pass = passes_that_count(steps)
     for _ in range(WARMUP_BATCHES + 30):
-        list(Hooked(size))
+        list(one_pass(size))
     assert len(steps) == size * (WARMUP_BATCHES + 30) - WARMUP_BATCHES
 
 
 def test_an_iterator_that_is_left_after_one_batch_gives_a_step() -> None:
     steps: list[str] = []
-
-    def begin(name: str) -> Callable[[], object]:
-        return lambda: steps.append(name)
-
-    class Hooked(Pass):
-        pass
-
-    BatchSteps(begin).attach(types.SimpleNamespace(_BaseDataLoaderIter=Hooked))
+    one_pass = passes_that_count(steps)
     for _ in range(WARMUP_BATCHES + 1 + 3):
-        next(Hooked(5))
+        next(one_pass(5))
     assert len(steps) == 3

@@ -31,6 +31,13 @@ def test_an_edited_program_that_leaves_no_report_proves_nothing() -> None:
     assert compared(BEFORE, replace(AFTER, peak_bytes=0, trouble="it failed")).trouble == "it failed"
 
 
+def test_an_edited_program_that_fails_after_its_peak_proves_nothing() -> None:
+    failed = replace(AFTER, script_status=1, trouble="the program ended with TypeError")
+    assert compared(BEFORE, failed).trouble == "the program ended with TypeError"
+    assert compared(BEFORE, replace(AFTER, script_status=3)).trouble == "the edited program ended with exit status 3"
+    assert compared(replace(BEFORE, script_status=3), replace(AFTER, script_status=3)).trouble == ""
+
+
 def test_without_a_diff_nothing_is_run_again() -> None:
     words_only = replace(SAVING, edits=(Edit("keep less"),))
     report = proven(replace(BEFORE, savings=(words_only,)), Settings("train.py"), "", lambda settings: None)
