@@ -7,6 +7,7 @@ and torch's also the process that made it.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import struct
@@ -50,6 +51,9 @@ MIN_WAIT, LONGEST_WAIT, SHORT_WAIT = 1.0, 10.0, 0.05
 
 #: Most rows and leftovers of a ledger.
 MOST = 12
+
+#: The file in the hunt's folder with what the hunted process had shared at each of its snapshots, a line each.
+NOTED = "shared_memory.noted"
 
 #: A segment: device and inode.
 Key = tuple[int, int, int]
@@ -162,6 +166,31 @@ def segments_of(pids: Iterable[int]) -> dict[Key, Segment]:
     return found
 
 
+def note_shared_memory(folder: str) -> None:
+    """Note what this process shares now. A program may end before the watching process has looked at it."""
+    segments = segments_of([os.getpid()])
+    if segments:
+        found = [
+            (key, one.path, one.bytes, one.mappings.total(), one.descriptors.total()) for key, one in segments.items()
+        ]
+        with suppress(OSError), open(os.path.join(folder, NOTED), "a", encoding="utf-8") as file:
+            file.write(f"{json.dumps((os.getpid(), found))}\n")
+
+
+def noted_segments(folder: str) -> Iterator[tuple[int, dict[Key, Segment]]]:
+    """Yield what a process shared at each snapshot, with the process."""
+    with suppress(OSError, ValueError), open(os.path.join(folder, NOTED), encoding="utf-8") as file:
+        for line in file:
+            pid, found = json.loads(line)
+            yield (
+                pid,
+                {
+                    tuple(key): Segment(path, nbytes, +Counter({pid: mapped}), +Counter({pid: described}))
+                    for key, path, nbytes, mapped, described in found
+                },
+            )
+
+
 class SharedMemoryWatch:
     """Watches the shared memory of one program and its descendants."""
 
@@ -184,8 +213,15 @@ class SharedMemoryWatch:
 
     def look(self) -> None:
         """Read what is shared now; keep the ledger with the most bytes."""
-        pids = self._program_processes()
-        segments = segments_of(pids)
+        self._keep(segments_of(self._program_processes()))
+
+    def add_noted(self, folder: str) -> None:
+        """Add what the hunted process has noted in the hunt's folder."""
+        for pid, segments in noted_segments(folder):
+            self._names.setdefault(pid, f"process {pid}")
+            self._keep(segments)
+
+    def _keep(self, segments: dict[Key, Segment]) -> None:
         for key, one in segments.items():
             self._first.setdefault(key, min(one.mappings | one.descriptors))
             self._paths[key], self._kinds[key] = one.path, one.kind

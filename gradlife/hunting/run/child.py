@@ -21,6 +21,7 @@ from gradlife.hunting.process.memory_limits import Memory, peak_of, system_limit
 from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.rank import add_line, write_result
 from gradlife.hunting.process.settings import Settings, load_settings
+from gradlife.hunting.process.shared_memory import note_shared_memory
 from gradlife.hunting.run.script import (
     INTERRUPTED,
     Ended,
@@ -304,16 +305,18 @@ class Child:
             self._settings.steps, is_endless=False, in_step=self._settings.in_step, may_be_short=True
         )
         hunt = Hunt(schedule, records_from_start=self._settings.lines)
+        hunt.on_snapshot = self._note_snapshot
         if self._settings.in_step:
-            hunt.on_snapshot = self._log_snapshot
             hunt.on_long_rounds = lambda: write_report(self._report(None, None), self._settings, INTERIM)
         if self._after_rounds is not None:
             after_rounds = self._after_rounds
             hunt.after_rounds = lambda hunt: after_rounds(hunt, lambda: self._report(None, None))
         return hunt
 
-    def _log_snapshot(self, steps: int, began: float, ended: float) -> None:
-        add_line(self._settings.folder, f"snapshot {steps} {began:.6f} {ended:.6f}")
+    def _note_snapshot(self, steps: int, began: float, ended: float) -> None:
+        note_shared_memory(self._settings.folder)
+        if self._settings.in_step:
+            add_line(self._settings.folder, f"snapshot {steps} {began:.6f} {ended:.6f}")
 
     def begin(self, stepped_by: str) -> Callable[[], bool]:
         """Start counting steps; return the function to call at each step."""

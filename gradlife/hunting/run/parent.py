@@ -79,6 +79,7 @@ class Guard:
             os.close(channel)
             os.close(requests)
             self._latest = self._latest or left_report(folder)
+            shared.add_noted(folder)
             leave_ledger(folder, shared.ledger())
             if self._latest is not None:
                 self._latest = with_shared_memory(with_workers(self._latest, folder), folder)

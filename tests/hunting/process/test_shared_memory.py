@@ -95,6 +95,25 @@ def test_a_block_that_is_not_unlinked_is_left_behind_with_its_maker() -> None:
         os.unlink(f"/dev/shm{name}")
 
 
+NOTING_SOURCE = BLOCK_SOURCE.replace(
+    "print(",
+    "from gradlife.hunting.process.shared_memory import note_shared_memory\nnote_shared_memory({folder!r})\nprint(",
+)
+
+
+def test_a_program_that_ends_before_a_look_notes_its_own_blocks(tmp_path: Path) -> None:
+    with program(NOTING_SOURCE.format(waits="False", folder=str(tmp_path))) as (process, name):
+        watch = SharedMemoryWatch(process.pid)
+        process.wait()
+        watch.add_noted(str(tmp_path))
+    try:
+        ledger = watch.ledger()
+        assert rows_of(ledger) == [("the program", BLOCK, 1, 0)]
+        assert [(left.path, left.made_by) for left in ledger.leftovers] == [(f"/dev/shm{name}", "the program")]
+    finally:
+        os.unlink(f"/dev/shm{name}")
+
+
 def test_a_file_that_another_process_still_maps_is_not_left_behind() -> None:
     with program(BLOCK_SOURCE.format(waits="True")) as (process, name):
         watch = SharedMemoryWatch(process.pid)
