@@ -31,7 +31,9 @@ try:
     import sitecustomize
 except ImportError:
     sys.modules["sitecustomize"] = own
-if "-c" not in sys.orig_argv[:4] or {variable!r} in __import__("os").environ:  # not a process of multiprocessing
+words = getattr(sys, "orig_argv", [])[:4]
+is_old = sys.version_info < (3, 11)  # a Python that gradlife does not run on
+if not is_old and ("-c" not in words or {variable!r} in __import__("os").environ):  # not a process of multiprocessing
     try:
         from {module} import join
     except ImportError:  # a Python without gradlife

@@ -10,7 +10,6 @@ import atexit
 import functools
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -113,7 +112,7 @@ def replace_start(module: Any) -> None:
         if not is_of_program(process):
             plain(process)
             return
-        process.run = functools.partial(run_process, process, type(process).run)
+        process.run = functools.partial(run_process, process)
         try:
             plain(process)
         finally:
@@ -129,7 +128,7 @@ def is_of_program(process: Any) -> bool:
     return "run" not in vars(process) and module.partition(".")[0] not in OWN and "_utils.worker" not in module
 
 
-def run_process(process: Any, run: Callable[[Any], object]) -> None:
+def run_process(process: Any) -> None:
     """Run a process's work with a hunt."""
     hunt = None
     with suppress(Exception):
@@ -139,7 +138,7 @@ def run_process(process: Any, run: Callable[[Any], object]) -> None:
         label = getattr(target, "__qualname__", None) or type(process).__qualname__
         hunt = new_hunt(Worker("process", str(label), -1, 0, "step", start_method()))
     try:
-        run(process)
+        type(process).run(process)  # which has no name to be found by in a new process if it is decorated
     finally:
         if hunt is not None:
             hunt.leave(END, None, None)

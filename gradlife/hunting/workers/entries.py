@@ -9,6 +9,7 @@ import importlib
 import multiprocessing
 import os
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,18 +37,17 @@ class Place:
 def data_worker(*arguments: Any) -> Any:
     """Run a DataLoader worker; a step is a batch."""
     dataset, number, count = arguments[1], arguments[10], arguments[11]
-    worker = Worker("DataLoader worker", type(dataset).__qualname__, number, count, "batch", start_method())
-    return run(DATA, worker, arguments, 2, {"dataset": dataset})
+    return run(DATA, lambda: loader_worker(dataset, number, count), arguments, 2, {"dataset": dataset})
 
 
 def pool_worker(*arguments: Any) -> Any:
-    """Run a worker of a multiprocessing.Pool; a step is a task."""
-    return run(POOL, Worker("pool worker", "", -1, 0, "task", start_method()), arguments, 0, {})
+    """Run a worker of a multiprocessing.Pool, or of a ThreadPool; a step is a task."""
+    return run(POOL, lambda: task_worker("pool worker"), arguments, 0, {})
 
 
 def executor_worker(*arguments: Any) -> Any:
     """Run a worker of a concurrent.futures.ProcessPoolExecutor; a step is a task."""
-    return run(EXECUTOR, Worker("executor worker", "", -1, 0, "task", start_method()), arguments, 0, {})
+    return run(EXECUTOR, lambda: task_worker("executor worker"), arguments, 0, {})
 
 
 DATA = Place("torch.utils.data._utils.worker", "_worker_loop", data_worker)
@@ -56,14 +56,39 @@ EXECUTOR = Place("concurrent.futures.process", "_process_worker", executor_worke
 PLACES = (DATA, POOL, EXECUTOR)
 
 
-def run(place: Place, worker: Worker, arguments: tuple[Any, ...], at: int, roots: Mapping[str, Any]) -> Any:
-    """Run the original function with a hunt. The queue at index ``at`` of its arguments tells when a step is done."""
+def loader_worker(dataset: Any, number: int, count: int) -> Worker:
+    """Return which worker of a DataLoader this is. A fork has the dataset where its parent has it, others a copy."""
+    method, source = start_method(), ""
+    with suppress(Exception):
+        source = f"{id(dataset):x}" if method == "fork" else str(len(dataset))
+    return Worker("DataLoader worker", type(dataset).__qualname__, number, count, "batch", method, source)
+
+
+def task_worker(kind: str) -> Worker:
+    """Return a worker of a pool."""
+    return Worker(kind, "", -1, 0, "task", start_method())
+
+
+def run(
+    place: Place,
+    make_worker: Callable[[], Worker],
+    arguments: tuple[Any, ...],
+    at: int,
+    roots: Mapping[str, Any],
+) -> Any:
+    """Run the original function with a hunt. The queue at index ``at`` of its arguments tells when a step is done.
+
+    A worker is the main thread of its own process. A thread of the program gets no hunt: it would end the program's, and
+    freeze its heap.
+    """
     plain = PLAIN.get(place.module) or getattr(importlib.import_module(place.module), place.name)
+    if threading.current_thread() is not threading.main_thread():
+        return plain(*arguments)
     hunt = None
     with suppress(Exception):
         for leave in LEAVE_HUNT:
             leave()
-        hunt = new_hunt(worker, roots)
+        hunt = new_hunt(make_worker(), roots)
     if hunt is None:
         return plain(*arguments)
     queue = StepQueue(arguments[at], hunt.step)
@@ -89,7 +114,8 @@ def new_hunt(worker: Worker, roots: Mapping[str, Any]) -> WorkerHunt | None:
 def start_method() -> str:
     """Return the start method of this worker."""
     own = getattr(multiprocessing.process.current_process(), "_start_method", None)
-    return str(own or multiprocessing.get_start_method())
+    set_for_all = multiprocessing.get_start_method(allow_none=True)  # asking otherwise would fix it
+    return str(own or set_for_all or multiprocessing.get_all_start_methods()[0])
 
 
 class StepQueue:

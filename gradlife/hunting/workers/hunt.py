@@ -25,8 +25,8 @@ from gradlife.hunting.workers.worker import MEMORY, REPORT, Worker, announce_wri
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport
 
-#: The first file descriptor after those of standard input, output and errors.
-STANDARD = 3
+#: The file descriptors of standard input, output and errors.
+STANDARD = (0, 1, 2)
 
 
 class WorkerHunt:
@@ -113,8 +113,12 @@ class WorkerHunt:
 
 
 def keep_open(descriptors: set[int]) -> None:
-    """Close all files except these and the standard ones."""
-    first = STANDARD
+    """Close all files except these. Nothing is read or printed: who reads the program's output waits for its end."""
+    with suppress(OSError):
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in STANDARD:
+            os.dup2(nothing, descriptor)
+    first = len(STANDARD)
     for kept in [*sorted(descriptors), os.sysconf("SC_OPEN_MAX")]:
         os.closerange(first, kept)
         first = kept + 1

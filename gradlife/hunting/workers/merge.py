@@ -58,14 +58,16 @@ def about_work(report: HuntReport) -> HuntReport:
 
 
 def left_by_workers(root: str) -> Iterator[Left]:
-    """Yield what each worker left: from its last process with a report, else from its first process."""
+    """Yield what each worker left: from its first process with a leak, else its last with a report, else its first."""
     by_worker: dict[Worker, Left] = {}
     for path in folders_in(root):
         worker = worker_at(path)
         if worker is not None:
             wait_until_written(path)
             found = Left(worker, report_at(path), copied_at(path))
-            if found.report is not None or worker not in by_worker:
+            earlier = by_worker.get(worker)
+            has_leak = earlier is not None and earlier.report is not None and is_leak(earlier.report)
+            if earlier is None or (found.report is not None and not has_leak):
                 by_worker[worker] = found
     yield from by_worker.values()
 
@@ -102,9 +104,9 @@ def copied_at(path: str) -> CopyOnRead | None:
 
 def groups(left: Iterable[Left]) -> list[list[Left]]:
     """Group workers by DataLoader or pool."""
-    found: dict[tuple[str, str, int], list[Left]] = {}
+    found: dict[tuple[str, str, int, str], list[Left]] = {}
     for one in left:
-        found.setdefault((one.worker.kind, one.worker.label, one.worker.count), []).append(one)
+        found.setdefault((one.worker.kind, one.worker.label, one.worker.count, one.worker.source), []).append(one)
     return list(found.values())
 
 

@@ -27,6 +27,9 @@ REPORTS = (REPORT, "end", "answer", "interim")
 #: Most workers of one kind that are hunted in: the others do the same.
 MAX_WORKERS = 4
 
+#: Most groups of workers of one kind, label and size that are hunted in, such as the DataLoaders of two parts of a dataset.
+MAX_GROUPS = 4
+
 #: Most processes that succeed one another as one worker (a DataLoader restarts its workers for each epoch) until one
 #: lives long enough for a report.
 MAX_LIVES = 3
@@ -42,6 +45,7 @@ class Worker:
     count: int  # workers in the group; 0: unknown
     step: str  # "batch", "task"
     start_method: str  # "fork", "spawn", "forkserver"
+    source: str = ""  # tells DataLoaders of the same class apart; empty: unknown
 
 
 def join(root: str, worker: Worker) -> tuple[str, Worker] | None:
@@ -61,16 +65,24 @@ def join(root: str, worker: Worker) -> tuple[str, Worker] | None:
 
 def free_folder(root: str, worker: Worker, number: int) -> str | None:
     """Make a folder for a worker with this number; None if there are enough."""
-    group = hashlib.sha256(f"{worker.kind} {worker.label} {worker.count}".encode()).hexdigest()[:8]
+    kind, source = short_hash(f"{worker.kind} {worker.label} {worker.count}"), short_hash(worker.source)
     os.makedirs(os.path.join(root, FOLDER), mode=0o700, exist_ok=True)
+    sources = {name.split("-")[1] for name in os.listdir(os.path.join(root, FOLDER)) if name.startswith(kind)}
+    if source not in sources and len(sources) >= MAX_GROUPS:
+        return None
     for life in range(1 if worker.number < 0 else MAX_LIVES):
-        path = os.path.join(root, FOLDER, f"{group}-{number:03d}-{life}")
+        path = os.path.join(root, FOLDER, f"{kind}-{source}-{number:03d}-{life}")
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
             return path
         if os.path.exists(os.path.join(path, REPORT)):
             return None
     return None
+
+
+def short_hash(text: str) -> str:
+    """Return a name for a text, for use in file names."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def worker_at(path: str) -> Worker | None:

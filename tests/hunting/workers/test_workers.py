@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import multiprocessing.pool
+import os
+import pickle
 import queue
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from fabricated_hunts import CLEAN, LEAKING, LOSSES, hunt
+from gradlife.hunting.process.launcher import JOINED_BY, SITECUSTOMIZE
 from gradlife.hunting.process.private_pages import PrivateMemory
+from gradlife.hunting.run.processes import replace_start
 from gradlife.hunting.workers.copies import containers, copies, copy_on_read
-from gradlife.hunting.workers.entries import StepQueue
+from gradlife.hunting.workers.entries import PLACES, PLAIN, StepQueue, loader_worker
 from gradlife.hunting.workers.hunt import WorkerHunt
+from gradlife.hunting.workers.install import replace_function
 from gradlife.hunting.workers.merge import with_workers
-from gradlife.hunting.workers.worker import MAX_LIVES, MAX_WORKERS, REPORT, Worker, join
+from gradlife.hunting.workers.worker import MAX_GROUPS, MAX_LIVES, MAX_WORKERS, REPORT, VARIABLE, Worker, join
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport, HuntVerdict
 from gradlife.model.ranks import Spread
@@ -127,3 +136,102 @@ def test_a_worker_whose_snapshots_cannot_be_judged_says_so(tmp_path: Path, monke
     report = WorkerHunt(str(tmp_path), replace(LOADER, start_method="spawn"), "train.py", {})._report()
     assert report.verdict is HuntVerdict.INCONCLUSIVE
     assert report.trouble == "its snapshots could not be judged: OSError: Bad file descriptor"
+
+
+def test_threads_of_a_pool_run_the_programs_tasks_without_a_hunt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ThreadPool finds the function of Pool's workers: in its threads the program's own hunt ended."""
+    left: list[str] = []
+    monkeypatch.setattr(multiprocessing.pool, "worker", multiprocessing.pool.worker)  # type: ignore[attr-defined]
+    monkeypatch.setitem(PLAIN, "multiprocessing.pool", multiprocessing.pool.worker)  # type: ignore[attr-defined]
+    monkeypatch.setattr("gradlife.hunting.workers.entries.LEAVE_HUNT", [lambda: left.append("left")])
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    [place] = [one for one in PLACES if one.module == "multiprocessing.pool"]
+    replace_function(place, multiprocessing.pool)
+    with multiprocessing.pool.ThreadPool(2) as pool:
+        assert pool.map(abs, [-1, -2]) == [1, 2]
+    assert (left, list(tmp_path.iterdir())) == ([], [])
+
+
+def test_two_loaders_of_one_class_are_two_groups_of_workers(tmp_path: Path) -> None:
+    """The report of the second hid that of the first, or the second was not hunted in."""
+    training, validation = replace(LOADER, source="1f"), replace(LOADER, source="2f")
+    leave(tmp_path, training, LEAKING)
+    leave(tmp_path, validation, CLEAN)
+    report = with_workers(CLEAN, str(tmp_path))
+    assert [(row.workers, row.verdict) for row in report.workers] == [("0", "leak"), ("0", "clean")]
+    assert report.verdict is HuntVerdict.LEAK
+
+
+def test_a_dataset_made_anew_for_each_epoch_is_hunted_in_a_few_times(tmp_path: Path) -> None:
+    joined = [join(str(tmp_path), replace(LOADER, source=str(number))) for number in range(MAX_GROUPS + 1)]
+    assert [one is not None for one in joined] == [True] * MAX_GROUPS + [False]
+
+
+def test_loaders_are_told_apart_by_their_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    methods = iter(["fork", "fork", "spawn", "spawn"])
+    monkeypatch.setattr("gradlife.hunting.workers.entries.start_method", lambda: next(methods))
+    first, second = [1, 2], [1, 2]
+    forked = [loader_worker(one, 0, 2) for one in (first, second)]
+    spawned = [loader_worker(one, 0, 2) for one in (first, iter(first))]
+    assert [one.source for one in forked] == [f"{id(first):x}", f"{id(second):x}"]
+    assert [one.source for one in spawned] == ["2", ""]
+
+
+def test_a_leak_stays_when_a_later_process_of_the_worker_is_clean(tmp_path: Path) -> None:
+    for report in (LEAKING, CLEAN):  # both started before the first was written
+        joined = join(str(tmp_path), LOADER)
+        assert joined is not None
+        Path(joined[0], "end").write_text(hunt_codec.dumps(report))
+    assert [row.verdict for row in with_workers(CLEAN, str(tmp_path)).workers] == ["leak"]
+
+
+class Task:
+    """A process whose `run` is decorated: it has a name that is found nowhere."""
+
+    def __init__(self) -> None:
+        self.done: list[int] = []
+
+    run = (lambda plain: lambda self: plain(self))(lambda self: self.done.append(1))
+
+
+def test_the_work_of_a_process_is_pickled_without_its_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decorated `run` could not be pickled, so a process that spawns failed under the hunt only."""
+    started: list[Task] = []
+
+    class BaseProcess:
+        def start(self) -> None:
+            started.append(pickle.loads(pickle.dumps(self)))
+
+    monkeypatch.setattr("gradlife.hunting.run.processes.LEAVE_HUNT", [])
+    monkeypatch.delenv(VARIABLE, raising=False)
+    module = SimpleNamespace(BaseProcess=BaseProcess)
+    replace_start(module)
+    module.BaseProcess.start(Task())
+    [received] = started
+    vars(received)["run"]()
+    assert received.done == [1]
+
+
+def test_an_older_python_that_the_program_starts_prints_nothing(tmp_path: Path) -> None:
+    """`sys.orig_argv` is there from 3.10 on; gradlife runs from 3.11 on."""
+    text = SITECUSTOMIZE.format(folder=str(tmp_path), variable="GRADLIFE_NONE", module=JOINED_BY)
+    (tmp_path / "sitecustomize.py").write_text(f"import sys; del sys.orig_argv; sys.version_info = (3, 9)\n{text}")
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; print('gradlife' in sys.modules)"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_the_copy_that_judges_holds_no_output_open(tmp_path: Path) -> None:
+    """A program that reads the output of its child to the end waited until the copy had judged."""
+    code = (
+        "import os; from gradlife.hunting.workers.hunt import keep_open; keep_open(set());"
+        "print([os.path.samestat(os.fstat(one), os.stat(os.devnull)) for one in range(3)], file=open('found', 'w'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, (tmp_path / "found").read_text()) == (0, "[True, True, True]\n")
