@@ -264,8 +264,8 @@ def followed_operations() -> int: ...
 def followed_bytes() -> int: ...
 
 # Operations (function, site, context, is it in a backward pass: 4 bytes each), events (operation and kind, 4 bytes each,
-# storage and bytes, 8 each), storages (address, address of the data, bytes, device: 8 each), and the stack of each site.
-# A frame has file, line, function and column (in bytes; -1: unknown).
+# storage and its bytes or new address of data, 8 each), storages (address, address of the data, bytes, device: 8 each), and
+# the stack of each site. A frame has file, line, function and column (in bytes; -1: unknown).
 def followed() -> tuple[bytes, bytes, bytes, list[list[tuple[str, int, str, int]]]]: ...
 
 # The end of it. A weak reference of each storage is then the caller's to give back.

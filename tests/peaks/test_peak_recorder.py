@@ -11,9 +11,9 @@ import pytest
 from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.forked import in_fork
-from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before, tick_within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, merge_shared, tick_before, tick_within
 from gradlife.peaks.recording.torch import Contexts, Recorder
-from peak_recordings import names, recorded
+from peak_recordings import names, recorded, storage
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -344,3 +344,51 @@ def test_batches_of_a_loader_are_made_by_its_stack() -> None:
     stacks = [number for number, name in enumerate(names(found)) if name == "stack"]
     assert [birth for birth, _, _ in lives(found, 400)] == stacks
     assert len(stacks) == 2
+
+
+def test_a_storage_whose_memory_was_given_back_is_not_the_next_one_there() -> None:
+    data: list[int] = []
+
+    def step() -> None:
+        made = torch.ones(1019)
+        data.append(made.data_ptr())
+        made.untyped_storage().resize_(0)
+        torch.zeros(3)
+        made.untyped_storage().resize_(8152)
+        data.append(made.data_ptr())
+        torch.zeros(3)
+
+    [made] = of_size(recorded(step, 1).storages, 4076)
+    assert made.moves == [(tick_before(1), 0), (tick_before(2), data[1])]
+    assert [made.data_at(tick_within(at)) for at in range(3)] == [data[0], 0, data[1]]
+
+
+def test_storages_are_merged_only_while_the_older_one_has_its_memory() -> None:
+    empty, moved, shared = storage(0, 400, 0, None), storage(1, 400, 0, None), storage(2, 400, 0, None)
+    empty.data, moved.data, shared.data = 8000, 9000, 9500
+    empty.sizes.append((tick_before(2), 0))
+    moved.sizes.append((tick_before(2), 800))
+    moved.moves.append((tick_before(2), 9900))
+    later = [storage(3, 400, 3, None), storage(4, 400, 3, None), storage(5, 400, 3, 5, (4,))]
+    for one, data in zip(later, (8000, 9000, 9500), strict=True):
+        one.data = data
+    found = merge_shared([empty, moved, shared, *later])
+    assert [one.number for one in found] == [0, 1, 2, 3, 4]
+    assert (shared.aliases, shared.reads) == ([1005], [4])
+
+
+def test_what_an_operation_reads_and_writes_to_is_read() -> None:
+    def step() -> None:
+        average, value = torch.ones(1021), torch.ones(1031)[:1021]  # 0, 1
+        torch.lerp(average, value, 0.5, out=average)
+        torch.add(average[:], 1, out=average)
+        torch.add(value, 1, out=average)
+        average.copy_(average.view(-1))
+        torch._foreach_copy_([average], [value])
+
+    found = recorded(step, 1)
+    [average] = of_size(found.storages, 4084)
+    shown = names(found)
+    assert [shown[at] for at in average.reads] == ["lerp", "add", "copy_"]
+    assert [shown[at] for at in average.overwrites] == ["add", "_foreach_copy_"]
+    assert average.overwrites[0] == average.reads[1] + 1

@@ -27,6 +27,17 @@ void each_item(PyObject* value, Visit&& visit) {
   }
 }
 
+StorageEvent event_of(StorageChange::What change) {
+  switch (change) {
+    case StorageChange::What::died:
+      return StorageEvent::died;
+    case StorageChange::What::resized:
+      return StorageEvent::resized;
+    default:
+      return StorageEvent::moved;
+  }
+}
+
 }  // namespace
 
 void LifetimeRecorder::follow(const std::vector<uintptr_t>& storages) {
@@ -36,13 +47,12 @@ void LifetimeRecorder::follow(const std::vector<uintptr_t>& storages) {
   }
 }
 
-void LifetimeRecorder::note(StorageEvent what, uint32_t storage, uint64_t bytes) {
-  events_.push_back({now(), what, storage, bytes});
+void LifetimeRecorder::note(StorageEvent what, uint32_t storage, uint64_t value) {
+  events_.push_back({now(), what, storage, value});
 }
 
 void LifetimeRecorder::look() {
-  for (const StorageChange& change : storages_.changes())
-    note(change.has_died ? StorageEvent::died : StorageEvent::resized, change.storage, change.bytes);
+  for (const StorageChange& change : storages_.changes()) note(event_of(change.what), change.storage, change.value);
 }
 
 uint64_t LifetimeRecorder::own_bytes() const {

@@ -22,13 +22,13 @@ struct RecordedOperation {
   uint32_t in_backward;
 };
 
-enum class StorageEvent : uint32_t { born, appeared, read, overwritten, died, resized };
+enum class StorageEvent : uint32_t { born, appeared, read, overwritten, died, resized, moved };
 
 struct RecordedEvent {
-  uint32_t operation;  // the operation in which it happened; for a death or a new size, the one after it
+  uint32_t operation;  // the operation in which it happened; for a death, a new size or place, the one after it
   StorageEvent what;
   uint64_t storage;
-  uint64_t bytes;
+  uint64_t value;  // the bytes; for a move the new address of the data
 };
 
 // The recorder's Python objects: the functions that it calls, and the class of plain tensors.
@@ -50,7 +50,7 @@ class LifetimeRecorder {
   void follow(const std::vector<uintptr_t>& storages);  // those that existed before
   // Returns the result of the operation; NotImplemented if a subclass must handle it first. Error: PythonErrorSet.
   Ref run(PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs);
-  void look();  // notes storages that were freed or resized since the last operation
+  void look();  // notes storages that were freed, resized or moved since the last operation
   void set_context(uint32_t context) { context_ = context; }
   void set_alarm(uint32_t operation) { alarm_ = operation; }
 
@@ -72,7 +72,7 @@ class LifetimeRecorder {
   void note_inputs(PyObject* value, PyObject* overwritten, StorageEvent if_known, int depth);
   void note_overwritten(PyObject* tensors);
   void note_outputs(PyObject* value, int depth);
-  void note(StorageEvent what, uint32_t storage, uint64_t bytes);
+  void note(StorageEvent what, uint32_t storage, uint64_t value);
   void note_tensor(PyObject* tensor, StorageEvent if_new, StorageEvent if_known);
   uint32_t now() const { return static_cast<uint32_t>(operations_.size()); }
 

@@ -63,7 +63,7 @@ std::optional<uint32_t> LiveStorages::follow(uintptr_t storage) {
   if (bytes == 0 || data == 0 || (device & 0xff) == meta_device) return std::nullopt;
   const auto number = static_cast<uint32_t>(rows_.size());
   rows_.push_back({storage, data, bytes, device});
-  live_.push_back({storage, bytes, number});
+  live_.push_back({storage, bytes, data, number});
   numbers_.emplace(storage, number);
   hold_weakly(storage + layout_.count_in_target);
   return number;
@@ -81,13 +81,15 @@ const std::vector<StorageChange>& LiveStorages::changes() {
   for (size_t at = 0; at < live_.size();) {
     Live& one = live_[at];
     if (count_at(one.address + layout_.count_in_target) == 0) {
-      changes_.push_back({one.storage, true, 0});
+      changes_.push_back({StorageChange::What::died, one.storage, 0});
       one = live_.back();
       live_.pop_back();
       continue;
     }
     const uint64_t bytes = word_at(one.address + layout_.bytes_in_storage);
-    if (bytes != one.bytes) changes_.push_back({one.storage, false, one.bytes = bytes});
+    const uint64_t data = word_at(one.address + layout_.data_in_storage);
+    if (bytes != one.bytes) changes_.push_back({StorageChange::What::resized, one.storage, one.bytes = bytes});
+    if (data != one.data) changes_.push_back({StorageChange::What::moved, one.storage, one.data = data});
     ++at;
   }
   return changes_;

@@ -20,9 +20,9 @@ struct StorageRow {
 };
 
 struct StorageChange {
+  enum class What { died, resized, moved } what;
   uint32_t storage;
-  bool has_died;
-  uint64_t bytes;  // from now on
+  uint64_t value;  // from now on: the bytes, or the address of the data
 };
 
 class LiveStorages {
@@ -53,7 +53,7 @@ class LiveStorages {
  private:
   struct Live {
     uintptr_t address;
-    uint64_t bytes;
+    uint64_t bytes, data;
     uint32_t storage;
   };
 

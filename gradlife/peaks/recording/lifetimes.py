@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from gradlife.peaks.sources.line import Line
 
 #: Events of a storage, as the extension numbers them.
-BORN, APPEARED, READ, OVERWRITTEN, DIED, RESIZED = range(6)
+BORN, APPEARED, READ, OVERWRITTEN, DIED, RESIZED, MOVED = range(7)
 
 #: A frame: file, line (a `Line` if the column is known), function.
 Frame = tuple[str, int, str]
@@ -62,6 +62,7 @@ class Storage:
     overwrites: list[int] = field(default_factory=list)
     aliases: list[int] = field(default_factory=list)  # addresses of other storages with the same memory
     place: int = 0  # among those that the same operation made
+    moves: list[tuple[int, int]] = field(default_factory=list)  # ticks, and the address of the data from each on
 
     @property
     def final_bytes(self) -> int:
@@ -74,6 +75,11 @@ class Storage:
             return 0
         at = bisect_right(self.sizes, tick, key=lambda size: size[0]) - 1
         return self.sizes[at][1] if at >= 0 else 0
+
+    def data_at(self, tick: int) -> int:
+        """Return the address of the data at a tick; 0 if the storage has no memory then."""
+        at = bisect_right(self.moves, tick, key=lambda move: move[0]) - 1
+        return (self.moves[at][1] if at >= 0 else self.data) if self.bytes_at(tick) else 0
 
     def next_read(self, operation: int) -> int | None:
         """Return the first read after an operation."""
@@ -148,9 +154,9 @@ def read_storages(events: bytes, rows: bytes) -> list[Storage]:
     words = memoryview(events).cast("Q")
     made = Counter[int]()
     for at in range(0, len(words), 3):
-        head, number, nbytes = words[at], words[at + 1], words[at + 2]
+        head, number, value = words[at], words[at + 1], words[at + 2]
         operation, what = head & 0xFFFFFFFF, head >> 32
-        note(found[number], operation, what, nbytes)
+        note(found[number], operation, what, value)
         if what == BORN:
             found[number].place = made[operation]
             made[operation] += 1
@@ -163,7 +169,7 @@ def merge_shared(storages: Sequence[Storage]) -> list[Storage]:
     latest: dict[tuple[int, int], Storage] = {}
     for storage in sorted(storages, key=lambda one: (one.born, one.number)):
         known = latest.get((storage.device, storage.data))
-        if known is not None and storage.data and (known.died is None or storage.born < known.died):
+        if known is not None and storage.data and known.data_at(storage.born) == storage.data:
             share(known, storage)
         else:
             latest[storage.device, storage.data] = storage
@@ -179,17 +185,20 @@ def share(known: Storage, other: Storage) -> None:
     known.aliases.append(other.address)
 
 
-def note(storage: Storage, operation: int, what: int, nbytes: int) -> None:
-    """Add one event to a storage."""
+def note(storage: Storage, operation: int, what: int, value: int) -> None:
+    """Add one event to a storage. ``value``: its bytes, or for a move the new address of its data."""
     if what == READ:
-        storage.reads.append(operation)
+        if storage.reads[-1:] != [operation]:  # an operation may get a tensor twice
+            storage.reads.append(operation)
     elif what == OVERWRITTEN:
         storage.overwrites.append(operation)
     elif what == DIED:
         storage.died = tick_before(operation)
     elif what == RESIZED:
-        storage.sizes.append((tick_before(operation), nbytes))
+        storage.sizes.append((tick_before(operation), value))
+    elif what == MOVED:
+        storage.moves.append((tick_before(operation), value))
     else:
         storage.birth = operation if what == BORN else None
         storage.born = tick_within(operation) if what == BORN else tick_before(operation)
-        storage.sizes.append((storage.born, nbytes))
+        storage.sizes.append((storage.born, value))

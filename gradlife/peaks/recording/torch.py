@@ -191,12 +191,27 @@ class Contexts:
 
 
 def whole_outputs(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> list[Any]:
-    """Return the tensors that an operation overwrites completely."""
-    outputs = [value for name, value in (kwargs or {}).items() if name.startswith("out")]
+    """Return the tensors that an operation overwrites completely, and does not read."""
+    keywords = kwargs or {}
+    outputs = [value for name, value in keywords.items() if name.startswith("out")]
+    inputs = [*args, *(value for name, value in keywords.items() if not name.startswith("out"))]
     if not outputs:
-        first = args[0] if args else ()
-        outputs = list(first) if isinstance(first, (list, tuple)) else [first]
-    return [one for one in outputs if covers_its_storage(one)]
+        outputs, inputs = flat(inputs[:1]), inputs[1:]
+    read = {storage_of(one) for one in flat(inputs)}
+    return [one for one in outputs if covers_its_storage(one) and storage_of(one) not in read]
+
+
+def flat(values: list[Any]) -> list[Any]:
+    """Return values and the items of those that are lists."""
+    return [item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,))]
+
+
+def storage_of(tensor: Any) -> int:
+    """Return the address of a tensor's storage; 0 for what has none."""
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return 0
 
 
 def covers_its_storage(tensor: Any) -> bool:
