@@ -21,7 +21,8 @@ from gradlife.model.device.memory import Frame
 from gradlife.model.peak.report import Owner
 from gradlife.peaks.edits.names import is_yield
 from gradlife.peaks.recording.variables import Kind, Variable, modules_now, running_frames
-from gradlife.peaks.sources.liveness import Inner, Search, hidden_readers
+from gradlife.peaks.sources.liveness import hidden_readers
+from gradlife.peaks.sources.paths import Inner, Search
 from gradlife.peaks.sources.program import MODULE, Function, Spot, function_of, last_mention, source_of, spot_at
 
 #: Most objects above a storage to follow; a storage with more counts as read.

@@ -43,7 +43,8 @@ from gradlife.peaks.edits.statements import (
 from gradlife.peaks.recording.holders import NEVER_UNPACKED, UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
-from gradlife.peaks.sources.liveness import Inner, deletion_point, inner_reader
+from gradlife.peaks.sources.liveness import deletion_point, inner_reader
+from gradlife.peaks.sources.paths import Inner
 from gradlife.peaks.sources.program import Function, Source, Spot, function_of, last_mention, source_of, spot_at
 
 #: What makes a backward pass keep its graph.
