@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 #: A report is due when memory has doubled since the last one and exceeds both: this many bytes, and this share of the
 #: limit or a GiB. The import of PyTorch alone takes 300 MB, and a report stops the program for a second.
@@ -18,11 +19,19 @@ MORE = 1.1
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
+#: The files of a control group with its limit and its memory, and in `memory.stat` those with cached pages of files, which
+#: are dropped before a process is killed: of versions 2 and 1.
+VERSION_2 = ("memory.max", "memory.current", ("inactive_file", "active_file"))
+VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file"))
+
+
 class Memory:
-    """Watches the memory of one process."""
+    """Watches the memory of one process, and of its control groups if no other limit is given."""
 
     def __init__(self, limit: int | None = None, share: float = 0.9) -> None:
         self.limit = limit or system_limit()
+        self._groups = list(groups_of_process()) if limit is None else []
+        self._group = GroupMemory()
         self._next = share  # share of the limit at which the next interim report is due
         self._last = 0
         self._min_doubled = max(MIN_DOUBLED, min(MAX_UNREPORTED, int(self.limit * MIN_DOUBLED_SHARE)))
@@ -34,7 +43,8 @@ class Memory:
         resident, address_space = usage(pid)
         self.resident = resident or self.resident
         self.peak = max(self.peak, self.resident)
-        used = max(resident / self.limit, address_space / address_limit())
+        self._group = fullest(self._groups)
+        used = max(resident / self.limit, address_space / address_limit(), self._group.share)
         is_near = used >= self._next
         if is_near:
             self._next = used * MORE
@@ -45,8 +55,15 @@ class Memory:
 
     @property
     def words(self) -> str:
-        """Memory and limit, as ``7.9 of 8.0 GiB``."""
-        return f"{self.resident / (1 << 30):.1f} of {self.limit / (1 << 30):.1f} GiB"
+        """Memory and limit, as ``7.9 of 8.0 GiB``: of the process, or of a control group that is fuller."""
+        if self._group.share > self.resident / self.limit:
+            return f"{gibibytes(self._group.bytes)} of {gibibytes(self._group.limit)} GiB of its control group"
+        return f"{gibibytes(self.resident)} of {gibibytes(self.limit)} GiB"
+
+
+def gibibytes(nbytes: int) -> str:
+    """Format bytes in GiB."""
+    return f"{nbytes / (1 << 30):.1f}"
 
 
 def usage(pid: int) -> tuple[int, int]:
@@ -84,8 +101,54 @@ def total_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * PAGE
 
 
+@dataclass(frozen=True)
+class GroupMemory:
+    """What all processes of a control group take, without cached pages of files, and its limit."""
+
+    bytes: int = 0
+    limit: int = 1
+
+    @property
+    def share(self) -> float:
+        """The share of the limit that is taken."""
+        return self.bytes / self.limit
+
+
+@dataclass(frozen=True)
+class Group:
+    """A control group with a limit."""
+
+    folder: str
+    limit: int
+    taken: str  # the file with its memory
+    cached: tuple[str, ...]  # the lines of `memory.stat` with cached pages of files
+
+    @property
+    def memory(self) -> GroupMemory:
+        """What is taken now; nothing if it cannot be read."""
+        try:
+            with open(os.path.join(self.folder, self.taken), encoding="ascii") as file:
+                taken = int(file.read())
+            with open(os.path.join(self.folder, "memory.stat"), encoding="ascii") as file:
+                lines = [line.split() for line in file]
+            cached = sum(int(words[1]) for words in lines if words[0] in self.cached)
+        except (OSError, ValueError, IndexError):
+            return GroupMemory()
+        return GroupMemory(max(0, taken - cached), self.limit)
+
+
+def fullest(groups: Sequence[Group]) -> GroupMemory:
+    """Return the memory of the group that is nearest to its limit."""
+    return max((one.memory for one in groups), key=lambda one: one.share, default=GroupMemory())
+
+
 def group_limits(table: str = "/proc/self/cgroup", mount: str = "/sys/fs/cgroup") -> Iterator[int]:
-    """Yield the memory limits of this process's control groups, of versions 1 and 2."""
+    """Yield the memory limits of this process's control groups."""
+    yield from (one.limit for one in groups_of_process(table, mount))
+
+
+def groups_of_process(table: str = "/proc/self/cgroup", mount: str = "/sys/fs/cgroup") -> Iterator[Group]:
+    """Yield this process's control groups that have a memory limit, of versions 1 and 2."""
     try:
         with open(table, encoding="utf-8") as file:
             groups = [line.rstrip("\n").split(":", 2) for line in file]
@@ -93,17 +156,18 @@ def group_limits(table: str = "/proc/self/cgroup", mount: str = "/sys/fs/cgroup"
         return
     for _, controllers, path in (group for group in groups if len(group) == 3):
         if controllers == "":
-            yield from limits_up(mount, path, "memory.max")
+            yield from limits_up(mount, path, *VERSION_2)
         elif "memory" in controllers.split(","):
-            yield from limits_up(os.path.join(mount, "memory"), path, "memory.limit_in_bytes")
+            yield from limits_up(os.path.join(mount, "memory"), path, *VERSION_1)
 
 
-def limits_up(top: str, path: str, name: str) -> Iterator[int]:
-    """Yield the limits of a control group and of all its ancestors."""
+def limits_up(top: str, path: str, name: str, taken: str, cached: tuple[str, ...]) -> Iterator[Group]:
+    """Yield a control group and all its ancestors, those with a limit."""
     parts = [part for part in path.split("/") if part]
     for count in range(len(parts), -1, -1):
+        folder = os.path.join(top, *parts[:count])
         try:
-            with open(os.path.join(top, *parts[:count], name), encoding="ascii") as file:
-                yield int(file.read())
+            with open(os.path.join(folder, name), encoding="ascii") as file:
+                yield Group(folder, int(file.read()), taken, cached)
         except (OSError, ValueError):
             continue

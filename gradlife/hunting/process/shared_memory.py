@@ -13,7 +13,7 @@ import re
 import struct
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,6 +166,14 @@ def segments_of(pids: Iterable[int]) -> dict[Key, Segment]:
     return found
 
 
+def files_there() -> Iterator[tuple[Key, str]]:
+    """Yield the key and path of each file in the folder of shared memory."""
+    with suppress(OSError):
+        for entry in os.scandir(FOLDER):
+            with suppress(OSError):
+                yield key_of(entry.stat(follow_symlinks=False)), entry.path
+
+
 def note_shared_memory(folder: str) -> None:
     """Note what this process shares now. A program may end before the watching process has looked at it."""
     segments = segments_of([os.getpid()])
@@ -192,14 +200,16 @@ def noted_segments(folder: str) -> Iterator[tuple[int, dict[Key, Segment]]]:
 
 
 class SharedMemoryWatch:
-    """Watches the shared memory of one program and its descendants."""
+    """Watches the shared memory of one program and its descendants. ``before``: the files that were there before it."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, before: Collection[Key] = ()) -> None:
         self._pid = pid
+        self._before = before
         self._names = {pid: PROGRAM}
         self._first: dict[Key, int] = {}  # the process that was first seen with a segment
         self._paths: dict[Key, str] = {}
         self._kinds: dict[Key, str] = {}
+        self._mapped: set[Key] = set()  # at one look at least
         self._most = SharedLedger()
         self._due = 0.0
 
@@ -213,7 +223,11 @@ class SharedMemoryWatch:
 
     def look(self) -> None:
         """Read what is shared now; keep the ledger with the most bytes."""
-        self._keep(segments_of(self._program_processes()))
+        segments = segments_of(self._program_processes())
+        self._keep(segments)
+        for key in [key for key, path in self._paths.items() if key not in segments and not os.path.exists(path)]:
+            del self._first[key], self._paths[key], self._kinds[key]
+            self._mapped.discard(key)
 
     def add_noted(self, folder: str) -> None:
         """Add what the hunted process has noted in the hunt's folder."""
@@ -225,6 +239,8 @@ class SharedMemoryWatch:
         for key, one in segments.items():
             self._first.setdefault(key, min(one.mappings | one.descriptors))
             self._paths[key], self._kinds[key] = one.path, one.kind
+            if one.mappings:
+                self._mapped.add(key)
         nbytes = sum(one.bytes for one in segments.values())
         if nbytes > self._most.bytes:
             self._most = SharedLedger(nbytes, len(segments), tuple(self._rows(segments))[:MOST])
@@ -281,7 +297,7 @@ class SharedMemoryWatch:
         return any(pid in self._names and state != "Z" for pid, _, state, _ in processes())
 
     def _leftovers(self) -> Iterator[SharedLeftover]:
-        """Yield files that the program's processes made or mapped, and that no process maps now."""
+        """Yield files of the program's processes that no process maps now."""
         mine = dict(self._files())
         if not mine:
             return
@@ -295,10 +311,9 @@ class SharedMemoryWatch:
                     yield SharedLeftover(path, kind, os.stat(path).st_size, maker)
 
     def _files(self) -> Iterator[tuple[Key, str]]:
-        with suppress(OSError):
-            for entry in os.scandir(FOLDER):
-                with suppress(OSError):
-                    found = entry.stat(follow_symlinks=False)
-                    key = key_of(found)
-                    if self._paths.get(key) == entry.path or maker_of(entry.path) in self._names:
-                        yield key, entry.path
+        """Yield files that the program has made, as far as that can be known: new ones, not only opened as files are."""
+        for key, path in files_there():
+            is_memory_of_it = key in self._mapped or self._kinds.get(key, OTHER) != OTHER
+            is_known = self._paths.get(key) == path and is_memory_of_it
+            if key not in self._before and (is_known or maker_of(path) in self._names):
+                yield key, path

@@ -20,7 +20,7 @@ from gradlife import _heap
 from gradlife.errors import UsageError
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.import_watch import when_imported
-from gradlife.hunting.process.memory_limits import address_limit, system_limit, usage
+from gradlife.hunting.process.memory_limits import address_limit, fullest, groups_of_process, system_limit, usage
 from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.rank import rank_of, write_whole
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
@@ -50,6 +50,7 @@ class OnOom:
         self.rank = rank.number if rank is not None else None
         self.path = path if rank is None else f"{path}.{rank.folder}"
         self._limit = limit or system_limit()
+        self._groups = list(groups_of_process()) if limit is None else []
         self._next = at  # share of the limit at which the next report is due
         self._reserve = Reserve()
         self._start = take_snapshot(0)
@@ -99,7 +100,7 @@ class OnOom:
     def _watch(self) -> None:
         while not self._closed.wait(INTERVAL):
             resident, address_space = usage(self._pid)
-            share = max(resident / self._limit, address_space / address_limit())
+            share = max(resident / self._limit, address_space / address_limit(), fullest(self._groups).share)
             if share >= self._next:
                 self._next = share * MORE
                 self._reserve.release()
@@ -195,10 +196,10 @@ def on_oom(path: str | os.PathLike[str], *, at: float = 0.9, limit: int | None =
 
     It is written after an uncaught MemoryError or out-of-memory error of PyTorch, when a CUDA allocation fails (even if
     the program catches the error), and when the share ``at`` of ``limit`` is used. ``limit`` is in bytes; by default it
-    is that of the machine, the control group or `ulimit -v`. For each device in use the report has the owners of all
-    blocks, what fragmentation costs, and what to do. The file is JSON (``gradlife.oom/1``); a rank adds its number to the
-    name. Costs one snapshot now, a sleeping thread, and with `ulimit -v` 256 MB of address space. Raises UsageError if the
-    file cannot be written.
+    is that of the machine, the control group (with all its processes) or `ulimit -v`. For each device in use the report
+    has the owners of all blocks, what fragmentation costs, and what to do. The file is JSON (``gradlife.oom/1``); a rank
+    adds its number to the name. Costs one snapshot now, a sleeping thread, and with `ulimit -v` 256 MB of address space.
+    Raises UsageError if the file cannot be written.
     """
     if not 0 < at <= 1:
         raise UsageError(f"{at!r} is no share of the memory limit", "on_oom(path, at=0.9)")

@@ -15,7 +15,7 @@ from types import FrameType
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.readable import readable
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.process.shared_memory import SharedMemoryWatch
+from gradlife.hunting.process.shared_memory import SharedMemoryWatch, files_there
 from gradlife.hunting.run.shared_ledger import leave_ledger, with_shared_memory
 from gradlife.hunting.workers.merge import with_workers
 from gradlife.model import hunt_codec
@@ -66,6 +66,7 @@ class Guard:
             child_end, requests = os.pipe()
             channel, child_channel = os.pipe()
             settings = replace(self._settings, folder=folder, channel=child_channel, requests=child_end)
+            before = {key for key, _ in files_there()}
             with passing_on() as forward:
                 child = subprocess.Popen(
                     command(settings), pass_fds=(child_end, child_channel), stdout=self._silence, stderr=self._silence
@@ -74,7 +75,7 @@ class Guard:
                 os.close(child_end)
                 os.close(child_channel)
                 self._meanwhile()
-                shared = SharedMemoryWatch(child.pid)
+                shared = SharedMemoryWatch(child.pid, before)
                 self._watch(child, channel, requests, folder, shared)
             os.close(channel)
             os.close(requests)

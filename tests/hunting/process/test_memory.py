@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.hunting.process.memory_limits import Memory, group_limits, limits_up, system_limit, total_memory, usage
+from gradlife.hunting.process.memory_limits import (
+    VERSION_2,
+    GroupMemory,
+    Memory,
+    fullest,
+    group_limits,
+    groups_of_process,
+    limits_up,
+    system_limit,
+    total_memory,
+    usage,
+)
 
 
 def test_this_process_takes_some_memory_and_a_gone_one_takes_none() -> None:
@@ -25,7 +36,7 @@ def test_the_limits_of_a_group_and_of_all_above_it_count(tmp_path: Path) -> None
     inner.mkdir(parents=True)
     (inner / "memory.max").write_text("max\n")
     (tmp_path / "a" / "memory.max").write_text("4096\n")
-    assert list(limits_up(str(tmp_path), "/a/b", "memory.max")) == [4096]
+    assert [one.limit for one in limits_up(str(tmp_path), "/a/b", *VERSION_2)] == [4096]
 
 
 def groups(folder: Path, table: str, **limits: str) -> list[int]:
@@ -77,3 +88,35 @@ def test_the_import_of_torch_on_a_large_machine_is_no_reason_for_a_report(monkey
     monkeypatch.setattr("gradlife.hunting.process.memory_limits.usage", lambda pid: (next(taken), 0))
     memory = Memory(limit=24 << 30)
     assert [memory.is_time(1) for _ in range(5)] == [False, False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("table", "limit", "taken", "prefix"),
+    [
+        ("0::/job\n", "job/memory.max", "job/memory.current", ""),
+        ("4:memory:/job\n", "memory/job/memory.limit_in_bytes", "memory/job/memory.usage_in_bytes", "total_"),
+    ],
+)
+def test_the_memory_of_a_group_is_that_of_all_its_processes_without_cached_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, limit: str, taken: str, prefix: str
+) -> None:
+    """The limit of the group was compared with one process, although its workers fill the group, too."""
+    (tmp_path / "cgroup").write_text(table)
+    stat = Path(limit).with_name("memory.stat")
+    (tmp_path / stat).parent.mkdir(parents=True)
+    for path, text in ((limit, 8 << 30), (taken, 9 << 30), (stat, f"{prefix}inactive_file {1 << 30}\nanon 1\n")):
+        (tmp_path / path).write_text(str(text))
+    groups = list(groups_of_process(str(tmp_path / "cgroup"), str(tmp_path)))
+    assert fullest(groups) == GroupMemory(8 << 30, 8 << 30)
+    monkeypatch.setattr("gradlife.hunting.process.memory_limits.groups_of_process", lambda: groups)
+    monkeypatch.setattr("gradlife.hunting.process.memory_limits.system_limit", lambda: 8 << 30)
+    monkeypatch.setattr("gradlife.hunting.process.memory_limits.usage", lambda pid: (1 << 20, 0))
+    memory = Memory()
+    assert (memory.is_time(1), memory.words) == (True, "8.0 of 8.0 GiB of its control group")
+    assert Memory(limit=8 << 30).is_time(1) is False  # the limit is not the group's
+
+
+def test_a_group_that_cannot_be_read_takes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("4096")
+    assert fullest(list(limits_up(str(tmp_path), "/", *VERSION_2))) == GroupMemory()
+    assert fullest([]) == GroupMemory()

@@ -22,6 +22,7 @@ from gradlife.hunting.process.shared_memory import (
     MEMFD,
     OTHER,
     SharedMemoryWatch,
+    files_there,
     kind_of,
     maker_of,
 )
@@ -235,3 +236,63 @@ input()
         process.kill()
         process.wait()
         assert watch.ledger().leftovers == ()
+
+
+FILE_SOURCE = """
+import mmap, sys
+file = open({path!r}, "rb")
+mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) if {maps} else None
+print(flush=True)
+input()
+"""
+
+
+@pytest.mark.parametrize(("maps", "was_there", "left"), [(True, True, 0), (False, False, 0), (True, False, 1)])
+def test_a_dataset_in_shared_memory_that_the_program_only_reads_is_not_left_behind(
+    maps: bool, was_there: bool, left: int
+) -> None:
+    """The advice was to remove it."""
+    path = f"/dev/shm/gradlife-dataset-{os.getpid()}"
+    Path(path).write_bytes(bytes(4096))
+    try:
+        before = {key for key, there in files_there() if there != path or was_there}
+        with program(FILE_SOURCE.format(path=path, maps=maps)) as (process, _):
+            watch = SharedMemoryWatch(process.pid, before)
+            watch.look()
+        assert [one.path for one in watch.ledger().leftovers] == [path] * left
+    finally:
+        os.unlink(path)
+
+
+def test_a_block_that_an_earlier_program_left_is_not_this_programs() -> None:
+    with program(BLOCK_SOURCE.format(waits="True")) as (process, name):
+        watch = SharedMemoryWatch(process.pid, {key for key, _ in files_there()})
+        watch.look()
+    try:
+        assert watch.ledger().leftovers == ()
+    finally:
+        os.unlink(f"/dev/shm{name}")
+
+
+SENDING_SOURCE = """
+import os
+while True:
+    descriptor = os.memfd_create("batch")
+    print(flush=True)
+    input()
+    os.close(descriptor)
+"""
+
+
+def test_segments_that_are_gone_are_forgotten() -> None:
+    """A training for days makes millions of them."""
+    with program(SENDING_SOURCE) as (process, _):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        watch = SharedMemoryWatch(process.pid)
+        for _ in range(5):
+            watch.look()
+            process.stdin.write("\n")
+            process.stdin.flush()
+            process.stdout.readline()
+        assert len(watch._paths) == len(watch._first) == len(watch._kinds) == 1
