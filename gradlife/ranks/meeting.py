@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from types import FrameType
 
 from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.process.rank import RESULT, Rank, write_whole
+from gradlife.model.ranks import rank_ranges
 from gradlife.ranks.rank_report import has_ended, member_at
 from gradlife.ranks.run_folder import CLAIM, MERGED, RunFolder
 
@@ -88,21 +90,28 @@ class Meeting:
 
     def __init__(self, folder: RunFolder, rank: Rank, patience: float, hurry: Hurry) -> None:
         self._folder = folder.path
+        self._is_private = folder.is_private
         self._rank = rank
         self._hurry = hurry
+        self._has_patience = patience > 0
         self._end = time.monotonic() + patience
 
     def settle(self, merge: Merge) -> int | None:
-        """Wait until all ranks have ended; merge if this rank has to. None: some still run; the last will merge."""
+        """Wait until all ranks have ended; merge if this rank has to. None: some still run; the last will merge.
+
+        Ranks that never joined end the wait in time; what the others left is merged, and the report names them.
+        """
         complete_since: float | None = None
         while True:
             status = self._merged()
             if status is not None:
                 return status
-            if self._is_complete() or self._hurry.is_over:
+            absent = self._absent() if self._has_patience and time.monotonic() > self._end else []
+            if self._is_complete(absent) or self._hurry.is_over:
                 complete_since = complete_since or time.monotonic()
                 waited = time.monotonic() - complete_since
-                if self._is_first(waited > GRACE) and self._claim():
+                if (absent or self._is_first(waited > GRACE)) and self._claim():
+                    self._say_absent(absent)
                     return self._publish(merge)
                 if waited > 2 * GRACE:  # the rank that should merge is gone
                     return None
@@ -116,8 +125,17 @@ class Meeting:
         except (OSError, ValueError, KeyError):
             return None
 
-    def _is_complete(self) -> bool:
-        return all(has_ended(self._path(rank)) for rank in range(self._rank.world_size))
+    def _is_complete(self, absent: list[int]) -> bool:
+        return all(has_ended(self._path(rank)) for rank in set(range(self._rank.world_size)) - set(absent))
+
+    def _absent(self) -> list[int]:
+        return [rank for rank in range(self._rank.world_size) if not os.path.exists(self._path(rank))]
+
+    def _say_absent(self, absent: list[int]) -> None:
+        if absent:
+            hint = " (try: --run-folder FOLDER, one that all machines share)" if self._is_private else ""
+            ranks = f"rank{'s' if len(absent) > 1 else ''} {rank_ranges(absent)}"
+            print(f"gradlife: {ranks} of {self._rank.world_size} never joined the run{hint}", file=sys.stderr)
 
     def _is_first(self, is_late: bool) -> bool:
         """Whether no lower rank can merge. One on another machine is trusted for a while."""

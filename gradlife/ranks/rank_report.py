@@ -20,6 +20,9 @@ from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
 from gradlife.model.ranks import RankEnd
 
+#: Numbers in file names from here on are no ranks, but dates or job numbers.
+MAX_NUMBER = 100_000
+
 #: The reports that a rank may have left, best first.
 REPORTS = ("end", "answer", "interim")
 
@@ -75,15 +78,16 @@ def folders_of_ranks(folder: str) -> list[str]:
 
 def is_rank_folder(name: str) -> bool:
     """Whether a name is that of a rank's folder."""
-    return re.fullmatch(r"rank-[0-9]+", name) is not None
+    return re.fullmatch(r"rank-[0-9]{1,6}", name) is not None
 
 
 def numbers_of(names: list[str]) -> dict[str, int]:
-    """Return the rank of each file: the last number in its name if these all differ, else its index."""
-    found = {name: re.findall(r"[0-9]+", name) for name in names}
-    numbers = {name: int(digits[-1]) for name, digits in found.items() if digits}
-    if len(set(numbers.values())) == len(names):
-        return numbers
+    """Return the rank of each file: the number after "rank", or the last one, if these all differ; else its index."""
+    for pattern in (r"rank[-_.]?([0-9]+)", r"([0-9]+)"):
+        found = {name: re.findall(pattern, name) for name in names}
+        numbers = {name: int(digits[-1]) for name, digits in found.items() if digits}
+        if len(set(numbers.values())) == len(names) and max(numbers.values()) < MAX_NUMBER:
+            return numbers
     return {name: place for place, name in enumerate(names)}
 
 

@@ -93,6 +93,21 @@ def test_a_folder_of_plain_reports_has_the_ranks_that_the_names_say(tmp_path: Pa
     assert [one.rank for one in reports_in(str(tmp_path))] == [11, 3]
 
 
+@pytest.mark.parametrize(
+    ("names", "ranks"),
+    [
+        (("run-1718031234.json", "run-1718031299.json"), [0, 1]),
+        (("rank-1-1718031234.json", "rank-0-1718031299.json"), [0, 1]),
+        (("rank0_job7.json", "rank1_job7.json"), [0, 1]),
+    ],
+)
+def test_the_time_in_a_name_is_not_a_rank(tmp_path: Path, names: tuple[str, ...], ranks: list[int]) -> None:
+    """It became the world size, and all memory went to ranks that left no report."""
+    for name in names:
+        (tmp_path / name).write_text(hunt_codec.dumps(CLEAN))
+    assert sorted(one.rank for one in reports_in(str(tmp_path))) == ranks
+
+
 def test_reports_without_numbers_are_numbered_in_the_order_of_their_names(tmp_path: Path) -> None:
     for name in ("b.json", "a.json"):
         (tmp_path / name).write_text(hunt_codec.dumps(CLEAN))
@@ -120,6 +135,31 @@ def test_a_folder_without_reports_and_one_that_is_not_there_are_named(tmp_path: 
         ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, Rank(1, 2, 0, 2)),
         ({"PMI_RANK": "1", "PMI_SIZE": "4", "MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}, Rank(1, 4, 1, 2)),
         ({"SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "4", "SLURM_TASKS_PER_NODE": "2(x2)"}, Rank(2, 4, 0, 2)),
+        ({"SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "3", "SLURM_TASKS_PER_NODE": "2,1"}, Rank(2, 3, 0, 2)),
+        (
+            {"SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "3", "SLURM_TASKS_PER_NODE": "2,1", "SLURM_NODEID": "1"},
+            Rank(2, 3, 0, 1),
+        ),
+        (
+            {
+                "RANK": "4",
+                "WORLD_SIZE": "5",
+                "SLURM_PROCID": "4",
+                "SLURM_STEP_NUM_TASKS": "5",
+                "SLURM_TASKS_PER_NODE": "2(x2),1",
+            },
+            Rank(4, 5, 0, 2),
+        ),
+        (
+            {
+                "RANK": "1",
+                "WORLD_SIZE": "4",
+                "SLURM_PROCID": "0",
+                "SLURM_STEP_NUM_TASKS": "2",
+                "SLURM_TASKS_PER_NODE": "1(x2)",
+            },
+            Rank(1, 4, 0, 4),  # ranks of one machine, in a task of another launcher
+        ),
         ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4"}, None),  # a batch script is no task of a step
         ({"RANK": "0", "WORLD_SIZE": "1"}, None),
         ({"RANK": "2", "WORLD_SIZE": "2"}, None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import sys
@@ -23,6 +24,9 @@ VARIABLES = (
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_TASKS_PER_NODE"),  # set by srun
 )
 
+#: More nodes are not looked at.
+MAX_NODES = 100_000
+
 #: Default seconds that a finished rank waits for the others: as long as NCCL waits for a collective.
 PATIENCE = 600.0
 
@@ -37,7 +41,7 @@ class Rank:
     number: int
     world_size: int
     local: int = 0
-    local_world_size: int = 1
+    local_world_size: int = 1  # if no launcher tells, as if all ranks were on this machine
 
     @property
     def folder(self) -> str:
@@ -47,18 +51,43 @@ class Rank:
 
 def rank_of(environ: Mapping[str, str], least: int = 2) -> Rank | None:
     """Return the rank from the environment; None without one, or in a world smaller than ``least``."""
-    for rank, size, local, local_size in VARIABLES:
+    for rank, size, local, _ in VARIABLES:
         number, world = whole(environ.get(rank)), whole(environ.get(size))
         if number is not None and world is not None and number < world:
             here = whole(environ.get(local)) or 0
-            return Rank(number, world, here, whole(environ.get(local_size)) or world) if world >= least else None
+            return Rank(number, world, here, local_size_of(environ, number, world)) if world >= least else None
     return None
 
 
+def local_size_of(environ: Mapping[str, str], number: int, world: int) -> int:
+    """Return how many ranks are on this machine; all of them if no launcher that names this rank says so.
+
+    A script may name its rank itself, from the number that SLURM or MPI gives it.
+    """
+    for rank, size, _, local_size in VARIABLES:
+        if (whole(environ.get(rank)), whole(environ.get(size))) == (number, world):
+            found = on_this_node(environ.get(local_size), whole(environ.get("SLURM_NODEID")))
+            if found is not None:
+                return found
+    return world
+
+
+def on_this_node(text: str | None, node: int | None) -> int | None:
+    """Parse a number of ranks, such as ``4(x2),1`` from SLURM: 4 on each of two nodes, 1 on the third. None: no number.
+
+    The largest number if the node is unknown.
+    """
+    found = [re.fullmatch(r"([0-9]{1,9})(?:\(x([0-9]{1,9})\))?", part) for part in (text or "").split(",")]
+    sizes = [(int(one[1]), int(one[2] or 1)) for one in found if one is not None and int(one[1])]
+    if len(sizes) < len(found):
+        return None
+    by_node = [size for size, nodes in sizes for _ in range(min(nodes, MAX_NODES))]
+    return by_node[node] if node is not None and node < len(by_node) else max(by_node, default=None)
+
+
 def whole(text: str | None) -> int | None:
-    """Parse a number as launchers write it, such as ``4(x2)`` from SLURM; None if it is not a number."""
-    digits = (text or "").partition("(")[0]
-    return int(digits) if digits.isdecimal() and digits.isascii() else None
+    """Parse a number; None if it is not one."""
+    return int(text) if text and text.isdecimal() and text.isascii() else None
 
 
 @dataclass(frozen=True)

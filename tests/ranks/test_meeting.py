@@ -1,0 +1,68 @@
+"""The end of a run whose ranks are not all there: the others wait in vain, and the report names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabricated_hunts import CLEAN
+from gradlife.errors import EXIT_COULD_NOT_TELL, UsageError
+from gradlife.hunting.process.rank import Rank, join_run, rank_of, write_result
+from gradlife.model import hunt_codec
+from gradlife.ranks.meeting import Hurry, Meeting
+from gradlife.ranks.merge import merge
+from gradlife.ranks.rank_report import reports_in
+from gradlife.ranks.run_folder import RunFolder, folder_for
+
+
+def ended_rank(folder: Path, rank: Rank) -> None:
+    """Leave the files of a rank that ended."""
+    own = join_run(str(folder), rank)
+    Path(own, "end").write_text(hunt_codec.dumps(CLEAN))
+    write_result(own, 0)
+
+
+def settled(folder: Path, rank: Rank, patience: float) -> int | None:
+    """Return what the rank settles on, where every verdict is that of the merged report."""
+    meeting = Meeting(RunFolder(str(folder), is_private=True), rank, patience, Hurry())
+    return meeting.settle(lambda: merge(reports_in(str(folder)), rank.world_size).exit_status)
+
+
+def test_ranks_that_never_joined_are_named_and_the_run_is_not_called_clean(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A rank on another machine, without a folder that both share: the status was 0 after ten minutes."""
+    for number in (0, 1):
+        ended_rank(tmp_path, Rank(number, 4))
+    assert settled(tmp_path, Rank(1, 4), patience=0.001) == EXIT_COULD_NOT_TELL
+    assert capsys.readouterr().err == (
+        "gradlife: ranks 2-3 of 4 never joined the run (try: --run-folder FOLDER, one that all machines share)\n"
+    )
+    assert settled(tmp_path, Rank(0, 4), patience=0.001) == EXIT_COULD_NOT_TELL
+    assert capsys.readouterr().err == ""
+
+
+def test_a_rank_that_still_runs_is_the_one_to_merge(tmp_path: Path) -> None:
+    ended_rank(tmp_path, Rank(0, 3))
+    join_run(str(tmp_path), Rank(1, 3))  # this process
+    assert settled(tmp_path, Rank(0, 3), patience=0.001) is None
+
+
+def test_a_rank_that_failed_does_not_wait_for_those_that_have_not_joined_yet(tmp_path: Path) -> None:
+    ended_rank(tmp_path, Rank(0, 2))
+    assert settled(tmp_path, Rank(0, 2), patience=0.0) is None
+
+
+def test_ranks_that_number_themselves_on_several_machines_need_a_folder() -> None:
+    environ = {
+        "RANK": "2",
+        "WORLD_SIZE": "3",
+        "SLURM_PROCID": "2",
+        "SLURM_STEP_NUM_TASKS": "3",
+        "SLURM_TASKS_PER_NODE": "2,1",
+    }
+    rank = rank_of(environ)
+    assert rank is not None
+    with pytest.raises(UsageError, match="ranks on several machines need a folder that they share"):
+        folder_for(rank, None, environ)
