@@ -38,6 +38,7 @@ class OutputFile:
         self.path = path
         self._descriptor = -1
         self._partial = ""
+        self._pid = os.getpid()
 
     def __enter__(self) -> OutputFile:
         try:
@@ -53,7 +54,7 @@ class OutputFile:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._close()
-        if self._partial:
+        if self._partial and os.getpid() == self._pid:  # a fork of this process leaves the file alone
             unlink_quietly(self._partial)
 
     def write(self, text: str) -> None:

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
-from gradlife.cli.options.follow_options import add_follow, refuse_without_follow
-from gradlife.cli.options.late_options import take_late_options
+from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, refuse_without_follow
+from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.rank import rank_of
@@ -70,8 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     add_options(parser)
     parser.add_argument("-m", dest="is_module", action="store_true", help="TARGET is the name of a module: python -m")
-    parser.add_argument("target", metavar="TARGET", help="the program to hunt in; see below")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the script's own arguments")
+    add_target(parser, "the program to hunt in, and a script's own arguments; see below")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -168,8 +167,10 @@ def run(args: argparse.Namespace) -> int:
     """Hunt, show the report and write it; or compare it with an earlier one."""
     if args.is_module:
         args.target = MODULE_MARK + args.target
-    elif not is_command(args.target):
-        args = take_late_options(args, add_options, args.target if is_script(args.target) else None)
+    if args.is_module or is_command(args.target):
+        args = own_words(args)
+    else:
+        args = take_late_options(args, add_options, args.target if is_script(args.target) else None, "hunt")
     before = read_report(args.verify) if args.verify else None
     if before is not None and args.target.endswith(".json"):
         refuse_formats(Outputs(args, WRITERS).formats)
@@ -235,7 +236,8 @@ def trial_folder(args: argparse.Namespace) -> AbstractContextManager[str]:
 def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, status: int) -> int:
     """Try the patches together, and write them if they end the leaks. Return 0 if no leak is left."""
     if report.ranks:
-        raise UsageError("--fix runs a program of one process", "gradlife hunt --patch FILE, and git apply")
+        print("gradlife: nothing was tried: --fix is for one process, and the program started ranks", file=sys.stderr)
+        return status
     from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts, write_texts
     from gradlife.reports.hunt.fix import print_fix
     from gradlife.reports.theme import make_console
@@ -258,6 +260,7 @@ def followed(args: argparse.Namespace) -> int:
     """Watch the program as long as it runs, and report at its end."""
     from gradlife.cli.watching.follow import follow_program
 
+    refuse_with_follow(args)
     with Outputs(args, WRITERS) as outputs:
         result = follow_program(args, args.target)
         if result.report is None:
@@ -374,6 +377,7 @@ class Show:
         self._stream = sys.stderr if is_script or is_stdout_taken else sys.stdout
         self.verdict: HuntVerdict | None = None  # of the report shown last, and its trouble
         self.trouble = ""
+        self._codes: list[str] = []
 
     def answer(self, report: HuntReport) -> None:
         """Show the report."""
@@ -382,6 +386,14 @@ class Show:
         print_report(make_console(self._stream), report, self.in_full)
         self._stream.flush()
         self.verdict, self.trouble = report.verdict, report.trouble
+        self._codes = [one.code for one in report.findings]
+
+    def is_outdated(self, report: HuntReport) -> bool:
+        """Whether the report has a verdict or a finding that was not shown: left shared memory is found at the end."""
+        codes = [one.code for one in report.findings]
+        if self.verdict is not report.verdict or self.trouble != report.trouble or report.workers:
+            return True
+        return len(codes) > len(self._codes) or not set(codes) <= set(self._codes)
 
     def annotate(self, report: HuntReport, is_strict: bool) -> None:
         """Print annotations for GitHub if requested: at the end, when the report is complete."""
@@ -399,7 +411,7 @@ def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
         if result.status:
             return result.status
         raise GradlifeError("the program left no report", "gradlife hunt --help")
-    if show.verdict is not report.verdict or show.trouble != report.trouble or report.workers:
+    if show.is_outdated(report):
         show.answer(report)
     is_strict = fail_on == NEEDS_GC
     report = replace(report, fail_on=severity_of(fail_on))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gradlife.cli.formats import Outputs, Writer
 from gradlife.cli.hunt import is_command, is_script, number
-from gradlife.cli.options.late_options import take_late_options
+from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
@@ -48,8 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     add_options(parser)
     parser.add_argument("-m", dest="is_module", action="store_true", help="TARGET is the name of a module: python -m")
-    parser.add_argument("target", metavar="TARGET", help="the program; see below")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the script's own arguments")
+    add_target(parser, "the program, and a script's own arguments; see below")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -89,8 +88,10 @@ def run(args: argparse.Namespace) -> int:
     """Record, show and write the report. Return the exit status."""
     if args.is_module:
         args.target = MODULE_MARK + args.target
-    elif not is_command(args.target):
-        args = take_late_options(args, add_options, args.target if is_script(args.target) else None)
+    if args.is_module or is_command(args.target):
+        args = own_words(args)
+    else:
+        args = take_late_options(args, add_options, args.target if is_script(args.target) else None, "peak")
     target = parse(args.target, tuple(args.arguments))
     settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on)
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)

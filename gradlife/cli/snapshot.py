@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
 
 from gradlife.devices.live import device_notes
@@ -46,9 +47,12 @@ def run(args: argparse.Namespace) -> int:
             f"{args.script} is a function, which gradlife snapshot does not call", "a script, or -m module"
         )
     program = prepared(target)
+    pid = os.getpid()
     gc.collect()  # so that the snapshot has the script's objects, not the parser's leftovers
     with OutputFile(args.output) as output, open_output(args.html) as page:
         status = run_script(program.code, program.main).status
+        if os.getpid() != pid:  # a child that the script forked
+            return status
         snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
         if not args.no_labels:
             snapshot = snapshot.with_notes(device_notes())

@@ -1,4 +1,4 @@
-"""The server: its tools by name, each marked as read-only."""
+"""The server: its tools by name, each marked by what it may change."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ gradlife finds memory leaks of PyTorch programs. Begin with hunt: it runs the pr
 what leaks (stored_at) and, where one is safe, the change (patch). Apply the patch, then hunt again: the verdict must be
 clean. explain tells what a code such as GL402 means.
 """
+
+#: Tools that run a program, which may do anything.
+RUNNING = (tools.hunt, tools.snapshot)
 
 TOOLS = (tools.hunt, tools.why, tools.snapshot, tools.diff, tools.explain)
 
@@ -36,8 +39,9 @@ def make_server() -> Any:
         ) from None
     server = kind("gradlife", instructions=INSTRUCTIONS, version=__version__)
     for tool in TOOLS:
-        harmless = annotations(readOnlyHint=tool is not tools.snapshot, destructiveHint=False)
-        server.tool(description=tool.__doc__, annotations=harmless)(with_reason(tool, refusal))
+        runs = tool in RUNNING
+        effects = annotations(readOnlyHint=not runs, destructiveHint=runs)
+        server.tool(description=tool.__doc__, annotations=effects)(with_reason(tool, refusal))
     return server
 
 

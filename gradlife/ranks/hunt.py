@@ -44,7 +44,7 @@ def add_rank_options(parser: argparse.ArgumentParser, task: str = "hunt in each"
 
 def refuse_prompts(args: argparse.Namespace) -> None:
     """Raise UsageError for options that only a hunt in one process has."""
-    for name in ("interactive", "prove"):
+    for name in ("interactive", "prove", "fix"):
         if getattr(args, name):
             raise UsageError(f"--{name} is for one process, and this is a run of several", "gradlife hunt SCRIPT")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gradlife.cli.hunt import add_options, is_script
-from gradlife.cli.options.late_options import take_late_options
-from gradlife.cli.parser import Parser
+from gradlife.cli.options.late_options import own_words, take_late_options
+from gradlife.cli.parser import Parser, make_parser
 from gradlife.errors import UsageError
 
 
@@ -79,6 +79,22 @@ def test_two_dashes_hand_everything_on(tmp_path: Path) -> None:
     script.write_text("", encoding="utf-8")
     args = taken(str(script), "--", "--steps", "60")
     assert (args.steps, args.arguments) == (None, ["--steps", "60"])
+
+
+@pytest.mark.parametrize("command", ["hunt", "peak"])
+def test_two_dashes_after_the_program_reach_gradlife(command: str) -> None:
+    """argparse dropped them, so that the options after them were taken for gradlife's."""
+    parse = make_parser(command).parse_args
+    args = parse([command, "--steps", "9", "train.py", "--", "--steps", "60", "--", "x"])
+    assert (args.steps, args.target, args.arguments) == (9, "train.py", ["--", "--steps", "60", "--", "x"])
+    args = parse([command, "-m", "train", "--", "--steps", "60"])
+    assert (args.is_module, args.target, own_words(args).arguments) == (True, "train", ["--steps", "60"])
+    assert parse([command, "--", "train.py", "x"]).arguments == ["x"]
+
+
+def test_an_error_names_the_command() -> None:
+    with pytest.raises(UsageError, match="gradlife peak --help"):
+        take_late_options(argparse.Namespace(arguments=["--steps", "many"]), add_options, None, "peak")
 
 
 def test_a_wrong_late_option_is_one_line() -> None:

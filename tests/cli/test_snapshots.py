@@ -236,3 +236,13 @@ def test_unknown_type_and_address(gradlife: Gradlife, folder: Path) -> None:
     assert one_error(gradlife("why", file, "Ordre")).startswith("unknown type 'Ordre' (try: Order")
     assert one_error(gradlife("why", file, "0x10")).startswith("no object stands at 0x10 in this snapshot (try: ")
     assert one_error(gradlife("open", file, "--types", "none")).startswith("argument --types: 'none' is not a number")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no copies of processes here")
+def test_a_child_that_the_script_forks_writes_no_snapshot(tmp_path: Path) -> None:
+    """It wrote the file, or removed what its parent was about to write."""
+    source = "import os, sys\npid = os.fork()\nif not pid:\n    sys.exit(7)\nassert os.wait()[1] == 7 << 8\n"
+    (tmp_path / "forks.py").write_text(source, encoding="utf-8")
+    done = run("snapshot", "-o", "heap.glheap", "--html", "page.html", "forks.py", folder=tmp_path)
+    assert (done.returncode, done.stderr.count("objects in heap.glheap")) == (0, 1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["forks.py", "heap.glheap", "page.html"]

@@ -7,6 +7,7 @@ import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from gradlife.mcp_server import tools
 from gradlife.mcp_server.server import NoServer, make_server
 from gradlife.mcp_server.tools import ToolFailed
+from processes import comes_true, ends
 
 LEAKING = """\
 kept = []
@@ -38,6 +40,64 @@ def test_a_file_that_is_there_is_never_written_over(tmp_path: Path) -> None:
     with pytest.raises(ToolFailed, match=r"heap\.glheap exists"):
         tools.snapshot("train.py", "heap.glheap", folder=str(tmp_path))
     assert (tmp_path / "heap.glheap").read_text() == "mine"
+
+
+ASKED: dict[str, Callable[[], object]] = {
+    "hunt": lambda: tools.hunt("--fix"),
+    "module": lambda: tools.hunt("-m --json=report.json"),
+    "why": lambda: tools.why("heap.glheap", "--html=page.html"),
+    "snapshot": lambda: tools.snapshot("--native", "heap.glheap"),
+    "diff": lambda: tools.diff("--help", "heap.glheap"),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_name_that_is_an_option_is_refused(asked: str) -> None:
+    with pytest.raises(ToolFailed, match="is an option"):
+        ASKED[asked]()
+
+
+def test_the_arguments_of_a_program_are_no_options_of_gradlife(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--fix --write` after a script that reads no command line would have changed its source."""
+    asked: list[list[str]] = []
+
+    def run(words: list[str], folder: str) -> tuple[int, str, str]:
+        asked.append(words[words.index("hunt") :])
+        return 0, "", ""
+
+    monkeypatch.setattr(tools, "ended", run)
+    with pytest.raises(ToolFailed):
+        tools.hunt("train.py", ["--fix", "--write"])
+    assert asked[0][3:] == ["train.py", "--", "--fix", "--write"]
+
+
+#: Stands for gradlife: it starts a program, and writes a report when it is told to end.
+WATCHER = """
+import signal, subprocess, sys
+program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(900)"])
+signal.signal(signal.SIGTERM, lambda *_: (print("a report", flush=True), sys.exit(143)))
+open("program", "w").write(f"{program.pid}\\n")
+program.wait()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are waited for as Linux does it")
+def test_what_runs_too_long_leaves_its_report_and_no_process(tmp_path: Path) -> None:
+    """Only gradlife was killed: its report was lost, and the training went on."""
+    there = tmp_path / "program"
+    command = [sys.executable, "-c", WATCHER]
+    with (tmp_path / "said").open("wb") as said:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=said, start_new_session=True)
+        assert comes_true(lambda: there.exists() and there.read_text().endswith("\n"))
+        assert tools.end(process) == 143
+    assert (tmp_path / "said").read_text() == "a report\n"
+    assert ends(int(there.read_text()))
+
+
+def test_the_time_limit_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "LIMIT", 0.0)
+    status, _, errors = tools.ended([sys.executable, "-c", "import time; time.sleep(900)"], str(tmp_path))
+    assert (status, errors) == (-15, "ended after 0 seconds")
 
 
 @pytest.mark.whole
@@ -75,7 +135,8 @@ def test_the_server_has_the_five_tools_and_marks_what_they_change() -> None:
     pytest.importorskip("mcp.server", reason="the package mcp is not installed")
     listed = asyncio.run(make_server().list_tools())
     assert [one.name for one in listed] == ["hunt", "why", "snapshot", "diff", "explain"]
-    assert all(one.annotations.destructive_hint is False for one in listed)
+    assert [one.name for one in listed if one.annotations.read_only_hint] == ["why", "diff", "explain"]
+    assert [one.name for one in listed if one.annotations.destructive_hint] == ["hunt", "snapshot"]
 
 
 def test_an_error_reaches_the_assistant_with_its_reason(tmp_path: Path) -> None:

@@ -7,9 +7,22 @@ import re
 
 from gradlife.errors import UsageError
 from gradlife.hunting.run.durations import seconds_of
+from gradlife.hunting.steps.function_calls import CallSteps
 
 #: Options that require --follow.
 OPTIONS = {"every": "--every", "findings": "--findings", "state": "--state", "metrics": "--metrics"}
+
+#: Options of a hunt that --follow does not have.
+OTHERS = {
+    "nproc_per_node": "--nproc-per-node",
+    "run_folder": "--run-folder",
+    "interactive": "--interactive",
+    "prove": "--prove",
+    "fix": "--fix",
+    "verify": "--verify",
+    "lines": "--lines",
+    "export_scenario": "--export-scenario",
+}
 
 #: Default seconds between two measurements.
 EVERY = 600.0
@@ -43,6 +56,15 @@ def refuse_without_follow(args: argparse.Namespace) -> None:
     wrong = next((option for name, option in OPTIONS.items() if getattr(args, name) is not None), None)
     if wrong is not None and not args.follow:
         raise UsageError(f"{wrong} is an option of --follow", f"--follow {wrong}")
+
+
+def refuse_with_follow(args: argparse.Namespace) -> None:
+    """Raise UsageError for options that would do nothing."""
+    wrong = next((option for name, option in OTHERS.items() if getattr(args, name)), None)
+    if wrong is not None:
+        raise UsageError(f"--follow has no {wrong}", f"gradlife hunt {wrong}, without --follow")
+    if args.step_on:
+        CallSteps(args.step_on, lambda stepped_by: lambda: None)  # the program need not start to say what is wrong
 
 
 def duration(text: str) -> float:

@@ -22,16 +22,43 @@ READERS = re.compile(
 )
 
 
+class TakeTarget(argparse.Action):
+    """Takes a program and its own arguments. argparse would drop a ``--`` after the name of the program."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        """Keep the words as ``target`` and ``arguments``."""
+        assert isinstance(values, list)
+        words = values[1:] if values[0] == "--" else values
+        namespace.target, namespace.arguments = words[0], words[1:]
+
+
+def add_target(parser: argparse.ArgumentParser, text: str) -> None:
+    """Declare the program with its own arguments."""
+    parser.add_argument(
+        "target", action=TakeTarget, nargs=argparse.PARSER, default=argparse.SUPPRESS, metavar="TARGET", help=text
+    )
+
+
+def own_words(args: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments of a program that gets all of them; a ``--`` before them is gradlife's."""
+    return with_arguments(args, args.arguments[1:]) if args.arguments[:1] == ["--"] else args
+
+
 def take_late_options(
-    args: argparse.Namespace, add_options: Callable[[argparse.ArgumentParser], None], script: str | None
+    args: argparse.Namespace,
+    add_options: Callable[[argparse.ArgumentParser], None],
+    script: str | None,
+    command: str = "hunt",
 ) -> argparse.Namespace:
     """Return the arguments with these options parsed; `args.arguments` keeps the program's. ``--`` ends gradlife's
-    options.
+    options. ``command``: the command's name in errors.
     """
     words: list[str] = args.arguments
     if words[:1] == ["--"]:
         return with_arguments(args, words[1:])
-    parser = Parser(prog="gradlife hunt", add_help=False, allow_abbrev=False)
+    parser = Parser(prog=f"gradlife {command}", add_help=False, allow_abbrev=False)
     add_options(parser)
     own = [word for word in words if word.partition("=")[0] in parser._option_string_actions]
     if not own:

@@ -13,9 +13,10 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from gradlife.attach.client import Session, connect
+from gradlife.attach.client import Session, Unanswered, connect
 from gradlife.attach.launched import START
 from gradlife.cli.options.follow_options import EVERY
+from gradlife.errors import GradlifeError, UsageError
 from gradlife.hunting.run.findings_log import FindingsLog
 from gradlife.hunting.run.parent import Result, passing_on
 from gradlife.hunting.run.running import Progress, Terms
@@ -76,14 +77,30 @@ def follow_program(args: argparse.Namespace, target: str) -> Result:
         options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         child = subprocess.Popen([sys.executable, *options, "-c", START, path, target, *args.arguments])
         forward(child)
-        while child.poll() is None and not os.path.exists(path):
-            time.sleep(INTERVAL)
         report = None
-        if os.path.exists(path):
-            with connect(path, title=target) as session:
-                report = follower.follow(session, terms, args.every or EVERY, command, nobody)
-        status = child.wait()
+        try:
+            session = connected(path, target, child)
+            if session is not None:
+                with session:
+                    report = follower.follow(session, terms, args.every or EVERY, command, nobody)
+        except UsageError:
+            child.terminate()
+            raise
+        except GradlifeError as error:
+            print(f"gradlife: error: {error}; the program goes on, and is not watched", file=sys.stderr)
+        finally:  # the program is never left behind
+            status = child.wait()
     return Result(status if status >= 0 else 128 - status, report, was_killed=status < 0)
+
+
+def connected(path: str, target: str, child: subprocess.Popen[bytes]) -> Session | None:
+    """Connect as soon as the program listens; None if it ends before."""
+    while child.poll() is None:
+        try:
+            return connect(path, title=target)
+        except Unanswered:
+            time.sleep(INTERVAL)
+    return None
 
 
 def nobody(progress: Progress) -> None:
