@@ -12,7 +12,8 @@ namespace gradlife::heap {
 namespace {
 
 // One per process, like Python's allocator. A recorder that another hook covers stays in place, idle, when it ends.
-std::unique_ptr<CreationRecorder> recorder;
+// Never destroyed: what Python allocates while the process ends still goes through the hook.
+std::unique_ptr<CreationRecorder>& recorder = *new std::unique_ptr<CreationRecorder>;
 
 // Blocks of types with items, such as generators' frames, vary in size; those larger by up to this are noted, too.
 constexpr size_t max_items_bytes = 1024;

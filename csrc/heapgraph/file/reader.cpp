@@ -58,7 +58,7 @@ class Reader {
   }
 
  private:
-  static constexpr uint64_t max_notes = 1 << 16;
+  static constexpr uint64_t max_notes = 1 << 22;  // one for each of a program's modules, of which there may be thousands
 
   void read_header() {
     if (file_bytes_ < sizeof(FileHeader::magic)) throw FileError("is no snapshot of gradlife");

@@ -261,6 +261,13 @@ def test_file_without_labels_has_types_only(tmp_path: Path) -> None:
     assert "'key'" not in "".join(paths(trace))
 
 
+def test_snapshot_of_a_program_of_many_modules_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"company.services.inference.handlers.version_{number:05}" for number in range(5_000)]
+    monkeypatch.setattr("gradlife.heap.origin.program_modules", lambda: iter(names))
+    read = through_file(snapshot(), tmp_path)
+    assert [value for key, value in read._notes if key == "program"] == names
+
+
 # --- usage errors ---
 
 

@@ -100,7 +100,7 @@ def test_wrong_header(change: dict[str, object], message: str, tmp_path: Path) -
         (glheap.ARRIVALS, ("I", [0, 0, 0, 0, 0, 31 << 27]), "a reference is of no known kind"),
         (glheap.OTHERS, ("I", [7, 0]), "a label belongs to no reference"),
         (glheap.OTHERS, ("I", [4, 0, 4, 0]), "its labels are in no order"),
-        (glheap.NOTES, ("B", [65] * 70_000), "a section has the wrong size"),
+        (glheap.NOTES, ("B", [65] * 4_200_000), "a section has the wrong size"),
     ],
 )
 def test_number_that_is_no_place(section: int, values: tuple[str, list[int]], message: str, tmp_path: Path) -> None:
