@@ -46,6 +46,11 @@ def needed_parts(pattern: str) -> Sequence[Sequence[str]]:
     return [[choice.split("*")[0] for choice in with_classes(item).removesuffix("+").split("|")] for item in needed]
 
 
+def has_needed_parts(pattern: str, text: str) -> bool:
+    """Whether a text has a part of each item of a pattern."""
+    return all(any(part in text for part in parts) for parts in needed_parts(pattern))
+
+
 def with_classes(item: str) -> str:
     """Return an item with the alternatives of its classes."""
     for name, meaning in CLASSES.items():
@@ -79,7 +84,7 @@ def find(pattern: str, tokens: Sequence[Token], site: int | None = None) -> rang
     """Return the range of tokens that a pattern matches: the last match, nearest to the leaked object."""
     text = text_of(tokens, site)
     found = None
-    if not all(any(part in text for part in parts) for parts in needed_parts(pattern)):
+    if not has_needed_parts(pattern, text):
         return None
     for match in compiled(pattern).finditer(text):
         found = range(tokens_in(text[: match.start()]), tokens_in(text[: match.end()]))
@@ -92,6 +97,31 @@ def tokens_in(text: str) -> int:
 
 
 def find_around(pattern: str, cycle: Sequence[Token]) -> int | None:
-    """Return the token from which a pattern matches the whole cycle."""
-    whole = compiled("^" + pattern + "$")
-    return next((i for i in range(len(cycle)) if whole.match(text_of([*cycle[i:], *cycle[:i]]))), None)
+    """Return the token from which a pattern matches the whole cycle. Cycles may have thousands of tokens."""
+    words = [f"{token} " for token in cycle]
+    text = "".join(words)
+    if not has_needed_parts(pattern, text) or not may_be_around(pattern, words):
+        return None
+    at, twice, expression = 0, text + text, compiled(pattern)
+    last = last_item(pattern)
+    for number, word in enumerate(words):
+        if last.fullmatch(words[number - 1]) and expression.fullmatch(twice, at, at + len(text)):
+            return number
+        at += len(word)
+    return None
+
+
+def may_be_around(pattern: str, words: Sequence[str]) -> bool:
+    """Whether what is between a leading and a trailing `...` is somewhere in a cycle. Else each start is searched whole."""
+    items = pattern.split()
+    if len(items) < 3 or {items[0], items[-1]} != {"..."}:
+        return True
+    expression = compiled(" ".join(items[1:-1]))
+    return expression.search("".join(words) * 2) is not None
+
+
+@functools.cache
+def last_item(pattern: str) -> re.Pattern[str]:
+    """Compile the last item of a pattern to an expression that the last token of a match fits; any, if it is optional."""
+    item = pattern.split()[-1]
+    return re.compile(r"\S+ " if item == "..." or item[-1] in "?~" else item_expression(item.removesuffix("+")))
