@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+#: The text that describes a tensor or an array: its item type, its sizes, and a device other than the CPU.
+TENSOR_DETAIL = re.compile(r"(?:(?P<dtype>[a-z]\w*) )?\[(?P<sizes>[\d, ]*)\]")
+
+#: Item types with their bits in the name, and the bytes of others.
+BITS_IN_NAME = re.compile(r"(?:u?int|b?float|complex|bits)(\d+)(?:_\w+)?")
+ITEM_BYTES = {"bool": 1, "object": 8, "qint8": 1, "quint8": 1, "qint32": 4}
 
 
 class Lifetime(StrEnum):
@@ -372,3 +381,24 @@ def path_words(steps: tuple[PathStep, ...]) -> str:
     if len(names) > MAX_WORDS:
         names[MAX_WORDS // 2 : -MAX_WORDS // 2] = [" ... "]
     return f" {''.join(names).removeprefix(' → ')}"
+
+
+def is_scalar_detail(detail: str) -> bool:
+    """Whether a detail describes a tensor without dimensions, on any device."""
+    found = TENSOR_DETAIL.match(detail)
+    return found is not None and not found["sizes"]
+
+
+def bytes_of_detail(detail: str) -> int | None:
+    """Return the bytes of the elements of a tensor or an array with this detail; None if they are unknown."""
+    found = TENSOR_DETAIL.match(detail)
+    each = item_bytes(found["dtype"] or "") if found is not None else None
+    if found is None or each is None:
+        return None
+    return each * math.prod(map(int, re.findall(r"\d+", found["sizes"])))
+
+
+def item_bytes(dtype: str) -> int | None:
+    """Return the bytes of one item; None if the type is unknown. An item of a few bits takes a whole byte."""
+    numbered = BITS_IN_NAME.fullmatch(dtype)
+    return max(1, int(numbered[1]) // 8) if numbered is not None else ITEM_BYTES.get(dtype)

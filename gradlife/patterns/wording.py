@@ -9,7 +9,7 @@ import linecache
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from gradlife.model.trace import PathStep
+from gradlife.model.trace import PathStep, is_scalar_detail
 from gradlife.patterns.matching.pattern import Case, Fit
 from gradlife.patterns.matching.type_families import family_of
 from gradlife.patterns.stored_statement import StoredStatement
@@ -205,8 +205,8 @@ class Wording:
     def without_graph(self) -> str:
         """The statement that stores a tensor, with a number in its place if it has one element."""
         kept = self.fit.steps[self.tensor_step] if self.fit.steps else None
-        is_scalar = kept is not None and kept.detail.endswith(" []")
-        return (self.statement.number if is_scalar else "") or self.statement.detached
+        is_one = kept is not None and is_scalar_detail(kept.detail)
+        return (self.statement.number if is_one else "") or self.statement.detached
 
     @property
     def owner(self) -> str:

@@ -13,6 +13,7 @@ from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup
 from gradlife.hunting.snapshots.retained import Kept, dominators, kept_by_steps, storages_of, together
 from gradlife.hunting.snapshots.step_snapshots import storage_content
 from gradlife.hunting.snapshots.survivors import Births
+from gradlife.model.trace import bytes_of_detail
 
 #: A storage must be this many times larger than its visible part, and have this many invisible bytes.
 MUCH = 4
@@ -48,14 +49,12 @@ def kept_by_slices(graph: _heap.Graph, born: Births, skipped: Iterable[int]) -> 
 
 def shown_of(graph: _heap.Graph, storage: int) -> int | None:
     """Count the bytes of a storage that named tensors show; None if one of its uses hides the size."""
-    from gradlife.patterns.rules.modules import shown_bytes  # imports all patterns
-
     total = 0
     for impl in graph.referrers(storage):
         if graph.kind(impl) != "tensor":
             return None
         if is_named(graph, impl, storage):
-            shown = shown_bytes(graph.path_references(impl)[-1].detail) if graph.path(impl) else None
+            shown = bytes_of_detail(graph.path_references(impl)[-1].detail) if graph.path(impl) else None
             if shown is None:
                 return None
             total += shown

@@ -18,7 +18,7 @@ from gradlife.hunting.stores.program_sources import Source
 from gradlife.hunting.stores.statements import Statement, search
 from gradlife.hunting.stores.stored_at import is_initial, may_hold
 from gradlife.model.growth import Growth
-from gradlife.model.trace import PathStep, Trace
+from gradlife.model.trace import PathStep, Trace, is_scalar_detail
 from gradlife.patterns.rewrites.bounded_cache import SIZE, bounded_cache
 from gradlife.patterns.rewrites.grad_with_graph import without_gradient
 from gradlife.patterns.rewrites.handed_back import handed_back
@@ -42,9 +42,6 @@ KEPT_GRAPH = "GL402"
 
 #: Parameters that an optimizer alone keeps.
 OLD_HEADS = "GL601"
-
-#: The shape of a tensor with one element, as shown.
-SCALAR = " []"
 
 #: Fewest items of a container that counts as growing without other evidence.
 FEW = 8
@@ -195,4 +192,4 @@ def holds_scalars(trace: Trace, growth: Growth) -> bool:
     item = trace.steps[held + 1]
     is_survivor = held + 2 == len(trace.steps)
     is_by_graph = any(hop.label == "grad_fn" for hop in item.hops)
-    return is_tensor(item) and item.detail.endswith(SCALAR) and (is_survivor or is_by_graph)
+    return is_tensor(item) and is_scalar_detail(item.detail) and (is_survivor or is_by_graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gradlife.model.hunt import FindingKind
+from gradlife.model.trace import is_scalar_detail
 from gradlife.patterns.matching.pattern import Case
 
 #: Grad nodes that only pass a gradient on. They say nothing about the reason, and are skipped.
@@ -54,4 +55,4 @@ def is_scalar(case: Case) -> bool:
     """Whether the tensor whose graph grows is a scalar."""
     steps = case.steps
     head = next((token.step for token in case.path if str(token) == "tensor.grad_fn"), len(steps) - 1)
-    return bool(steps) and "[]" in steps[head].detail
+    return bool(steps) and is_scalar_detail(steps[head].detail)

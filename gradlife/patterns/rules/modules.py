@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 from gradlife.model.hunt import FindingKind
+from gradlife.model.trace import bytes_of_detail
 from gradlife.patterns.matching.pattern import Case, Pattern
 
 GROWTH = frozenset({FindingKind.GROWTH})
@@ -19,24 +17,17 @@ finally:
 
 #: A view is small if its storage is this many times larger.
 MUCH = 2
-BYTES_OF_TYPE = {"64": 8, "32": 4, "16": 2, "8": 1}
 
 
 def is_part_of_much(case: Case) -> bool:
-    """Whether it is a view of a much larger storage. If the size is unknown, any view counts."""
+    """Whether it is a view of a much larger storage. Any view counts if the size of the storage is unknown."""
     tensor = case.trace.tensor
     if tensor is None or not tensor.is_view or tensor.is_alias:
         return False
-    shown = shown_bytes(case.steps[-1].detail) if case.steps else None
-    return shown is None or tensor.storage_bytes is None or tensor.storage_bytes >= MUCH * max(shown, 1)
-
-
-def shown_bytes(detail: str) -> int | None:
-    """Return the bytes of the elements given a tensor's description: "float32 [64, 32]"."""
-    found = re.search(r"(\d+) \[([\d, ]*)\]", detail)
-    if found is None or found[1] not in BYTES_OF_TYPE:
-        return None
-    return BYTES_OF_TYPE[found[1]] * math.prod(map(int, re.findall(r"\d+", found[2])))
+    if tensor.storage_bytes is None:
+        return True
+    shown = bytes_of_detail(case.steps[-1].detail) if case.steps else None
+    return shown is not None and tensor.storage_bytes >= MUCH * max(shown, 1)
 
 
 def is_of_parameters(case: Case) -> bool:
