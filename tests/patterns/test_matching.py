@@ -8,7 +8,16 @@ import pytest
 
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import FindingKind
-from gradlife.model.trace import Hop, Ledger, Lifetime, PathStep, TensorFacts, Trace
+from gradlife.model.trace import (
+    Hop,
+    Ledger,
+    Lifetime,
+    PathStep,
+    TensorFacts,
+    Trace,
+    bytes_of_detail,
+    is_scalar_detail,
+)
 from gradlife.patterns import diagnose, fingerprint
 from gradlife.patterns.known_leaks import KnownLeak, has_bug, known_leaks
 from gradlife.patterns.matching.matcher import find, find_around
@@ -300,3 +309,77 @@ def test_a_class_that_torchscript_makes_for_a_call_is_not_the_programs_to_move()
     kept = Trace("Tensor", "float32 [8]", Lifetime.GC, (), ring, Ledger(1, ()))
     found = diagnose(kept, FindingKind.NEEDS_GC, lifetime=Lifetime.GC)
     assert (found.code, found.title) == ("GL506", "torch.jit.script compiles again at each step")
+
+
+@pytest.mark.parametrize(
+    ("detail", "is_one"),
+    [
+        ("float32 []", True),
+        ("float32 [] cuda:0", True),
+        ("float32 [1] cuda:0", False),
+        ("[]", True),
+        ("float32", False),
+        ("", False),
+    ],
+)
+def test_a_tensor_without_dimensions_is_a_scalar_on_any_device(detail: str, is_one: bool) -> None:
+    assert is_scalar_detail(detail) is is_one
+
+
+def test_a_scalar_on_a_gpu_is_stored_as_a_number() -> None:
+    trace = last_step(step("list", "[4]", ("item", "", 4), length=20))
+    on_gpu = replace(trace, steps=(*trace.steps[:-1], replace(trace.steps[-1], detail="float32 [] cuda:0")))
+    found = diagnose(on_gpu, FindingKind.GROWTH, statement="state.append(loss)")
+    assert (found.code, found.advice.code) == ("GL402", "state.append(loss.item())")
+
+
+@pytest.mark.parametrize(
+    ("detail", "nbytes"),
+    [
+        ("float32 [64, 32]", 8192),
+        ("bfloat16 [10] cuda:0", 20),
+        ("bool [10]", 10),
+        ("complex128 [10]", 160),
+        ("float8_e4m3fn [10]", 10),
+        ("float4_e2m1fn_x2 [10]", 10),
+        ("quint8 [10]", 10),
+        ("int64 []", 8),
+        ("float32 [0, 5]", 0),
+        ("unheard [10]", None),
+        ("[10]", None),
+        ("float32", None),
+    ],
+)
+def test_bytes_of_a_tensor_follow_from_its_detail(detail: str, nbytes: int | None) -> None:
+    assert bytes_of_detail(detail) == nbytes
+
+
+@pytest.mark.parametrize(
+    ("detail", "storage_bytes", "code"),
+    [
+        ("bool [100]", 100, "GL512"),
+        ("bool [100]", 100_000, "GL701"),
+        ("complex128 [100]", 1_600, "GL512"),
+        ("unheard [100]", 100_000, "GL512"),
+        ("unheard [100]", None, "GL701"),
+    ],
+)
+def test_a_view_of_all_of_its_storage_keeps_nothing_else(detail: str, storage_bytes: int | None, code: str) -> None:
+    trace = last_step(step("list", "[4]", ("item", "", 4), length=20))
+    view = replace(trace.steps[-1], detail=detail)
+    facts = TensorFacts(is_view=True, storage_bytes=storage_bytes)
+    kept = replace(trace, steps=(*trace.steps[:-1], view), tensor=facts)
+    assert diagnose(kept, FindingKind.GROWTH).code == code
+
+
+@pytest.mark.parametrize(
+    ("other", "code"),
+    [
+        ((), "GL516"),
+        ((step("method", "__self__", ("internal", "__self__", -1)),), "GL505"),
+        ((step("function", "closure variable 'x'", ("attribute", "__closure__:x", -1), ("item", "", 0)),), "GL504"),
+    ],
+)
+def test_a_cycle_of_thousands_of_objects_has_its_code(other: tuple[PathStep, ...], code: str) -> None:
+    links = (step("app.Node", ".next", ("attribute", "next", -1)),) * 5_000
+    assert diagnose(ring(*links[:2_000], *other, *links[2_000:]), FindingKind.NEEDS_GC).code == code

@@ -15,6 +15,7 @@
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heap_py/interpreter/forked_copy.hpp"
 #include "heap_py/interpreter/interpreter.h"
+#include "heap_py/interpreter/module_names.hpp"
 #include "heap_py/interpreter/termination.hpp"
 #include "heap_py/lifetimes/functions.hpp"
 #include "heap_py/memory/malloc_usage.hpp"
@@ -35,9 +36,12 @@ WalkOptions read_options(PyObject* hidden_sources, PyObject* hidden, bool with_l
   WalkOptions options;
   options.with_leaves = with_leaves;
   if (hidden_sources != nullptr && hidden_sources != Py_None) {
-    const char* folder = PyUnicode_AsUTF8(hidden_sources);
-    if (folder == nullptr) throw PythonErrorSet();
-    options.hidden_sources = folder;
+    if (!PyUnicode_Check(hidden_sources)) {
+      PyErr_SetString(PyExc_TypeError, "hidden_sources is a str or None");
+      throw PythonErrorSet();
+    }
+    std::string room;
+    options.hidden_sources = file_text(hidden_sources, room);
   }
   for (Py_ssize_t i = 0; hidden != nullptr && i < PyTuple_GET_SIZE(hidden); ++i)
     options.hidden_objects.push_back(PyTuple_GET_ITEM(hidden, i));

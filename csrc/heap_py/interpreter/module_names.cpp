@@ -11,6 +11,37 @@ std::string_view plain_text(const PyObject* text) {
   return {static_cast<const char*>(PyUnicode_DATA(unicode)), static_cast<size_t>(PyUnicode_GET_LENGTH(unicode))};
 }
 
+namespace {
+
+// Python's own encoder would store its result in the str.
+void append_utf8(std::string& text, Py_UCS4 letter) {
+  const auto add_rest = [&](int shift) { text += static_cast<char>(0x80 | (letter >> shift & 0x3F)); };
+  if (letter < 0x80) {
+    text += static_cast<char>(letter);
+  } else if (letter < 0x800) {
+    text += static_cast<char>(0xC0 | letter >> 6);
+  } else if (letter < 0x10000) {
+    text += static_cast<char>(0xE0 | letter >> 12);
+    add_rest(6);
+  } else {
+    text += static_cast<char>(0xF0 | letter >> 18);
+    add_rest(12);
+    add_rest(6);
+  }
+  if (letter >= 0x80) add_rest(0);
+}
+
+}  // namespace
+
+std::string_view file_text(PyObject* text, std::string& room) {
+  if (text == nullptr || !PyUnicode_Check(text)) return {};
+  const Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+  if (PyUnicode_IS_ASCII(text)) return {static_cast<const char*>(PyUnicode_DATA(text)), static_cast<size_t>(length)};
+  room.clear();
+  for (Py_ssize_t i = 0; i < length; ++i) append_utf8(room, PyUnicode_READ_CHAR(text, i));
+  return room;
+}
+
 PyObject* value_named(PyObject* dict, const char* name) {
   PyObject *key, *value;
   for (Py_ssize_t at = 0; dict != nullptr && PyDict_Next(dict, &at, &key, &value) != 0;)

@@ -11,6 +11,9 @@ namespace gradlife::heap {
 
 // Returns a str's letters if they are ASCII; else empty. They live as long as the str.
 std::string_view plain_text(const PyObject* text);
+// Returns the UTF-8 of a str, such as the name of a file; empty for other objects. It is in the str itself if that is
+// ASCII, else in `room`. Half characters, which stand for bytes of a name that are no UTF-8, are encoded like others.
+std::string_view file_text(PyObject* text, std::string& room);
 // Returns a dict's value under a name, or nullptr; `dict` may be nullptr.
 PyObject* value_named(PyObject* dict, const char* name);
 // Returns a variable of a loaded module, or nullptr.

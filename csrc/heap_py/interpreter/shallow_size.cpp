@@ -1,7 +1,7 @@
 #include "heap_py/interpreter/shallow_size.hpp"
 
 #include "heap_py/interpreter/interpreter.h"
-#include "heap_py/interpreter/memory_files.hpp"
+#include "heap_py/interpreter/library_layouts.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -59,6 +59,25 @@ uint64_t text_file_bytes(PyObject* object) {
   return static_cast<uint64_t>(file->length) * (file->state == is_joining ? 1 : sizeof(Py_UCS4));
 }
 
+uint64_t number_array_bytes(PyObject* object) {
+  const auto* array = reinterpret_cast<const NumberArray*>(object);
+  return static_cast<uint64_t>(array->room) * static_cast<uint64_t>(array->items_type->item_bytes);
+}
+
+// Few bytes of ctypes are in the object itself, and a part of other data shows the memory of that.
+uint64_t foreign_data_bytes(PyObject* object, const PyTypeObject* type) {
+  const auto* data = reinterpret_cast<const ForeignData*>(object);
+  const auto* begin = reinterpret_cast<const char*>(object);
+  const bool is_inside = data->data >= begin && data->data < begin + type->tp_basicsize;
+  return data->owns_data != 0 && !is_inside ? static_cast<uint64_t>(data->bytes) : 0;
+}
+
+uint64_t deque_bytes(PyObject* object) {
+  const Py_ssize_t places = reinterpret_cast<const Deque*>(object)->first_item + Py_SIZE(object);
+  const Py_ssize_t blocks = (places + DequeBlock::room - 1) / DequeBlock::room;
+  return static_cast<uint64_t>(blocks) * sizeof(DequeBlock);
+}
+
 // Bytes before the object, for tracked types.
 uint64_t headers_bytes(PyTypeObject* type) {
   uint64_t bytes = collector_header;
@@ -91,6 +110,9 @@ ShallowSize::Kind ShallowSize::kind_of(PyTypeObject* type) {
   if (PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0) return Kind::set;
   if (PyType_IsSubtype(type, &PyByteArray_Type) != 0) return Kind::bytes;
   if (is_byte_file(type)) return Kind::byte_file;
+  if (is_deque(type)) return Kind::deque;
+  if (is_foreign_data(type)) return Kind::foreign_data;
+  if (is_number_array(type)) return Kind::number_array;
   return is_text_file(type) ? Kind::text_file : Kind::plain;
 }
 
@@ -109,6 +131,12 @@ uint64_t ShallowSize::outside_bytes(PyObject* object) const {
       return byte_file_bytes(object);
     case Kind::text_file:
       return text_file_bytes(object);
+    case Kind::deque:
+      return deque_bytes(object);
+    case Kind::foreign_data:
+      return foreign_data_bytes(object, type_);
+    case Kind::number_array:
+      return number_array_bytes(object);
     default:
       return 0;
   }

@@ -17,7 +17,20 @@ class ShallowSize {
   uint64_t of(PyObject* object) const;
 
  private:
-  enum class Kind : uint8_t { plain, text, number, dict, list, set, bytes, byte_file, text_file };
+  enum class Kind : uint8_t {
+    plain,
+    text,
+    number,
+    dict,
+    list,
+    set,
+    bytes,
+    byte_file,
+    text_file,
+    deque,
+    foreign_data,
+    number_array
+  };
   static Kind kind_of(PyTypeObject* type);
   uint64_t outside_bytes(PyObject* object) const;
 

@@ -3,7 +3,7 @@
 #include <structmember.h>
 
 #include "base/visible_text.hpp"
-#include "heap_py/interpreter/memory_files.hpp"
+#include "heap_py/interpreter/library_layouts.hpp"
 #include "heap_py/interpreter/module_names.hpp"
 
 namespace gradlife::heap {

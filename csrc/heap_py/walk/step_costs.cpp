@@ -75,7 +75,7 @@ class StepCosts {
   }
 
   void read_standard_names() {
-    const std::string_view file = plain_text(module_variable("os", "__file__"));
+    const std::string_view file = file_text(module_variable("os", "__file__"), room_);
     folder_ = file.substr(0, file.rfind('/') + 1);
     PyObject* names = module_variable("sys", "stdlib_module_names");
     if (names == nullptr || !PyAnySet_Check(names)) return;
@@ -89,7 +89,7 @@ class StepCosts {
     if (standard_.count(name.substr(0, name.find('.'))) != 0) {
       raise(variables, of_standard_variables);
       raise(module, of_library);
-    } else if (is_below_packages(plain_text(value_named(variables, "__file__")))) {
+    } else if (is_below_packages(file_text(value_named(variables, "__file__"), room_))) {
       raise(variables, of_library);
     }
   }
@@ -98,7 +98,7 @@ class StepCosts {
   void raise_frame(NodeId node, void* address) {
     gl_frame frame;
     if (address == nullptr || gl_read_frame(address, &frame) == 0) return;
-    const std::string_view file = plain_text(frame.code->co_filename);
+    const std::string_view file = file_text(frame.code->co_filename, room_);
     if (is_below_packages(file) || (!folder_.empty() && file.substr(0, folder_.size()) == folder_))
       raise(node, of_library);
   }
@@ -117,7 +117,7 @@ class StepCosts {
 
   Graph& graph_;
   const Builder& builder_;
-  std::string_view folder_;                        // the folder of the standard library
+  std::string folder_, room_;                      // the folder of the standard library
   std::unordered_set<std::string_view> standard_;  // names in sys
   std::unordered_set<NodeId> raised_;
   std::map<std::pair<uint32_t, uint8_t>, uint32_t> rows_;

@@ -4,6 +4,7 @@
 
 #include "base/labels.hpp"
 #include "heap_py/interpreter/interpreter.h"
+#include "heap_py/interpreter/module_names.hpp"
 #include "heap_py/walk/step_costs.hpp"
 
 namespace gradlife::heap {
@@ -62,10 +63,10 @@ class WalkSink final : public ReferenceSink {
 };
 
 bool is_file_below(PyObject* file, const std::string& folder) {
-  if (folder.empty() || !PyUnicode_IS_COMPACT_ASCII(file)) return false;
-  const char* text = reinterpret_cast<const char*>(PyUnicode_DATA(file));
-  return static_cast<size_t>(PyUnicode_GET_LENGTH(file)) > folder.size() &&
-         folder.compare(0, folder.size(), text, folder.size()) == 0;
+  if (folder.empty()) return false;
+  std::string room;
+  const std::string_view name = file_text(file, room);
+  return name.size() > folder.size() && name.compare(0, folder.size(), folder) == 0;
 }
 
 bool is_number(const PyObject* object) {

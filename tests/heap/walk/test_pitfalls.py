@@ -151,6 +151,43 @@ def test_items_of_an_array_of_objects_are_seen() -> None:
     assert ledger.unaccounted == 0
 
 
+#: Item types with objects inside, and how one is put into the items of an array.
+ITEMS: dict[str, tuple[Any, Callable[[Any, Any, Any], None]]] = {
+    "a field": ([("size", "i4"), ("held", "O")], lambda array, at, held: array["held"].__setitem__(at, held)),
+    "a packed field": ([("flag", "i1"), ("held", "O")], lambda array, at, held: array["held"].__setitem__(at, held)),
+    "a field of a field": (
+        [("key", "i1"), ("row", [("other", "O"), ("held", "O")])],
+        lambda array, at, held: array["row"]["held"].__setitem__(at, held),
+    ),
+    "one of several": (
+        [("flag", "i1"), ("many", "O", (2, 3))],
+        lambda array, at, held: array["many"].__setitem__((*at, 1, 2), held),
+    ),
+    "one of several rows": (
+        [("many", [("flag", "i1"), ("held", "O")], 4)],
+        lambda array, at, held: array["many"]["held"].__setitem__((*at, 3), held),
+    ),
+    "a field with a title": (
+        [(("what is held", "held"), "O")],
+        lambda array, at, held: array["held"].__setitem__(at, held),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ITEMS)
+@pytest.mark.parametrize("shape", [(3,), (3, 2)])
+def test_objects_inside_the_items_of_an_array_are_seen(name: str, shape: tuple[int, ...]) -> None:
+    numpy = pytest.importorskip("numpy")
+    dtype, put = ITEMS[name]
+    held = Thing()
+    KEPT["array"] = array = numpy.zeros(shape, dtype=dtype)
+    put(array, (1,) * len(shape), held)
+    ledger = refs(held)
+    where = "[1]" if len(shape) == 1 else "[1, 1]"
+    assert [one.via for one in ledger.referrers if one.object == "ndarray"] == [where]
+    assert ledger.unaccounted == 0
+
+
 # --- attributes ---
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import ctypes
 import gc
 import io
 import sys
@@ -171,6 +173,18 @@ def test_frames_below_a_hidden_folder_are_no_roots() -> None:
     node = graph.find(id(entry))
     assert node is not None
     assert graph.referrers(node) == []
+
+
+@pytest.mark.parametrize("folder", ["/tools/", "/outils d\xe9j\xe0/", "/\u5de5\u5177/", "/\U0001f9f0/", "/\udcff/"])
+def test_frames_below_a_hidden_folder_of_any_name_are_no_roots(folder: str) -> None:
+    """The last name has a byte that is no UTF-8."""
+    code = "def call(entry):\n    return walk(hidden_sources=folder), walk(hidden_sources=folder[:-2] + '/')\n"
+    made: dict[str, Any] = {"walk": _heap.walk, "folder": folder}
+    exec(compile(code, folder + "own.py", "exec"), made)
+    entry = [object()]
+    hidden, shown = made["call"](entry)
+    rows = [graph.referrers(graph.find(id(entry))) for graph in (hidden, shown)]
+    assert [len(row) for row in rows] == [1, 2]
 
 
 def test_hidden_objects_are_no_nodes() -> None:
@@ -347,6 +361,37 @@ def test_a_file_in_memory_has_the_size_of_its_content(file: Any, content: Any) -
     graph = _heap.walk(sizes=True)
     own = type(file).__basicsize__ + COLLECTOR_HEADER
     assert graph.describe(graph.find(id(file)) or 0).bytes == own + 5_000
+
+
+class Pair(ctypes.Structure):
+    _fields_ = (("first", ctypes.c_double), ("rest", ctypes.c_char * 5_000))
+
+
+@pytest.mark.parametrize(
+    ("made", "outside"),
+    [
+        (array.array("d", [0.0]) * 1_000, 0),
+        (array.array("b"), 0),
+        ((ctypes.c_double * 1_000)(), 8_000),
+        (Pair(), 5_008),
+        (ctypes.c_double(), 0),
+        (deque(range(64)), 0),
+        (deque(), 0),
+    ],
+    ids=["numbers", "no numbers", "array of C", "structure of C", "number of C", "deque", "empty deque"],
+)
+def test_items_outside_an_object_of_the_standard_library_are_part_of_its_size(made: Any, outside: int) -> None:
+    """For Python, data of ctypes has only the size of the object."""
+    graph = _heap.walk(sizes=True)
+    assert graph.describe(graph.find(id(made)) or 0).bytes == sys.getsizeof(made) + outside
+
+
+def test_part_of_an_array_of_ctypes_does_not_count_the_whole() -> None:
+    whole = (Pair * 2)()
+    parts = [whole[0], Pair.from_buffer(whole)]
+    graph = _heap.walk(sizes=True)
+    assert [(graph.describe(graph.find(id(part)) or 0).bytes or 0) < 500 for part in parts] == [True, True]
+    assert (graph.describe(graph.find(id(whole)) or 0).bytes or 0) > 10_000
 
 
 def test_bytes_that_a_file_in_memory_shares_are_not_counted_twice() -> None:

@@ -27,7 +27,7 @@ class NumpyProvider final : public Provider {
  private:
   struct Array;
   static void expand_capsule(PyObject* capsule, ReferenceSink& sink);
-  void expand_items(const Array& array, ReferenceSink& sink) const;
+  void expand_items(const Array& array, const std::vector<Py_ssize_t>& objects, ReferenceSink& sink) const;
   uint64_t item_bytes(const PyObject* type) const;
 
   PyTypeObject* arrays_;

@@ -1,4 +1,4 @@
-// The first fields of io.BytesIO and io.StringIO, which no header declares.
+// The fields of classes of the standard library that own memory outside themselves, and that no header declares.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -21,6 +21,32 @@ struct TextFile {
   PyObject *large, *small;  // lists of texts before Python 3.12; then something else
 };
 
+struct NumberArray {  // array.array
+  PyObject_VAR_HEAD char* items;
+  Py_ssize_t room;  // in items
+  const struct {
+    char letter;
+    int item_bytes;
+  }* items_type;
+};
+
+struct ForeignData {  // the base of all data of ctypes
+  PyObject_HEAD char* data;
+  int owns_data;
+  PyObject* base;
+  Py_ssize_t bytes;
+};
+
+struct DequeBlock {
+  static constexpr Py_ssize_t room = 64;
+  void *left, *items[room], *right;
+};
+
+struct Deque {
+  PyObject_VAR_HEAD DequeBlock *first, *last;
+  Py_ssize_t first_item, last_item;  // in their blocks
+};
+
 // Whether the type is a class of C code or derives from it. No class of a program is immutable.
 inline bool is_derived(const PyTypeObject* type, const char* name) {
   for (; type != nullptr; type = type->tp_base)
@@ -29,6 +55,9 @@ inline bool is_derived(const PyTypeObject* type, const char* name) {
 }
 
 inline bool is_byte_file(const PyTypeObject* type) { return is_derived(type, "_io.BytesIO"); }
+inline bool is_deque(const PyTypeObject* type) { return is_derived(type, "collections.deque"); }
+inline bool is_foreign_data(const PyTypeObject* type) { return is_derived(type, "_ctypes._CData"); }
+inline bool is_number_array(const PyTypeObject* type) { return is_derived(type, "array.array"); }
 inline bool is_text_file(const PyTypeObject* type) { return is_derived(type, "_io.StringIO"); }
 
 }  // namespace gradlife::heap
