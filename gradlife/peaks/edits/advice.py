@@ -22,7 +22,6 @@ from gradlife.peaks.edits.names import (
     is_filling,
     is_inner_name,
     is_read_besides,
-    is_read_elsewhere,
     is_value_of_yield,
     kept_exceptions,
     owner_in,
@@ -30,8 +29,8 @@ from gradlife.peaks.edits.names import (
     value_passed,
     value_yielded,
     yield_of,
-    zeroing_after_step,
 )
+from gradlife.peaks.edits.other_files import is_global_read_elsewhere, is_read_elsewhere
 from gradlife.peaks.edits.statements import (
     can_be_moved,
     is_alone_in,
@@ -40,6 +39,7 @@ from gradlife.peaks.edits.statements import (
     statements_around,
     without,
 )
+from gradlife.peaks.edits.zeroing import MovedZeroing, moved_zeroing
 from gradlife.peaks.recording.holders import NEVER_UNPACKED, UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
@@ -159,7 +159,10 @@ def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     edit = delete_after(source, function, mention or spot, holder.name, dropped)
     if holder.path and not edit.changes and is_bound_by(function, line, holder.name):
         edit = field_edit(source, function, mention or spot, holder, dropped) or edit
-    return edit if holder.file else replace(edit, changes=(), patch="")  # other cells may read the name
+    is_shared = holder.kind is Kind.GLOBAL and is_global_read_elsewhere(source.file, holder.name)
+    if is_shared or not holder.file:  # other files or other cells may read the name
+        return replace(edit, changes=(), patch="")
+    return edit
 
 
 def is_read_below(holder: Holder, frames: Sequence[Frame]) -> bool:
@@ -363,6 +366,8 @@ def stored_at(holder: Holder, life: Life) -> tuple[Source | None, Spot | None]:
     if source is None or holder.kind not in (Kind.LOCAL, Kind.GLOBAL):
         return None, None
     is_global = holder.kind is Kind.GLOBAL
+    if is_global and is_global_read_elsewhere(source.file, holder.name):
+        return None, None
     function = source.tree if is_global else function_of(source, holder.function, holder.line)
     if function is not None and holder.kind is Kind.LOCAL and not holder.path:
         function = function_around(source, function, holder)
@@ -394,7 +399,7 @@ def attribute_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> E
 
 
 def unset_after(source: Source, function: Function, spot: Spot, holder: Holder) -> Edit:
-    """Put ``self.name = None`` below a statement; with changed lines if nothing else in the file reads it."""
+    """Put ``self.name = None`` below a statement; with changed lines if nothing else reads it."""
     last = spot.statement.end_lineno or spot.statement.lineno
     owner = owner_in(spot.statement, holder.name)
     if holder.path and (line := filling_line(source.tree, f".{holder.name}")):
@@ -404,7 +409,8 @@ def unset_after(source: Source, function: Function, spot: Spot, holder: Holder) 
         return Edit(f"set {shown} to None after {place_of(source, spot)}", source.file, last)
     text = f"`{owner}.{holder.name} = None` after {place_of(source, spot)}"
     is_end = isinstance(spot.statement, ast.Return | ast.Raise)
-    if holder.path or is_end or is_read_besides(source, spot, holder.name):
+    is_read = is_read_besides(source, spot, holder.name) or is_read_elsewhere(source.file, holder.name)
+    if holder.path or is_end or is_read:
         return Edit(text, source.file, last)
     return edit_of(source, text, last, put_below(source, spot, f"{owner}.{holder.name} = None"))
 
@@ -416,9 +422,9 @@ def gradient_edit(life: Life) -> Edit:
     for file, line, name in life.last:
         source = source_of(file)
         function = function_of(source, name, line) if source is not None else None
-        found = zeroing_after_step(function, line) if function is not None else None
+        found = moved_zeroing(function, line) if function is not None else None
         if source is not None and found is not None:
-            return moved_zeroing(source, *found)
+            return zeroing_edit(source, found)
     return Edit("`optimizer.zero_grad()` directly after `optimizer.step()`")
 
 
@@ -435,14 +441,16 @@ def none_edit(frame: Frame) -> Edit:
     return edit_of(source, text, line, LineChange(line, line, (row.replace(ZEROS, "set_to_none=True"),)))
 
 
-def moved_zeroing(source: Source, step: Spot, zeroing: Spot) -> Edit:
-    """Move `zero_grad()` to directly below the optimizer's step."""
-    line = zeroing.statement.lineno
-    call, removed = ast.unparse(zeroing.statement), without(source, zeroing)
-    text = f"move `{call}` from line {line} to below {place_of(source, step)}"
+def zeroing_edit(source: Source, moved: MovedZeroing) -> Edit:
+    """Move `zero_grad()` to directly below the optimizer's step; with changed lines if nothing would miss gradients."""
+    line = moved.zeroing.statement.lineno
+    call, removed = ast.unparse(moved.zeroing.statement), without(source, moved.zeroing)
+    text = f"move `{call}` from line {line} to below {place_of(source, moved.step)}"
+    if moved.reader is not None:
+        return Edit(f"{text}; line {getattr(moved.reader, 'lineno', line)} uses gradients", source.file, line)
     if removed is None:
         return Edit(text, source.file, line)
-    return edit_of(source, text, line, put_below(source, step, call), removed)
+    return edit_of(source, text, line, put_below(source, moved.step, call), removed)
 
 
 def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:

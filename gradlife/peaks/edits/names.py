@@ -1,16 +1,13 @@
-"""Statements that an edit is about: the last use of a name, the call that fills a container, `zero_grad()`."""
+"""Statements that an edit is about: the last use of a name, the call that fills a container."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from gradlife.heap.scan import OWN_FOLDER
-from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
@@ -25,7 +22,6 @@ from gradlife.peaks.sources.program import (
     is_named,
     mentions,
     source_of,
-    spot_at,
 )
 
 #: Methods that only add to a container.
@@ -126,25 +122,6 @@ def is_filling(statement: ast.stmt, name: str) -> bool:
     call = statement.value if isinstance(statement, ast.Expr) else None
     method = call.func if isinstance(call, ast.Call) else None
     return isinstance(method, ast.Attribute) and is_named(method.value, name) and method.attr in ADDING
-
-
-@cache
-def is_read_elsewhere(file: str, attribute: str) -> bool:
-    """Whether another loaded file of the program mentions an attribute."""
-    libraries = (*library_files(), *foreign_files(), OWN_FOLDER)
-    files = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
-    others = (one for one in files if one.endswith(".py") and not one.startswith(libraries) and one != file)
-    sources = (source_of(one) for one in others)
-    return any(mentions_attribute(one.tree, attribute) for one in sources if one is not None and attribute in one.text)
-
-
-def mentions_attribute(tree: ast.AST, attribute: str) -> bool:
-    """Whether a tree reads an attribute, or has its name as a text."""
-    return any(
-        (isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Load))
-        or (isinstance(node, ast.Constant) and node.value == attribute)
-        for node in ast.walk(tree)
-    )
 
 
 def is_plain_store(statement: ast.stmt, name: str) -> bool:
@@ -286,18 +263,6 @@ def items_of(value: ast.expr) -> Iterator[ast.expr]:
         yield value
     for one in inner or ():
         yield from items_of(one)
-
-
-def zeroing_after_step(function: Function, line: int) -> tuple[Spot, Spot] | None:
-    """Return the optimizer's step at a line, and its only ``zero_grad()``, or the function's, if it is in the same block."""
-    step = spot_at(function, line)
-    if step is None or not calls(step.statement, "step"):
-        return None
-    every = [one for one in all_spots(function.body, ()) if calls(one.statement, "zero_grad")]
-    found = [one for one in every if owner_in(one.statement, "zero_grad") == owner_in(step.statement, "step")] or every
-    if len(found) != 1 or found[0].block is not step.block or found[0].index == step.index + 1:
-        return None
-    return step, found[0]
 
 
 def calls(statement: ast.stmt, method: str) -> bool:
