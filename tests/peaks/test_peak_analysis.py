@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from gradlife.model.peak.report import Owner, ProcessMemory, Use
+from gradlife.model.peak.report import Owner, PeakReport, ProcessMemory, Use
+from gradlife.peaks.analysis.checkpoints import prefixes
 from gradlife.peaks.analysis.groups import grouped
 from gradlife.peaks.analysis.holder_snapshots import HolderSnapshot, HolderSnapshots
 from gradlife.peaks.analysis.judge import Judge, Recorded
@@ -17,10 +18,18 @@ from gradlife.peaks.analysis.releases import release
 from gradlife.peaks.analysis.retained import needless_retain
 from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.analysis.scouting import scout_peaks
-from gradlife.peaks.analysis.timeline import live_bytes, peak_operation
+from gradlife.peaks.analysis.timeline import live_bytes, main_device, peak_operation
 from gradlife.peaks.analysis.uses import gaps, use_at
 from gradlife.peaks.recording.holders import MAX_HOLDERS, Held, Holder, Search
-from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, merge_shared, tick_before, tick_within
+from gradlife.peaks.recording.lifetimes import (
+    OPTIMIZER,
+    Operation,
+    Recording,
+    Storage,
+    merge_shared,
+    tick_before,
+    tick_within,
+)
 from gradlife.peaks.recording.variables import Kind
 from peak_recordings import recording, storage
 
@@ -177,6 +186,55 @@ def test_a_graph_that_a_pass_of_the_same_line_reads_is_retained_rightly(tmp_path
     twice, once = storage(1, 8, 0, 5, (1, 4)), storage(1, 8, 0, 5, (1, 2))
     assert needless_retain(Recording(passes, [twice], [0, 5]), 4) is None
     assert needless_retain(Recording(passes, [once], [0, 5]), 2) == frames[0]
+
+
+def test_a_graph_that_a_pass_of_a_later_step_reads_is_retained_rightly(tmp_path: Path) -> None:
+    """The discriminator's step ends before the generator's pass reads the graph of both."""
+    file = tmp_path / "train.py"
+    file.write_text("def step():\n    d_loss.backward(retain_graph=True)\n    d.step()\n    g_loss.backward()\n")
+    first, second = [(str(file), 2, "step")], [(str(file), 4, "step")]
+    runs = [(first, False), (first, True), (second, True), (first, False), (first, True), (second, True)]
+    passes = [Operation("op", frames, "", in_backward) for frames, in_backward in runs]
+    needed, mask = storage(1, 8, 0, 3, (1, 2)), storage(1, 8, 0, None, (1, 3, 4))
+    assert needless_retain(Recording(passes, [needed], [0, 2, 6]), 1) is None
+    assert needless_retain(Recording(passes, [mask], [0, 2, 6]), 1) == first[0]
+
+
+def test_a_backward_pass_within_an_optimizer_is_called_backward() -> None:
+    made, other = storage(1, 8, 1, None, (2,)), storage(2, 8, 1, None, (3,))
+    contexts = [(OPTIMIZER, False), (OPTIMIZER, True), (OPTIMIZER, False), (OPTIMIZER, True)]
+    found = Recording([Operation("op", [], one, passes) for one, passes in contexts], [made, other], [0, 4])
+    judge = Judge(Recorded(found, [], 0))
+    assert [judge.moment(number).phase for number in range(4)] == ["optimizer", "backward"] * 2
+    assert [judge.is_gradient(one) for one in (made, other)] == [True, False]
+    assert list(prefixes(OPTIMIZER)) == []
+
+
+def test_the_accelerator_that_operations_use_is_judged_and_others_are_named() -> None:
+    rows, work = storage(1, 7_000_000, None, None), storage(2, 1000, 1, 3, (2,))
+    more, few = storage(3, 800, 2, None), storage(4, 10, 2, None)
+    work.device, more.device, few.device = 1, 1 + (1 << 8), 1 + (2 << 8)
+    found = recording([rows, work, more, few], [0, 4])
+    report = Judge(Recorded(found, [], 0)).report(PeakReport("train.py", ""))
+    assert (report.device, report.peak_bytes) == ("cuda:0", 1000)
+    assert report.limits == (
+        "Memory on cpu is not in this report: 7,000,000 bytes at its peak in this step.",
+        "Memory on cuda:1 is not in this report: 800 bytes at its peak in this step.",
+    )
+    assert main_device(recording([rows, storage(5, 10, 1, None)], [0, 4])) == 0
+
+
+def test_a_step_that_uses_no_memory_says_so() -> None:
+    empty = Judge(Recorded(recording([], [0, 0]), [], 0)).report(PeakReport("train.py", ""))
+    dead = Judge(Recorded(recording([storage(1, 8, 0, 1)], [0, 2, 4]), [], 1)).report(PeakReport("train.py", ""))
+    assert (empty.trouble, dead.trouble) == ("no operation of the judged step used memory",) * 2
+
+
+def test_a_buffer_that_each_step_overwrites_is_not_unused() -> None:
+    """It is no saving, and was counted as memory that is never read again all the same."""
+    buffer, work = storage(1, 90, None, None, (1, 11), (0, 10)), storage(2, 10, 3, 4, (3,))
+    report = Judge(Recorded(recording([buffer, work], [0, 10, 20]), [], 0)).report(PeakReport("train.py", ""))
+    assert (report.uses["reused"], report.unused_bytes, report.savings) == (90, 0, ())
 
 
 def test_what_is_no_longer_stored_is_free_within_the_statement_that_uses_it_last(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.forked import in_fork
-from gradlife.peaks.recording.lifetimes import Recording, Storage, merge_shared, tick_before, tick_within
+from gradlife.peaks.analysis.judge import Judge, Recorded
+from gradlife.peaks.recording.lifetimes import OPTIMIZER, Recording, Storage, merge_shared, tick_before, tick_within
 from gradlife.peaks.recording.torch import Contexts, Recorder
 from peak_recordings import names, recorded, storage
 
@@ -228,6 +229,24 @@ def test_modules_are_known_by_their_paths() -> None:
     assert (contexts["ones"], contexts["addmm"], contexts["relu"]) == ("", "0", "1.0")
 
 
+def test_a_module_that_names_no_parts_is_known_by_its_class() -> None:
+    class Odd(torch.nn.Module):  # type: ignore[misc, name-defined]
+        """Names no modules, or fails."""
+
+        def __init__(self, fails: bool) -> None:
+            super().__init__()
+            self.fails = fails
+
+        def named_modules(self, *args: Any, **kwargs: Any) -> Any:
+            return iter(()) if not self.fails else [][0]
+
+        def forward(self, x: Any) -> Any:
+            return x.relu()
+
+    found = recorded(lambda: [Odd(fails)(torch.ones(4)) for fails in (False, True)], 1)
+    assert [one.context for one in found.operations] == ["", "Odd", "", "Odd"]
+
+
 def test_a_wrapper_subclass_is_taken_apart_first() -> None:
     class Twice(torch.Tensor):  # type: ignore[misc, name-defined]
         """A tensor that is made of another."""
@@ -392,3 +411,33 @@ def test_what_an_operation_reads_and_writes_to_is_read() -> None:
     assert [shown[at] for at in average.reads] == ["lerp", "add", "copy_"]
     assert [shown[at] for at in average.overwrites] == ["add", "_foreach_copy_"]
     assert average.overwrites[0] == average.reads[1] + 1
+
+
+def test_the_passes_of_a_closure_are_no_optimizer() -> None:
+    weight = torch.ones(1033, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    net = torch.nn.Sequential(torch.nn.Sigmoid())
+    contexts = Contexts()
+    contexts.attach(sys.modules["torch.optim.optimizer"])
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = (net(weight) * 2).sum()
+        loss.backward()
+        return loss
+
+    def step() -> None:
+        optimizer.step(closure)
+        optimizer.step(closure=closure)
+
+    try:
+        found = recorded(step, 2, contexts=contexts)
+    finally:
+        contexts.detach()
+    moments = {(name, one.context) for name, one in zip(names(found), found.operations, strict=True)}
+    assert {("sigmoid", "0"), ("sum", ""), ("sigmoid_backward", "")} <= moments
+    assert {context for _, context in moments} == {"", "0", OPTIMIZER}
+    judge = Judge(Recorded(found, [], 1))
+    phases = {name: judge.moment(number).phase for number, name in enumerate(names(found))}
+    assert (phases["sigmoid"], phases["sigmoid_backward"]) == ("forward", "backward")
+    assert "optimizer" in phases.values()

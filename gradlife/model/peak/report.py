@@ -29,6 +29,7 @@ class Use(StrEnum):
     LAG = "lag"  # first read after the peak
     DRAG = "drag"  # read before, but not again before it is freed
     VOID = "void"  # never read
+    REUSED = "reused"  # overwritten before it is read, as a buffer that lasts
     UNREAD = "unread"  # not read during the recording, and still alive after it
 
 

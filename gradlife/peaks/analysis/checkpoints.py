@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gradlife.model.peak.report import Checkpoint
 from gradlife.peaks.analysis.holder_snapshots import Gap
 from gradlife.peaks.analysis.savings import Replay
-from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before
+from gradlife.peaks.recording.lifetimes import OPTIMIZER, Recording, Storage, tick_before
 
 #: The table has at most so many rows, and only rows that save at least this share of the peak.
 MAX_ROWS = 8
@@ -70,8 +70,8 @@ def rows_of(
 
 
 def prefixes(path: str) -> Iterator[str]:
-    """Return ``a``, ``a.b``, ``a.b.c`` for ``a.b.c``."""
-    parts = path.split(".") if path else []
+    """Return ``a``, ``a.b``, ``a.b.c`` for ``a.b.c``; nothing for what no module runs."""
+    parts = path.split(".") if path and path != OPTIMIZER else []
     return (".".join(parts[: number + 1]) for number in range(len(parts)))
 
 

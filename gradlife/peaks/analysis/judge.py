@@ -6,7 +6,7 @@ import ast
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
@@ -40,17 +40,14 @@ from gradlife.peaks.analysis.picture import Key, Painter
 from gradlife.peaks.analysis.retained import needless_retain
 from gradlife.peaks.analysis.saved_unread import is_freed_in_backward
 from gradlife.peaks.analysis.savings import PlannedSaving, Replay
-from gradlife.peaks.analysis.timeline import live_bytes, main_device, on_device, peak_operation
+from gradlife.peaks.analysis.timeline import is_accelerator, live_bytes, main_device, on_device, peak_operation
 from gradlife.peaks.analysis.unread import UnreadStorages, is_never_read
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import use_at
 from gradlife.peaks.edits.advice import GraphMakers, Life, dropped_statements, edits_for
 from gradlife.peaks.recording.holders import Held
-from gradlife.peaks.recording.lifetimes import Frame, Recording, Storage, tick_before, tick_within
+from gradlife.peaks.recording.lifetimes import OPTIMIZER, Frame, Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
-
-#: The context of operations that an optimizer runs.
-OPTIMIZER = "(optimizer)"
 
 #: torch's device type numbers.
 DEVICES = {0: "cpu", 1: "cuda", 6: "hip", 9: "xla", 12: "xpu", 13: "mps"}
@@ -60,6 +57,9 @@ PRIVATE = 20
 
 #: Whether a backward pass runs an operation.
 BACKWARD = attrgetter("in_backward")
+
+#: Why there is no peak although enough steps were recorded.
+NOTHING_RAN = "no operation of the judged step used memory"
 
 #: Savings below this share of the peak are ignored.
 MIN_SAVING = 0.02
@@ -94,7 +94,7 @@ def private_name() -> str:
 
 
 def judged(recorded: Recorded, report: PeakReport) -> PeakReport:
-    """Return the report with the peak of the judged step; unchanged if nothing was recorded."""
+    """Return the report with the peak of the judged step."""
     return Judge(recorded).report(report)
 
 
@@ -124,16 +124,17 @@ class Judge:
         self._groups: list[Group] = []
 
     def report(self, report: PeakReport) -> PeakReport:
-        """Complete the report; return it unchanged if there is nothing to judge."""
-        if self._first >= self._end or not self._storages:
-            return report
+        """Complete the report; if there is nothing to judge, say so."""
         live = live_bytes(self._storages, self._recording.end)
-        operation = peak_operation(live, self._first, self._end)
+        operation = peak_operation(live, self._first, self._end) if self._first < self._end else self._first
+        if self._first >= self._end or not live[tick_within(operation)]:
+            return replace(report, trouble=report.trouble or NOTHING_RAN)
         alive = [one for one in self._storages if one.bytes_at(tick_within(operation))]
         uses = {one.number: use_at(one, operation) for one in alive}
         uses |= {one.number: Use.VOID for one in alive if one.number in self._unread.numbers}
         self._held = self._snapshots.all_held(self._storages, operation)
         uses |= {one.number: Use.UNREAD for one in alive if self.is_never_read(one)}
+        uses |= {one.number: Use.REUSED for one in alive if self.is_reused(one, uses[one.number], operation)}
         replay = Replay(self._recording, self._storages, self._first, self._end)
         steps = replay.steps(self.sorted_by_dependency([one.group for one in replay.best_savings(self.groups())]))
         savings = self.savings(steps, replay.peak)
@@ -156,9 +157,17 @@ class Judge:
             checkpoint_table(self._recording, self.saved_activations(), replay, self._seconds),
             self.memory(live),
             self.unread(operation, live[tick_within(operation)]),
-            limits=report.limits,
+            limits=(*report.limits, *self.other_devices(live[tick_within(operation)])),
             fail_on=report.fail_on,
         )
+
+    def other_devices(self, peak: int) -> Iterator[str]:
+        """Yield a sentence for each other accelerator in use, and for another device if it has more memory in use."""
+        for device in sorted({one.device for one in self._recording.storages} - {self._device}):
+            live = live_bytes(on_device(self._recording, device), self._recording.end)
+            most = live[tick_within(peak_operation(live, self._first, self._end))]
+            if most > (MIN_SAVING * peak if is_accelerator(device) else peak):
+                yield f"Memory on {device_name(device)} is not in this report: {most:,} bytes at its peak in this step."
 
     def groups(self) -> list[Group]:
         """Return the unused storages, grouped by the names that hold them: all of these must let go for memory to be freed."""
@@ -199,6 +208,11 @@ class Judge:
         """Whether nothing reads a storage in the recording that code may read which did not run."""
         return is_never_read(self._recording, storage, self._held.get(storage.number, Held()))
 
+    def is_reused(self, storage: Storage, use: Use, operation: int) -> bool:
+        """Whether something else is written to a storage before it is read, and no edit could free it until then."""
+        is_unused = use in (Use.DRAG, Use.VOID) and self.owner(storage, operation) is not Owner.GRADIENT
+        return is_unused and storage.next_overwrite(operation) is not None
+
     def unread(self, operation: int, peak: int) -> tuple[UnreadMemory, ...]:
         """Return what nothing reads from the judged step on, although it outlives the recording."""
         ours = Recording(self._recording.operations, self._storages, self._recording.steps)
@@ -209,7 +223,8 @@ class Judge:
         """Whether a backward pass makes the storage and an optimizer reads it."""
         operations = self._recording.operations
         is_made = storage.birth is not None and operations[storage.birth].in_backward
-        return is_made and any(operations[at].context == OPTIMIZER for at in storage.reads)
+        readers = (operations[at] for at in storage.reads)
+        return is_made and any(one.context == OPTIMIZER and not one.in_backward for one in readers)
 
     def owners_by_origin(self) -> dict[Origin | None, Owner]:
         """Return the owner of storages by origin, as far as holders of one are known."""
@@ -389,10 +404,11 @@ class Judge:
     def moment(self, number: int) -> Moment:
         """Describe one operation for the report."""
         operation = self._recording.operations[number]
-        phase = "backward" if operation.in_backward else "forward"
         is_optimizer = operation.context == OPTIMIZER
+        phase = "optimizer" if is_optimizer else "forward"
         module = "" if is_optimizer else operation.context
-        return Moment(operation.function, place_of(operation.frame), "optimizer" if is_optimizer else phase, module)
+        phase = "backward" if operation.in_backward else phase
+        return Moment(operation.function, place_of(operation.frame), phase, module)
 
 
 #: The moment of birth of a storage from before the recording.

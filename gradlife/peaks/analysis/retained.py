@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cache
 
-from gradlife.peaks.recording.lifetimes import Frame, Recording
+from gradlife.peaks.recording.lifetimes import Frame, Recording, Storage
 from gradlife.peaks.sources.program import function_of, source_of, spot_at
 
 
@@ -39,16 +39,29 @@ def is_retaining(node: ast.AST) -> bool:
 
 @cache
 def is_needed(recording: Recording, frame: Frame, step: int) -> bool:
-    """Whether another backward pass reads activations after one of this line, in the step from an operation on."""
-    end = min((first for first in recording.steps if first > step), default=len(recording.operations))
+    """Whether another backward pass reads activations after one of this line, from an operation on.
+
+    It may run in a later step, as that of a generator after the step of its discriminator.
+    """
     for storage in recording.storages:
         if storage.birth is None or recording.operations[storage.birth].in_backward:
             continue
-        passes = [at for at in storage.reads if step <= at < end and recording.operations[at].in_backward]
+        passes = [at for at in storage.reads if step <= at and recording.operations[at].in_backward]
         ours = [at for at in passes if frame in recording.operations[at].frames]
-        if ours and any(at > ours[0] and not is_one_pass(recording, ours[0], at) for at in passes):
+        if ours and any(reads_same_graph(recording, storage, ours[0], at) for at in passes if at > ours[0]):
             return True
     return False
+
+
+def reads_same_graph(recording: Recording, storage: Storage, first: int, last: int) -> bool:
+    """Whether a later backward pass reads a storage for the graph of an earlier one: in a later step only if no forward
+    pass has read it since, which would have put it into another graph.
+    """
+    if is_one_pass(recording, first, last):
+        return False
+    is_later = any(first < start <= last for start in recording.steps)
+    between = (at for at in storage.reads if first < at < last)
+    return not is_later or all(recording.operations[at].in_backward for at in between)
 
 
 def is_one_pass(recording: Recording, first: int, last: int) -> bool:

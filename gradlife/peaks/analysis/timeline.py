@@ -9,11 +9,17 @@ from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_within
 
 
 def main_device(recording: Recording) -> int:
-    """Return the device whose storages have the most bytes."""
+    """Return the device whose storages have the most bytes: of accelerators, if operations make storages there."""
     totals: Counter[int] = Counter()
     for storage in recording.storages:
         totals[storage.device] += storage.sizes[0][1] if storage.sizes else 0
-    return max(totals, key=lambda device: totals[device], default=0)
+    used = {one.device for one in recording.storages if one.birth is not None and is_accelerator(one.device)}
+    return max(used or totals, key=lambda device: totals[device], default=0)
+
+
+def is_accelerator(device: int) -> bool:
+    """Whether a device is not the CPU, whose type is 0."""
+    return bool(device & 0xFF)
 
 
 def on_device(recording: Recording, device: int) -> list[Storage]:

@@ -18,6 +18,9 @@ BORN, APPEARED, READ, OVERWRITTEN, DIED, RESIZED, MOVED = range(7)
 #: A frame: file, line (a `Line` if the column is known), function.
 Frame = tuple[str, int, str]
 
+#: The context of operations that an optimizer runs.
+OPTIMIZER = "(optimizer)"
+
 NO_SITE = 0xFFFFFFFF
 
 

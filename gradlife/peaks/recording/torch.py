@@ -8,6 +8,7 @@ import sys
 import time
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from gradlife import _heap
@@ -17,7 +18,7 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.creation_recorder import RUNNERS, foreign_files, library_files
 from gradlife.peaks.recording.compiled import CompiledRegions, mode_beside_compiled_code
 from gradlife.peaks.recording.holders import storage_addresses
-from gradlife.peaks.recording.lifetimes import Recording, read_recording
+from gradlife.peaks.recording.lifetimes import OPTIMIZER, Recording, read_recording
 
 #: The symbol of the torch function that tells whether the thread runs a backward pass.
 GRAPH_TASK = "_ZN5torch8autograd25get_current_graph_task_idEv"
@@ -29,9 +30,6 @@ OVERWRITING = frozenset(
         *("normal_", "uniform_", "random_", "bernoulli_", "exponential_"),
     }
 )
-
-#: The context of operations that an optimizer runs.
-OPTIMIZER = "(optimizer)"
 
 
 class Recorder:
@@ -130,7 +128,7 @@ class Contexts:
     def attach(self, optimizer_module: Any) -> None:
         """Listen to optimizers, before any runs: torch cannot add a hook while it calls its hooks."""
         self._optimizers = [
-            optimizer_module.register_optimizer_step_pre_hook(lambda *_: self._enter(OPTIMIZER)),
+            optimizer_module.register_optimizer_step_pre_hook(self._enter_optimizer),
             optimizer_module.register_optimizer_step_post_hook(self._leave),
         ]
 
@@ -166,9 +164,35 @@ class Contexts:
         path = self._paths.get(id(module))
         if path is None or not self._stack:
             name = type(module).__name__
-            self._paths.update((id(part), where or name) for where, part in module.named_modules())
-            path = self._paths[id(module)]
+            with suppress(Exception):  # the program may have a method of its own
+                self._paths.update((id(part), str(where) or name) for where, part in module.named_modules())
+            path = self._paths.setdefault(id(module), name)
         self._enter(path)
+
+    def _enter_optimizer(self, _: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
+        """Enter an optimizer. A closure that it gets runs outside of it: that is a forward and a backward pass."""
+        self._enter(OPTIMIZER)
+        if not self._is_on:
+            return None
+        if len(args) > 1 and callable(args[1]):
+            return (args[0], self._outside(args[1]), *args[2:]), kwargs
+        if callable(kwargs.get("closure")):
+            return args, {**kwargs, "closure": self._outside(kwargs["closure"])}
+        return None
+
+    def _outside(self, closure: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            before = self._stack, self._starts
+            self._stack, self._starts = [], []
+            _heap.set_followed_context(0)
+            try:
+                return closure(*args, **kwargs)
+            finally:
+                if self._is_on:
+                    self._stack, self._starts = before
+                    _heap.set_followed_context(self._stack[-1] if self._stack else 0)
+
+        return run
 
     def _enter(self, name: str) -> None:
         if not self._is_on:

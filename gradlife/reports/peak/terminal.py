@@ -193,6 +193,7 @@ MEANINGS = {
     Use.LAG: "held before it is first read",
     Use.DRAG: "held after it was last read",
     Use.VOID: "never read before it is freed",
+    Use.REUSED: "overwritten before it is read again",
     Use.UNREAD: "not read in the recorded steps, and held longer than these",
 }
 

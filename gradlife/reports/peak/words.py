@@ -42,13 +42,13 @@ def headline(report: PeakReport) -> str:
     on = f"peak of {size(report.peak_bytes)} on {report.device}"
     if report.ranks:
         on = f"rank {report.worst_rank} of {report.world_size:,}, {on}"
+    never = f"{percent(report.unused_bytes, report.peak_bytes)} of it is never read again"
     if not report.savings:
-        return f"{on}: nothing to save"
+        return f"{on}: {never}, but no edit is known" if report.exit_status == EXIT_FOUND else f"{on}: nothing to save"
     early = sum(one.bytes for one in report.savings if one.use is Use.LAG)
     held = f"{percent(early, report.peak_bytes)} of it is held before its first use"
     if all(one.use is Use.LAG for one in report.savings):
         return f"{on}: {held}"
-    never = f"{percent(report.unused_bytes, report.peak_bytes)} of it is never read again"
     return f"{on}: {never}" + (f", {held}" if early else "")
 
 

@@ -28,9 +28,14 @@ def recording(storages: list[Storage], steps: list[int]) -> Recording:
     return Recording(operations, storages, steps)
 
 
-def recorded(step: Callable[[], object], steps: int = 2, on_alarm: Callable[[], object] = lambda: None) -> Recording:
+def recorded(
+    step: Callable[[], object],
+    steps: int = 2,
+    on_alarm: Callable[[], object] = lambda: None,
+    contexts: Contexts | None = None,
+) -> Recording:
     """The recording of some calls of a function."""
-    recorder = Recorder(Contexts(), on_alarm)
+    recorder = Recorder(contexts or Contexts(), on_alarm)
     recorder.start()
     try:
         for _ in range(steps):
