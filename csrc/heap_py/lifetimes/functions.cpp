@@ -9,8 +9,9 @@
 namespace gradlife::heap {
 namespace {
 
-// Never destroyed: when the process ends there may be no Python left to return references to.
-std::unique_ptr<LifetimeRecorder>& recorder = *new std::unique_ptr<LifetimeRecorder>;
+// Never destroyed: when the process ends there may be no Python left to return references to. Shared with an operation
+// that runs in one thread while another one ends the recording.
+std::shared_ptr<LifetimeRecorder>& recorder = *new std::shared_ptr<LifetimeRecorder>;
 
 LifetimeRecorder& running() {
   if (recorder) return *recorder;
@@ -48,7 +49,7 @@ PyObject* follow_storages(PyObject*, PyObject* arguments) {
       throw PythonErrorSet();
     }
     const std::vector<uintptr_t> before = addresses_of(storages);
-    recorder = std::make_unique<LifetimeRecorder>(
+    recorder = std::make_shared<LifetimeRecorder>(
         CallSites(texts(runners), texts(skipped), texts(foreign), CallSites::max_frames, CallSites::Detail::columns),
         LifetimeCallbacks{Ref::borrow(plain), checked(PyUnicode_FromString("__torch_dispatch__")),
                           Ref::borrow(describe), Ref::borrow(written), Ref::borrow(on_alarm)},
@@ -67,7 +68,8 @@ PyObject* run_followed(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
     PyObject* kwargs = count > 4 && PyDict_Check(arguments[4]) ? arguments[4] : nullptr;
     if (!recorder)  // a thread that the program started meanwhile still has the mode
       return PyObject_Call(arguments[1], arguments[3], kwargs);
-    return recorder->run(arguments[1], arguments[2], arguments[3], kwargs).release();
+    const std::shared_ptr<LifetimeRecorder> held = recorder;
+    return held->run(arguments[1], arguments[2], arguments[3], kwargs).release();
   });
 }
 
@@ -108,6 +110,7 @@ PyObject* followed(PyObject*, PyObject*) {
 }
 
 PyObject* unfollow_storages(PyObject*, PyObject*) {
+  if (recorder) recorder->end();
   recorder.reset();
   return Py_NewRef(Py_None);
 }

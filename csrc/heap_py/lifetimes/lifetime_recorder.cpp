@@ -131,6 +131,7 @@ Ref LifetimeRecorder::run(PyObject* function, PyObject* types, PyObject* args, P
   if (has_dispatch_of_its_own(types)) return Ref::borrow(Py_NotImplemented);
   const Function& called = known(function);
   const Ref callable = called.callable;
+  if (has_ended_) return checked(PyObject_Call(callable.get(), args, kwargs));  // while Python described the function
   look();
   const bool in_backward = graph_task_ != nullptr && graph_task_() >= 0;
   const RecordedOperation operation{called.number, site_now(in_backward), context_, in_backward ? 1u : 0u};
@@ -147,6 +148,7 @@ Ref LifetimeRecorder::run(PyObject* function, PyObject* types, PyObject* args, P
   const uint32_t number = now();
   operations_.push_back(operation);
   Ref result = checked(PyObject_Call(callable.get(), args, kwargs));
+  if (has_ended_) return result;
   // The outputs exist within the operation itself, which is now the last one.
   const size_t first = events_.size();
   note_outputs(result.get(), 0);

@@ -53,6 +53,7 @@ class LifetimeRecorder {
   void look();  // notes storages that were freed, resized or moved since the last operation
   void set_context(uint32_t context) { context_ = context; }
   void set_alarm(uint32_t operation) { alarm_ = operation; }
+  void end() { has_ended_ = true; }  // an operation that runs meanwhile notes nothing any more
 
   uint64_t own_bytes() const;  // malloc'd for these records
   const std::vector<RecordedOperation>& operations() const { return operations_; }
@@ -85,6 +86,7 @@ class LifetimeRecorder {
   std::vector<RecordedOperation> operations_;
   std::vector<RecordedEvent> events_;
   uint32_t context_ = 0, alarm_ = UINT32_MAX;
+  bool has_ended_ = false;
 };
 
 }  // namespace gradlife::heap

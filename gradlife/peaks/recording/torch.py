@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 import time
 import types
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from gradlife import _heap
@@ -19,6 +20,7 @@ from gradlife.hunting.snapshots.creation_recorder import RUNNERS, foreign_files,
 from gradlife.peaks.recording.compiled import CompiledRegions, mode_beside_compiled_code
 from gradlife.peaks.recording.holders import storage_addresses
 from gradlife.peaks.recording.lifetimes import OPTIMIZER, Recording, read_recording
+from gradlife.peaks.recording.modes import Leaving, put_below, take_out
 
 #: The symbol of the torch function that tells whether the thread runs a backward pass.
 GRAPH_TASK = "_ZN5torch8autograd25get_current_graph_task_idEv"
@@ -38,6 +40,8 @@ class Recorder:
     def __init__(self, contexts: Contexts, on_alarm: Callable[[], object]) -> None:
         self._on_alarm = on_alarm
         self._mode: Any = None
+        self._modes: Any = None  # torch's module of dispatch modes
+        self._thread = 0  # that has the mode
         self._regions: Any = None
         self._names: list[str] = []
         self._contexts = contexts
@@ -68,8 +72,14 @@ class Recorder:
         self._regions.start()
         self._handles = self._contexts.start(torch.nn.modules.module)
         self.steps = [0]
-        self._mode.__enter__()
+        self._modes, self._thread = _python_dispatch, threading.get_ident()
+        put_below(_python_dispatch, self._mode)
         self.is_on = True
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this is the thread that is recorded."""
+        return threading.get_ident() == self._thread
 
     def mark_step(self) -> int:
         """End the current step. Return the number of operations so far."""
@@ -83,21 +93,24 @@ class Recorder:
         _heap.set_followed_alarm(operation)
 
     def stop(self) -> Recording:
-        """End the recording, and return it."""
-        import torch
-
+        """End the recording, and return it. Another thread than the recorded one leaves the mode there, without effect."""
         self.is_on = False
-        self._mode.__exit__(None, None, None)
-        self._regions.stop()
-        del self._mode.__torch_dispatch__
-        for handle in self._handles:
-            handle.remove()
-        self._contexts.stop()
-        recording, rows = self.so_far(), memoryview(_heap.followed()[2]).cast("Q")
-        _heap.unfollow_storages()
-        for at in range(0, len(rows), 4):
-            torch.UntypedStorage._free_weak_ref(rows[at])
-        return recording
+        with ExitStack() as ends:
+            for end in (
+                unfollow,
+                self._contexts.stop,
+                *(handle.remove for handle in self._handles),
+                self._regions.stop,
+            ):
+                ends.callback(end)
+            self._leave_mode()
+            return self.so_far()
+
+    def _leave_mode(self) -> None:
+        if not self.is_here:
+            Leaving(self._modes, self._mode, self._thread, sys.modules["torch.nn.modules.module"])
+        elif take_out(self._modes, self._mode):
+            del self._mode.__torch_dispatch__
 
     def so_far(self) -> Recording:
         """Return the recording up to now."""
@@ -109,6 +122,16 @@ class Recorder:
         self._names.append(str(getattr(function, "_overloadpacket", function)))
         overwrites = name in OVERWRITING or "out" in getattr(function, "_overloadname", "")
         return getattr(function, "_op", function), overwrites, bool(getattr(function, "is_view", False))
+
+
+def unfollow() -> None:
+    """Follow storages no longer, and return a weak reference of each."""
+    import torch
+
+    rows = memoryview(_heap.followed()[2]).cast("Q")
+    _heap.unfollow_storages()
+    for at in range(0, len(rows), 4):
+        torch.UntypedStorage._free_weak_ref(rows[at])
 
 
 class Contexts:
@@ -140,6 +163,7 @@ class Contexts:
     def start(self, module_module: Any) -> list[Any]:
         """Listen to every module from now on. Return the handles that end it."""
         self._is_on = True
+        self._stack, self._starts = [], []
         self.seconds.clear()
         self._step_start = time.perf_counter()
         return [

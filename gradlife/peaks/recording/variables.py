@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import sys
 from collections import defaultdict
@@ -33,6 +34,10 @@ class Kind(StrEnum):
     OTHER = ""
 
 
+#: References to the dict of a frame's variables if the program has none: of the frame, a variable here, and a call.
+OWN_REFERENCES = 3
+
+
 @dataclass(frozen=True)
 class Variable:
     """A variable of a frame."""
@@ -51,10 +56,7 @@ class Variable:
 
 
 def variables_now() -> dict[int, list[Variable]]:
-    """Return the variables by the address of their values.
-
-    Only for a forked copy: a frame whose variables are read keeps them from then on.
-    """
+    """Return the variables by the address of their values."""
     found: dict[int, list[Variable]] = defaultdict(list)
     running = set()
     libraries = (*library_files(), *foreign_files())
@@ -121,8 +123,22 @@ def add_library(found: dict[int, list[Variable]], frame: FrameType, libraries: t
         caller = caller.f_back
     if caller is not None and not caller.f_code.co_filename.startswith(OWN_FOLDER):
         place = caller.f_code.co_filename, caller.f_code.co_qualname, caller.f_lineno
-        for value in dict(frame.f_locals).values():
+        for value in values_of(frame).values():
             found[id(value)].append(Variable(Kind.OTHER, "", *place))
+
+
+def values_of(frame: FrameType) -> dict[str, Any]:
+    """Return a copy of a frame's variables.
+
+    Up to Python 3.12, the frame of a function keeps the dict that it shows. It is emptied, unless the program has it:
+    where no copy of the process can be forked, the frame would hold all its variables twice.
+    """
+    shown = frame.f_locals
+    values = dict(shown)
+    is_function = bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
+    if is_function and sys.version_info < (3, 13) and sys.getrefcount(shown) <= OWN_REFERENCES:
+        shown.clear()
+    return values
 
 
 def add(found: dict[int, list[Variable]], frame: FrameType, kind: Kind) -> None:
@@ -130,8 +146,7 @@ def add(found: dict[int, list[Variable]], frame: FrameType, kind: Kind) -> None:
     code = frame.f_code
     if code.co_filename.startswith(OWN_FOLDER) or code.co_name == "<module>":
         return
-    values: dict[str, Any] = dict(frame.f_locals)
-    for name, value in values.items():
+    for name, value in values_of(frame).items():
         if not name.startswith("."):
             line = frame.f_lineno or code.co_firstlineno
             found[id(value)].append(Variable(kind, name, code.co_filename, code.co_qualname, line))

@@ -32,6 +32,9 @@ RECORDED = 3
 LAST_JUDGED = 6
 UNLIKE = "The recorded steps run different operations: what holds memory at the peak may not be known."
 
+#: Steps that other threads may take in a row, while the recorded thread takes none.
+MAX_FOREIGN = 8
+
 #: Number of such other peaks at which holders are read.
 MAX_OTHER_PEAKS = 6
 
@@ -45,6 +48,7 @@ class PeakSession:
         self._warmup = warmup
         self._steps = 0
         self._recorder: Recorder | None = None
+        self._foreign = 0  # steps that other threads took since the last one of the recorded thread
         self._first = 0  # the first operation of the current step
         self._judged = 1  # the number of the judged step among the recorded ones
         self._like = 0  # the number of the step whose peaks are known
@@ -56,6 +60,8 @@ class PeakSession:
 
     def step(self) -> bool:
         """Count one step. Return whether the report is known."""
+        if self._is_foreign():
+            return False
         self._steps += 1
         if self.report is not None:
             return True
@@ -76,6 +82,20 @@ class PeakSession:
         if recorded > last or (recorded == last and not self._peaks):
             self._finish()
         return self.report is not None
+
+    def _is_foreign(self) -> bool:
+        """Whether another thread than the recorded one takes this step. If only others do, the recording begins anew."""
+        if self._recorder is None or not self._recorder.is_on or self._recorder.is_here:
+            self._foreign = 0
+            return False
+        self._foreign += 1
+        if self._foreign > MAX_FOREIGN:
+            self.close()
+            self._recorder, self._steps, self._foreign = None, 0, 0
+            self._judged, self._like, self._peaks = 1, 0, []
+            self._snapshots.clear()
+            self._malloc.clear()
+        return True
 
     def _look_for(self, first: int, peaks: Callable[[], list[int]]) -> None:
         """Read the holders at some peaks of the step that begins with an operation."""
