@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gradlife.model.device.memory import Block, BlockOwner, BlockState, Frame, OwnerKind, Segment
+from gradlife.model.device.memory import Block, BlockOwner, BlockState, Frame, OwnerKind, Segment, program_frame
 
 #: Requests of torch for a cuBLAS workspace: the default, and that of Hopper and later devices.
 WORKSPACES = frozenset({(4096 * 2 + 16 * 8) << 10, (4096 * 8) << 10})
@@ -32,9 +32,6 @@ LIBRARIES = (
 
 #: Innermost frames in which a library's name counts: further out is the operation that runs.
 NEAREST = 12
-
-#: Folders of installed packages.
-PACKAGES = ("/site-packages/", "/dist-packages/")
 
 #: The file of torch.compile that captures CUDA graphs.
 GRAPH_TREES = "torch/_inductor/cudagraph_trees.py"
@@ -97,16 +94,6 @@ def library_of(frames: Sequence[Frame]) -> str:
             if part.lower() in frame.function.lower() and not frame.file.endswith(".py"):
                 return name
     return ""
-
-
-def program_frame(frames: Iterable[Frame]) -> Frame | None:
-    """Return the innermost line of the program: in its own files, else in a package other than torch, else in torch's
-    Python.
-    """
-    python = [frame for frame in frames if frame.file.endswith(".py") or frame.file.startswith("<")]
-    own = [frame for frame in python if not any(part in frame.file for part in PACKAGES)]
-    others = [frame for frame in python if not any(f"{part}torch/" in frame.file for part in PACKAGES)]
-    return next(iter(own or others or python), None)
 
 
 def grouped(owned: Iterable[tuple[Block, Owned]]) -> tuple[BlockOwner, ...]:

@@ -22,7 +22,7 @@ from gradlife.model.peak.report import Owner
 from gradlife.peaks.edits.names import is_yield
 from gradlife.peaks.recording.variables import Kind, Variable, modules_now, running_frames
 from gradlife.peaks.sources.liveness import hidden_readers
-from gradlife.peaks.sources.paths import Inner, Search
+from gradlife.peaks.sources.paths import Inner, Loop, Search
 from gradlife.peaks.sources.program import MODULE, Function, Spot, function_of, last_mention, source_of, spot_at
 
 #: Most objects above a storage to follow; a storage with more counts as read.
@@ -32,7 +32,12 @@ MAX_ABOVE = 5_000
 ZEROING = "zero_grad"
 DECISIVE = frozenset({ZEROING, "backward", "step"})
 
-Loop = ast.For | ast.AsyncFor | ast.While
+#: What a `zero_grad` counts as that may not run.
+UNCLEAR = "unclear"
+
+#: Nodes whose parts may not run, and statements after which others may not.
+MAY_NOT_RUN = Loop | ast.If | ast.IfExp | ast.BoolOp | ast.Try | ast.TryStar | ast.Match
+Leaving = ast.Break | ast.Continue | ast.Return | ast.Raise
 
 
 @dataclass(frozen=True)
@@ -124,26 +129,35 @@ def are_gradients_unread(frames: Frames) -> bool:
 
 
 def decisive_calls(spot: Spot) -> Iterator[str]:
-    """Yield the calls that decide on gradients from a statement on, in the order of the source."""
-    yield from calls_in(spot.statement)
+    """Yield the calls that decide on gradients from a statement on, in the order of the source; `UNCLEAR` for a
+    `zero_grad` that may not run.
+    """
+    runs = True
+    for statement in statements_from(spot):
+        yield from calls_in(statement, runs)
+        runs = runs and not any(isinstance(node, Leaving) for node in ast.walk(statement))
+
+
+def statements_from(spot: Spot) -> Iterator[ast.stmt]:
+    """Yield a statement and those that follow it, with the next rounds of loops."""
+    yield spot.statement
     here = spot
     for outer in (*reversed(spot.outer), None):
-        for statement in here.block[here.index + 1 :]:
-            yield from calls_in(statement)
+        yield from here.block[here.index + 1 :]
         if outer is None:
             return
         if isinstance(outer.statement, Loop):
-            for statement in here.block:
-                yield from calls_in(statement)
+            yield from here.block
         here = outer
 
 
-def calls_in(node: ast.AST) -> Iterator[str]:
-    """Yield the decisive calls within a statement that defines nothing."""
+def calls_in(node: ast.AST, runs: bool) -> Iterator[str]:
+    """Yield the decisive calls within a statement that defines nothing. ``runs``: whether it always runs."""
+    is_whole = runs and not isinstance(node, MAY_NOT_RUN)
     for child in ast.iter_child_nodes(node) if not isinstance(node, Inner) else ():
-        yield from calls_in(child)
+        yield from calls_in(child, is_whole)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in DECISIVE:
-        yield node.func.attr
+        yield node.func.attr if runs or node.func.attr != ZEROING else UNCLEAR
 
 
 class UnreadHolders:

@@ -13,6 +13,8 @@ import pytest
 
 from fabricated_devices import memory, report
 from gradlife.model.device.codec import NOTE, note_of, report_in
+from gradlife.model.device.memory import FailedRequest, Frame
+from gradlife.reports.devices.terminal import failure_lines
 
 SIMULATED = Path(__file__).parent / "simulated"
 
@@ -29,6 +31,19 @@ def test_a_note_gives_back_the_report_without_the_folders_of_the_machine() -> No
     assert device.owners[0].place is not None
     assert device.owners[0].place.file == "me/train.py"
     assert replace(device, owners=(), failed=None, drag=()) == replace(memory(), owners=(), failed=None, drag=())
+
+
+def test_a_request_failed_at_the_innermost_line_of_the_program() -> None:
+    library = Frame("/venv/lib/python3.11/site-packages/torch/nn/functional.py", 1700, "gelu")
+    line = Frame("/home/me/train.py", 41, "step")
+    failed = FailedRequest(0, 12_000_000, 1_000_000, (Frame("??", 0, "alloc"), library, line))
+    device = replace(memory(), failed=failed)
+    found = report_in([note_of(report(device))])
+    assert found is not None
+    for one in (device, *found.devices):
+        assert one.failed is not None
+        [first, *_] = failure_lines(one, one.failed)
+        assert first.plain.startswith("   12 MB requested at me/train.py:41: ")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"source": 1}', json.dumps({"source": "x", "devices": [{}]})])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from device_programs import PRELUDE
-from gradlife.devices.unread import unread_name
+from gradlife.devices.unread import decisive_calls, statement_at, unread_name
 
 Program = Callable[..., dict[str, Any]]
 
@@ -57,6 +57,33 @@ def test_a_name_is_unread_if_no_statement_from_here_on_reads_it(
 def test_a_batch_that_a_suspended_generator_has_given_is_unread(tmp_path: Path) -> None:
     source = "    for y in loader:\n        x = y.cuda()\n        yield x  # here\n"
     assert released(tmp_path, source) == "yield the value of x without a name at 4"
+
+
+@pytest.mark.parametrize(
+    ("source", "call"),
+    [
+        ("    model()  # here\n    opt.zero_grad()\n    loss.backward()\n", "zero_grad"),
+        ("    model()  # here\n    if loader:\n        opt.zero_grad()\n    loss.backward()\n", "unclear"),
+        ("    model()  # here\n    try:\n        opt.zero_grad()\n    finally:\n        pass\n", "unclear"),
+        ("    model()  # here\n    for opt in loader:\n        opt.zero_grad()\n", "unclear"),
+        ("    model()  # here\n    with loader:\n        opt.zero_grad()\n", "zero_grad"),
+        ("    model()  # here\n    if loader:\n        loss.backward()\n    opt.zero_grad()\n", "backward"),
+        ("    for x in loader:\n        if x:\n            opt.zero_grad()\n        model()  # here\n", "unclear"),
+        ("    for x in loader:\n        opt.zero_grad()\n        model()  # here\n", "zero_grad"),
+        (
+            "    for x in loader:\n        model()  # here\n        if x:\n            continue\n        opt.zero_grad()\n",
+            "unclear",
+        ),
+        ("    if loader:\n        opt.zero_grad()\n        model()  # here\n        opt.zero_grad()\n", "zero_grad"),
+    ],
+)
+def test_a_zero_grad_that_may_not_run_is_unclear(tmp_path: Path, source: str, call: str) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(f"def step(model, loader, opt, loss):\n{source}")
+    here = next(number for number, line in enumerate(file.read_text().splitlines(), 1) if line.endswith("# here"))
+    found = statement_at(str(file), "step", here)
+    assert found is not None
+    assert next(decisive_calls(found[1])) == call
 
 
 def test_a_name_whose_source_is_not_there_counts_as_read(tmp_path: Path) -> None:

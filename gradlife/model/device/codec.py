@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 
 from gradlife._version import __version__
-from gradlife.model.device.memory import BlockOwner, DeviceMemory, DeviceReport, Frame
+from gradlife.model.device.memory import BlockOwner, DeviceMemory, DeviceReport, FailedRequest, Frame, program_frame
 from gradlife.model.from_json import built, parsed
 
 FORMAT = "gradlife.device/1"
@@ -48,9 +48,16 @@ def is_consistent(memory: DeviceMemory) -> bool:
 
 def without_paths(memory: DeviceMemory) -> DeviceMemory:
     """Return the memory with short paths of files."""
-    failed = memory.failed and replace(memory.failed, frames=tuple(map(short_frame, memory.failed.frames)))
+    failed = memory.failed and with_program_first(memory.failed)
     drag = tuple(replace(one, place=one.place and short_frame(one.place)) for one in memory.drag)
     return replace(memory, owners=tuple(map(short_owner, memory.owners)), failed=failed, drag=drag)
+
+
+def with_program_first(failed: FailedRequest) -> FailedRequest:
+    """Return a failed allocation with short paths, which no longer tell the program's frame: it comes first."""
+    own = program_frame(failed.frames)
+    frames = [*([own] if own is not None else []), *(frame for frame in failed.frames if frame != own)]
+    return replace(failed, frames=tuple(map(short_frame, frames)))
 
 
 def short_owner(owner: BlockOwner) -> BlockOwner:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from gradlife.model.trace import PathStep
+
+#: Folders of installed packages.
+PACKAGES = ("/site-packages/", "/dist-packages/")
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,16 @@ class Frame:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.file else self.function
+
+
+def program_frame(frames: Iterable[Frame]) -> Frame | None:
+    """Return the innermost line of the program: in its own files, else in a package other than torch, else in torch's
+    Python.
+    """
+    python = [frame for frame in frames if frame.file.endswith(".py") or frame.file.startswith("<")]
+    own = [frame for frame in python if not any(part in frame.file for part in PACKAGES)]
+    others = [frame for frame in python if not any(f"{part}torch/" in frame.file for part in PACKAGES)]
+    return next(iter(own or others or python), None)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from gradlife.model.device.memory import Advice, BlockOwner, DeviceMemory, DeviceReport, FailedRequest, Frame, OwnerKind
+from gradlife.model.device.memory import (
+    Advice,
+    BlockOwner,
+    DeviceMemory,
+    DeviceReport,
+    FailedRequest,
+    Frame,
+    OwnerKind,
+    program_frame,
+)
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
 
@@ -64,7 +73,7 @@ def head(memory: DeviceMemory, source: str) -> Text:
 
 def failure_lines(memory: DeviceMemory, failed: FailedRequest) -> Iterator[Text]:
     """Yield what a failed allocation asked for, and what was free."""
-    place = next((frame for frame in failed.frames if frame.file.endswith(".py")), None)
+    place = program_frame(failed.frames)
     at = f" at {short_place(place)}" if place is not None else ""
     left = f"free blocks up to {size(memory.largest_free_bytes)}, device {size(failed.device_free_bytes)} free"
     yield Text(f"   {size(failed.bytes)} requested{at}: {left}")
