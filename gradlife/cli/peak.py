@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
 import tempfile
 from dataclasses import replace
@@ -112,6 +113,8 @@ def run(args: argparse.Namespace) -> int:
 def finish(result: Result, show: Show, outputs: Outputs) -> int:
     """Show the report, write the files, and return the exit status."""
     if result.report is None:
+        if result.was_killed:
+            print(f"gradlife: {signal_of(result.status)} ended the program before it left a report", file=sys.stderr)
         if result.status:
             return result.status
         raise GradlifeError("the program left no report", "gradlife peak --help")
@@ -119,6 +122,14 @@ def finish(result: Result, show: Show, outputs: Outputs) -> int:
     show.show(report)
     outputs.write(report)
     return result.status or report.exit_status
+
+
+def signal_of(status: int) -> str:
+    """Return the name of the signal that a shell's exit status stands for."""
+    try:
+        return signal.Signals(status - 128).name
+    except ValueError:
+        return f"signal {status - 128}"
 
 
 def run_alone(args: argparse.Namespace, settings: Settings, show: Show) -> Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,6 +47,7 @@ from gradlife.peaks.edits.advice import GraphMakers, Life, dropped_statements, e
 from gradlife.peaks.recording.holders import Held
 from gradlife.peaks.recording.lifetimes import OPTIMIZER, Frame, Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
+from gradlife.peaks.sources.folder import short_file
 
 #: torch's device type numbers.
 DEVICES = {0: "cpu", 1: "cuda", 6: "hip", 9: "xla", 12: "xpu", 13: "mps"}
@@ -421,12 +421,6 @@ def place_of(frame: tuple[str, int, str] | None) -> Place:
         return Place()
     file, line, function = frame
     return Place(short_file(file), line, function)
-
-
-def short_file(file: str) -> str:
-    """Return a file relative to the working folder if it is below it."""
-    below = os.path.relpath(file) if os.path.isabs(file) else file
-    return file if below.startswith("..") else below
 
 
 def with_short_file(edit: Edit) -> Edit:

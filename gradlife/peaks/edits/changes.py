@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from gradlife.model.peak.report import LineChange
 from gradlife.model.source_text import plain_rows, rows_of
+from gradlife.peaks.sources.folder import shown_file
 
 
 def changed(text: str, changes: Iterable[LineChange]) -> str:
@@ -92,8 +93,7 @@ def alike(one: str, other: str) -> int:
 
 
 def diff(file: str, before: str, after: str) -> str:
-    """Return the change from one text to another as a unified diff, with the file relative to the working folder."""
-    below = os.path.relpath(file)
-    name = (file if below.startswith(os.pardir) else below).replace(os.sep, "/").lstrip("/")
+    """Return the change from one text to another as a unified diff, with the file relative to the folder of the start."""
+    name = shown_file(file).replace(os.sep, "/").lstrip("/")
     rows = difflib.unified_diff(plain_rows(before), plain_rows(after), f"a/{name}", f"b/{name}", lineterm="", n=2)
     return "\n".join(rows)

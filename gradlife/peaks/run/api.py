@@ -14,6 +14,7 @@ from gradlife.hunting.steps.targets import Stepper, stepper_of
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.session import WARMUP, PeakSession
+from gradlife.peaks.sources.folder import Start
 
 
 def peak(step: Callable[..., object], *, warmup: int = WARMUP) -> PeakReport:
@@ -23,6 +24,7 @@ def peak(step: Callable[..., object], *, warmup: int = WARMUP) -> PeakReport:
     At the peak the process is forked to read the holders, which takes about 0.5 s per million objects. Raises
     GradlifeError if the memory layout of this torch is unknown.
     """
+    Start.note()
     return peak_of(stepper_of(step), getattr(step, "__qualname__", "a callable"), warmup)
 
 

@@ -14,11 +14,12 @@ from gradlife.hunting.steps.running_steps import RunningSteps
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.session import PeakSession
+from gradlife.peaks.sources.folder import Start
 
 #: The module of torch's optimizers, whose operations are recorded separately.
 OPTIMIZERS = "torch.optim.optimizer"
 
-#: Seconds to wait at the end for the thread that takes the steps: only it can end a recording.
+#: Seconds to wait at the end for the thread that takes the steps: a recording ends best there.
 PATIENCE = 30.0
 
 
@@ -44,6 +45,7 @@ class RunningPeak:
         """
         if OPTIMIZERS not in sys.modules:
             raise GradlifeError("the process has not loaded torch", "gradlife attach PID, for what grows in it")
+        Start.note()
         self._contexts.attach(sys.modules[OPTIMIZERS])
         steps = RunningSteps(self._begin, self._terms.step_on)
         start = time.monotonic()
@@ -94,3 +96,5 @@ class RunningPeak:
         if self._session is not None and self._session.report is None:
             self._is_over.wait(PATIENCE)
         self._is_over.set()
+        if self._session is not None:
+            self._session.close()  # the recorded thread may take no more steps

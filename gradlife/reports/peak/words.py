@@ -96,10 +96,15 @@ def life(saving: Saving, target: str) -> str:
     read, freed = saving.last_read, saving.freed_before
     used = f"last read at {short_place(read, target)} ({plain(read.operation)})" if read is not None else "never read"
     later = " of the next step" if saving.steps_held else ""
-    is_added_to = saving.owner is Owner.GRADIENT and saving.use is Use.VOID
-    kept = "only added to" if is_added_to else "overwritten later"
-    held = f"held until {short_place(freed, target)}{later}" if freed is not None else kept
+    held = f"held until {short_place(freed, target)}{later}" if freed is not None else kept_words(saving)
     return f"{made}, {used}, {held}"
+
+
+def kept_words(saving: Saving) -> str:
+    """Return what becomes of memory that no recorded step frees: zeros overwrite gradients, or a pass adds to them."""
+    if saving.owner is not Owner.GRADIENT:
+        return "held beyond the recorded steps"
+    return "only added to" if saving.use is Use.VOID else "overwritten later"
 
 
 def gain(saving: Saving, report: PeakReport) -> str:

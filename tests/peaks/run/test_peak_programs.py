@@ -95,6 +95,58 @@ def test_the_program_keeps_its_status(tmp_path: Path) -> None:
     assert run(tmp_path, "train.py").returncode == 7
 
 
+def test_a_signal_that_ends_the_program_is_named(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import os\nos.kill(os.getpid(), 9)\n")
+    done = run(tmp_path, "train.py")
+    assert (done.returncode, done.stderr) == (137, "gradlife: SIGKILL ended the program before it left a report\n")
+
+
+#: Leaves the folder in which it was started, and trains in a thread.
+MOVES = """\
+import os
+import threading
+import torch
+
+net = torch.nn.Linear(16, 2000)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+os.makedirs("elsewhere", exist_ok=True)
+os.chdir("elsewhere")
+
+def train():
+    for _ in range(12):
+        logits = net(torch.ones(256, 16))
+        loss = torch.nn.functional.cross_entropy(logits, torch.zeros(256, dtype=torch.long))
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    assert not torch.utils._python_dispatch._get_current_dispatch_mode_stack()
+
+thread = threading.Thread(target=train)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.whole
+def test_a_program_that_trains_in_a_thread_and_another_folder_is_proven(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(MOVES)
+    done = run(tmp_path, "--prove", "--json", "-", "train.py")
+    report = codec.loads(done.stdout)
+    assert [edit.file for saving in report.savings for edit in saving.edits] == [str(tmp_path / "train.py")]
+    assert report.savings[0].edits[0].patch.startswith("--- a/train.py\n+++ b/train.py\n")
+    assert report.proof is not None
+    assert (report.proof.trouble, report.proof.edits) == ("", 1)
+
+
+@pytest.mark.whole
+def test_a_recording_of_a_thread_that_is_gone_ends_without_an_error(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(MOVES.replace("range(12)", "range(7)").replace("    assert", "    0 and"))
+    done = run(tmp_path, "train.py")
+    assert (done.returncode, done.stdout) == (3, "")
+    [line] = " ".join(done.stderr.split()).splitlines()
+    assert line == "could not tell train.py: the program ended after 3 counted steps; a peak needs five"
+
+
 @pytest.mark.whole
 def test_a_program_is_stopped_after_the_steps_that_were_asked_for(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TRAIN.format(end="pass"))

@@ -10,7 +10,7 @@ import pytest
 
 from fabricated_peaks import PICTURED, REPORT, UNREAD
 from gradlife.model.peak import codec
-from gradlife.model.peak.report import ProcessMemory
+from gradlife.model.peak.report import ProcessMemory, Use
 from gradlife.reports.formats.markdown.peak import peak_markdown
 from gradlife.reports.formats.sarif.peak import peak_sarif
 from gradlife.reports.html.peak import peak_page, pieces
@@ -112,6 +112,22 @@ def test_sarif_has_the_line_of_the_edit_and_the_edit(tmp_path: Path, monkeypatch
     assert replacement["deletedRegion"] == {"startLine": 22, "startColumn": 1, "endLine": 22, "endColumn": 1}
     assert replacement["insertedContent"]["text"] == "        del logits\n"
     assert run["invocations"][0]["exitCode"] == 1
+
+
+def test_sarif_has_a_rule_for_each_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("pass\n" * 30)
+    savings = tuple(replace(REPORT.savings[0], use=use) for use in (Use.DRAG, Use.VOID, Use.LAG))
+    [run] = json.loads(peak_sarif(replace(REPORT, savings=savings)))["runs"]
+    assert [one["ruleId"] for one in run["results"]] == ["peak-drag", "peak-void", "peak-lag"]
+
+
+def test_markdown_and_sarif_say_what_was_not_seen() -> None:
+    limited = replace(REPORT, limits=("A compiled region is one operation here.",))
+    assert "\nA compiled region is one operation here.\n" in peak_markdown(limited)
+    [run] = json.loads(peak_sarif(limited))["runs"]
+    notices = [one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]]
+    assert notices[-1] == "A compiled region is one operation here."
 
 
 def test_sarif_without_a_file_has_a_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

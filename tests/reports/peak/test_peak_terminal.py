@@ -6,8 +6,9 @@ import io
 from dataclasses import replace
 
 from fabricated_peaks import REPORT, SAVING, UNREAD
-from gradlife.model.peak.report import PeakReport, Use
+from gradlife.model.peak.report import Owner, PeakReport, Use
 from gradlife.reports.peak.terminal import LINES, print_peak
+from gradlife.reports.peak.words import headline, life
 from gradlife.reports.theme import make_console
 
 
@@ -73,6 +74,23 @@ def test_the_middle_of_a_long_file_name_is_left_out_on_the_first_screen() -> Non
 def test_nothing_to_save_is_said() -> None:
     report = replace(REPORT, savings=())
     assert printed(report)[0] == "clean  train.py: peak of 122 MB on cpu: nothing to save"
+
+
+def test_more_than_is_allowed_without_a_known_edit_is_told_by_its_share() -> None:
+    report = replace(REPORT, savings=(), fail_on=5.0)
+    assert printed(report)[0].startswith("DRAG")
+    assert headline(report) == "peak of 122 MB on cpu: 13.5 % of it is never read again, but no edit is known"
+
+
+def test_what_no_recorded_step_frees_is_said_to_be_held_beyond_them() -> None:
+    held = replace(SAVING, freed_before=None)
+    zeroed = replace(held, owner=Owner.GRADIENT)
+    added = replace(zeroed, use=Use.VOID, last_read=None)
+    assert [life(one, "train.py").rpartition(", ")[2] for one in (held, zeroed, added)] == [
+        "held beyond the recorded steps",
+        "overwritten later",
+        "only added to",
+    ]
 
 
 def test_more_than_is_allowed_is_loud() -> None:

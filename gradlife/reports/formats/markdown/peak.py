@@ -50,6 +50,7 @@ def lines(report: PeakReport) -> Iterator[str]:
         yield from folded("Activation checkpointing", checkpoint_rows(report))
     if report.memory is not None:
         yield f"\nProcess memory: {plain(memory_words(report.memory))}."
+    yield from (f"\n{plain(limit)}" for limit in report.limits)
     yield f"\n{plain(bound(report))}"
 
 

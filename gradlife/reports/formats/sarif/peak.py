@@ -17,6 +17,14 @@ HELP = (
 )
 DRAG = Rule("peak-drag", "Memory is held after its last use, at the peak of a step", HELP, ("memory",))
 VOID = Rule("peak-void", "Memory is held at the peak of a step and never read", HELP, ("memory",))
+LAG = Rule(
+    "peak-lag",
+    "Memory is held before its first use, at the peak of a step",
+    "Memory at the peak of a step that no operation has read yet. Make it just before its first use: the page *Why is "
+    "my peak so high?* explains what is measured.",
+    ("memory",),
+)
+RULES = {Use.VOID: VOID, Use.LAG: LAG}
 
 
 def peak_sarif(report: PeakReport) -> str:
@@ -25,6 +33,7 @@ def peak_sarif(report: PeakReport) -> str:
     results = tuple(result_of(saving, places, report) for saving, places in placed if places)
     notices = tuple(saving_title(saving) for saving, places in placed if not places)
     notices += tuple(f"{unread_title(row, report)}; {row.advice}" for row in report.unread)
+    notices += report.limits
     head = (report.trouble,) if not report.peak_bytes else (headline(report),)
     return sarif_text(Log("gradlife peak", results, bool(report.peak_bytes), report.exit_status, head + notices))
 
@@ -44,8 +53,8 @@ def result_of(saving: Saving, places: tuple[Place, ...], report: PeakReport) -> 
     message = f"{saving_title(saving)}; {life(saving, report.target)}; {gain(saving, report)}."
     known = hashlib.sha256(f"{saving.holder.partition(' (')[0]}|{saving.born.operation}".encode()).hexdigest()[:16]
     figures = {"savedBytes": saving.saved_bytes, "bytes": saving.bytes, "owner": saving.owner.value}
-    rule, fix = VOID if saving.use is Use.VOID else DRAG, fix_of(saving, report)
-    return Result(rule, ERROR if is_failure else WARNING, message, places, known, figures, fix)
+    fix = fix_of(saving, report)
+    return Result(RULES.get(saving.use, DRAG), ERROR if is_failure else WARNING, message, places, known, figures, fix)
 
 
 def fix_of(saving: Saving, report: PeakReport) -> Fix | None:
