@@ -91,6 +91,7 @@ SENTENCES = {
     "GL525": "An attribute or variable keeps tensors of a finished step until the next step replaces them.",
     "GL526": "Each use adds a handler or a filter to a logger and never removes it.",
     "GL527": "Each step stores something on objects that had nothing, and each of them keeps it.",
+    "GL528": "A kept exception keeps its arguments and its attributes.",
     "GL601": "An optimizer keeps parameters that its model no longer has, in its groups and as keys of its state.",
     "GL602": "A function stored on an optimizer closes over the optimizer with all its parameters.",
     "GL603": "Between steps gradients are zeroed and kept, or freed and created again, depending on the release.",

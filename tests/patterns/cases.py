@@ -247,6 +247,42 @@ def exceptions_in_list(hold: SimpleNamespace) -> Any:
     return batches[3]
 
 
+class BatchError(RuntimeError):
+    def __init__(self, batch: Any) -> None:
+        super().__init__("a bad batch")
+        self.batch = batch
+
+
+def raised(hold: SimpleNamespace, make: Callable[[Any], Exception]) -> Any:
+    """Errors in a list without their tracebacks."""
+    batches = [torch.ones(3) for _ in range(6)]
+    hold.kept = []
+    for batch in batches:
+        try:
+            raise make(batch)
+        except RuntimeError as error:
+            hold.kept.append(error.with_traceback(None))
+    return batches[3]
+
+
+@case("GL528", GROWTH, exceptions_in_list)
+def tensors_in_arguments_of_exceptions(hold: SimpleNamespace) -> Any:
+    return raised(hold, lambda batch: RuntimeError("a bad batch", batch))
+
+
+@case("GL528", GROWTH, exceptions_in_list)
+def tensors_in_attributes_of_exceptions(hold: SimpleNamespace) -> Any:
+    return raised(hold, BatchError)
+
+
+def weak_entries_of_kept_keys(hold: SimpleNamespace) -> Any:
+    hold.kept, hold.things = weakref.WeakKeyDictionary(), [Thing() for _ in range(6)]
+    batches = [torch.ones(3) for _ in hold.things]
+    for thing, batch in zip(hold.things, batches, strict=True):
+        hold.kept[thing] = [batch]
+    return batches[3]
+
+
 @case("GL502", GROWTH, plain_list)
 def cache_with_object_as_key(hold: SimpleNamespace) -> Any:
     @functools.cache
@@ -270,7 +306,7 @@ def cache_of_results(hold: SimpleNamespace) -> Any:
     return [made(number) for number in range(6)][3]
 
 
-@case("GL503", GROWTH, plain_list)
+@case("GL503", GROWTH, weak_entries_of_kept_keys)
 def weak_entry_holds_its_key(hold: SimpleNamespace) -> Any:
     hold.kept, things = weakref.WeakKeyDictionary(), [Thing() for _ in range(6)]
     for thing in things:

@@ -383,3 +383,37 @@ def test_a_view_of_all_of_its_storage_keeps_nothing_else(detail: str, storage_by
 def test_a_cycle_of_thousands_of_objects_has_its_code(other: tuple[PathStep, ...], code: str) -> None:
     links = (step("app.Node", ".next", ("attribute", "next", -1)),) * 5_000
     assert diagnose(ring(*links[:2_000], *other, *links[2_000:]), FindingKind.NEEDS_GC).code == code
+
+
+#: Classes of a program that derive from one of a framework.
+DERIVED = {
+    "a data set": "torch.utils.data.dataset.Dataset",
+    "an optimizer": "torch.optim.optimizer.Optimizer",
+    "a scheduler": "torch.optim.lr_scheduler.LRScheduler",
+    "a handler of logs": "logging.Handler",
+    "a thread": "threading.Thread",
+    "a dict": "dict",
+    "a process group": "torch.distributed.distributed_c10d.Work",
+}
+
+
+@pytest.mark.parametrize("base", DERIVED.values(), ids=DERIVED)
+def test_an_own_attribute_of_a_derived_class_is_like_one_of_any_object(base: str) -> None:
+    """Whatever the framework's class keeps under names of its own."""
+    own = replace(step("app.Own", ".last", ("attribute", "last", -1)), bases=(base,))
+    last = replace(last_step(own), tensor=TensorFacts())
+    assert diagnose(last, FindingKind.RETAINED).code == "GL525"
+    listed = last_step(own, step("list", "[4]", ("item", "", 4), length=20))
+    assert diagnose(replace(listed, tensor=None), FindingKind.GROWTH).code == "GL512"
+    method = step("method", "__self__", ("internal", "__self__", -1))
+    of_method = "GL602" if base == DERIVED["an optimizer"] else "GL505"
+    assert diagnose(ring(own, method), FindingKind.NEEDS_GC).code == of_method
+    named = diagnose(replace(last, tensor=None), FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, 1))
+    assert named.code == "GL511"
+
+
+def test_threads_that_pile_up_keep_their_attributes() -> None:
+    worker = replace(step("app.Worker", ".batch", ("attribute", "batch", -1)), bases=("threading.Thread",))
+    active = step("dict", "[7]", ("dict_value", "7", -1), length=20)
+    found = diagnose(replace(last_step(active, worker), tensor=None), FindingKind.GROWTH)
+    assert found.code == "GL523"

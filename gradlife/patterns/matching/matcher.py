@@ -17,7 +17,7 @@ from gradlife.patterns.matching.path_tokens import Token
 
 CLASSES = {
     "growing": "list.item|tuple.item|deque.item|set.item|dict.value|dict.key|array.item|{named}",
-    "named": "object.attr|nn.attr|class.attr|function.attr|tensor.attr|module.global",
+    "named": "object.attr|nn.attr|class.attr|function.attr|tensor.attr|optimizer.attr|thread.attr|module.global",
     "inside": "list.item|deque.item|set.item|dict.value|dict.key|tuple.item|object.attr|wrapping.*",
     "call": "function.closure|function.default|method.self|partial.*|wrapping.*|function.attr",
     "graph": "node.next|node.saved|node.ctx|tensor.grad_fn|ctx.next|ctx.saved|tensor.base|node.variable",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradlife.model.trace import Hop, PathStep
-from gradlife.patterns.matching.type_families import NAMES, family_of
+from gradlife.patterns.matching.type_families import NAMES, PLAIN_ATTRIBUTES, family_of, is_of_library
 
 #: References of grad nodes, tensors and ctx other than saved tensors.
 NATIVE_WORDS = {
@@ -60,6 +60,7 @@ PLAIN_WORDS = {
 INTERNAL_WORDS = {
     "__traceback__": "traceback",
     "__context__": "cause",
+    "args": "args",
     "__cause__": "cause",
     "__self__": "self",
     "__func__": "func",
@@ -107,6 +108,8 @@ def tokens_of_step(step: PathStep, number: int) -> Iterator[Token]:
         family = family_of(step.type, step.bases, step.kind) if is_first else family_of_holder(hops[0].type)
         taken, word, name = read(hops, family)
         source = family_of_source(family, step, is_first)
+        if is_first and word == "attr" and not name and family in PLAIN_ATTRIBUTES and not is_of_library(step.type):
+            source = "object"
         if source.endswith("module") and source != "module":
             name = hops[1].label.strip("'") if taken == 2 else ""
         if word not in {"impl", "wrapper"}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 #: Families by full type name, or by a prefix that ends in a dot. For a program's class the first known base counts;
 #: without one it is an `object`.
@@ -179,6 +180,30 @@ NAMES: dict[str, frozenset[str]] = {
 }
 
 
+#: Families whose objects keep what they are for under `NAMES` or as items: another attribute of a program's class is like
+#: one of any object.
+PLAIN_ATTRIBUTES = frozenset(
+    {
+        "array",
+        "data",
+        "deque",
+        "dict",
+        "distributed",
+        "future",
+        "list",
+        "logger",
+        "loghandler",
+        "memoryfile",
+        "queue",
+        "scheduler",
+        "sender",
+        "set",
+        "task",
+        "tuple",
+        "weakdict",
+    }
+)
+
 #: The Python wrapper of a grad node has no module in its name.
 NODE_FACE = re.compile(r"[A-Z]\w*Backwards?\d*|AccumulateGrad|CopySlices|GraphRoot")
 
@@ -192,6 +217,12 @@ def family_of(type_: str, bases: tuple[str, ...] = (), kind: str = "python") -> 
         return "node"
     found = (FAMILIES.get(name) or family_of_package(name) for name in (type_, *bases))
     return next(filter(None, found), "torch" if type_.startswith("torch.") else "object")
+
+
+def is_of_library(type_: str) -> bool:
+    """Whether a type is one of Python or PyTorch, not of a program or another library."""
+    package, _, name = type_.partition(".")
+    return not name or package == "torch" or package in sys.stdlib_module_names
 
 
 def family_of_package(name: str) -> str:

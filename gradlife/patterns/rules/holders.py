@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import FindingKind
 from gradlife.patterns.matching.chains import backbone
@@ -9,6 +11,10 @@ from gradlife.patterns.matching.pattern import Case, Pattern
 
 GROWTH = frozenset({FindingKind.GROWTH})
 RETAINED = frozenset({FindingKind.RETAINED})
+
+#: A key of a weak dictionary, as a path shows it.
+KEY_TYPE = re.compile(r"<weak reference to (.+)>")
+
 FORGET = """\
 except RuntimeError as error:
     {holder_code}.append(str(error))  # or error.with_traceback(None)"""
@@ -57,6 +63,14 @@ def is_without_graph(case: Case) -> bool:
 def is_of_torchscript(case: Case) -> bool:
     """Whether the class in the cycle is one that torch.jit.script makes for a call."""
     return any(step.type == "type" and step.detail.startswith("torch._jit_internal.") for step in case.trace.cycle)
+
+
+def has_own_key(case: Case) -> bool:
+    """Whether the path from an entry of a weak dictionary passes through an object of the key's type, if that is known."""
+    for number, step in enumerate(case.steps):
+        for key in filter(None, (KEY_TYPE.fullmatch(hop.label) for hop in step.hops)):
+            return any(after.type == key[1] for after in case.steps[number + 1 :])
+    return True
 
 
 def is_collectable(case: Case) -> bool:
@@ -165,8 +179,8 @@ HOLDER_CYCLES = (
         'self.{attribute} = "method_name"      # and getattr(self, self.{attribute})(...)',
         change="{named}",
         cycles=(
-            "object.attr|nn.attr|optimizer.attr {inside}~ partial.*~ method.self",
-            "object.attr|nn.attr|optimizer.attr {inside}~ function.closure {inside}~ method.self",
+            "object.attr|nn.attr|optimizer.attr|thread.attr {inside}~ partial.*~ method.self",
+            "object.attr|nn.attr|optimizer.attr|thread.attr {inside}~ function.closure {inside}~ method.self",
         ),
         links=("pytorch/pytorch#128211",),
         example="Pooler .impl → method mean_pool → the same Pooler",
@@ -193,12 +207,21 @@ EXCEPTION_PATHS = (
         FORGET,
         change="{forgotten}",
         paths=(
-            "exception.traceback|exception.cause|exception.field ...",
+            "exception.traceback|exception.cause ...",
             "traceback.* ...",
             "logrecord.attr:exc_info ...",
         ),
         links=("pytorch/pytorch#10348", "pytorch/pytorch#27600"),
         example="state .failures → list [3] → RuntimeError __traceback__ → traceback → frame of trial → Tensor",
+    ),
+    Pattern(
+        "GL528",
+        "a kept exception keeps what it was raised with",
+        "{holder} keeps {exception}. An argument or an attribute of the exception leads to {what}.",
+        "Keep the text of the exception, or raise it with a text or a shape instead of the object.",
+        "except RuntimeError as error:\n    {holder_code}.append(str(error))",
+        paths=("exception.args|exception.attr|exception.field ...",),
+        example="state .failures → list [3] → BatchError .batch → Tensor",
     ),
     Pattern(
         "GL517",
@@ -262,11 +285,11 @@ HOLDER_PATHS = (
     Pattern(
         "GL503",
         "an entry of a weak dictionary holds its own key",
-        "{holder} removes an entry when its key dies. But the entry's value leads to the key, or to a part of it, so the key "
-        "never dies.",
+        "{holder} removes an entry when its key dies. But the entry's value leads to the key, so the key never dies.",
         "Store names, numbers or weak references in the value.",
         "{holder_code}[model] = [name for name, _ in model.named_modules()]",
         paths=("weakdict.attr:data dict.value ...",),
+        when=has_own_key,
         links=("python/cpython#88846", "pytorch/pytorch#112301"),
         example="module profiles → WeakKeyDictionary .data → dict → list [0] → Linear .weight → Parameter",
     ),
@@ -375,7 +398,7 @@ HOLDER_PATHS = (
         "a thread that has not ended keeps its arguments",
         "A thread has not ended, or {holder} still refers to it, and it keeps its arguments.",
         "{ending} join() alone would hang, and daemon=True ends it only with the program.",
-        paths=("thread.* ...",),
+        paths=("thread.attr:_target|thread.attr:_args|thread.attr:_kwargs ...", "@ {growing} thread.* ..."),
         example="state .workers → list [4] → Thread ._args → tuple [0] → Tensor",
     ),
     Pattern(
@@ -431,7 +454,7 @@ PLAIN_PATHS = (
         "Each step sets an attribute of {holder} under a new name, here {attribute}, and nothing deletes any.",
         "Set one attribute again and again, or keep the last few in a deque with a maxlen.",
         "",
-        paths=("@ object.attr|nn.attr|class.attr|function.attr|tensor.attr ...",),
+        paths=("@ object.attr|nn.attr|class.attr|function.attr|tensor.attr|optimizer.attr|thread.attr ...",),
         kinds=GROWTH,
         example="module train global variable 'model' → Net .activation_41 → Tensor",
     ),
@@ -554,7 +577,7 @@ PLAIN_PATHS = (
         "{holder} still refers to {what} after the step, until the next step replaces it.",
         "Set it to None at the end of the step, or keep it in a local variable.",
         "{holder_code} = None",
-        paths=("object.attr|*.global|class.attr|function.* {inside}~ =*$",),
+        paths=("object.attr|optimizer.attr|thread.attr|*.global|class.attr|function.* {inside}~ =*$",),
         when=is_without_graph,
         kinds=RETAINED,
         example="state .last_output → Tensor",
