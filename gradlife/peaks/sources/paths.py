@@ -21,6 +21,9 @@ PARTLY_RUN = Inner | ast.IfExp | ast.ListComp | ast.SetComp | ast.DictComp | ast
 #: Statements that cannot fail.
 SAFE = ast.Pass | ast.Break | ast.Continue | ast.Global | ast.Nonlocal
 
+#: The attribute in which a node keeps its names.
+NAMES = "gradlife_names"
+
 #: A node that may read the name; None if none does.
 Reader = ast.AST | None
 
@@ -119,6 +122,8 @@ class Search:
 
     def _through(self, node: ast.AST, end: Reader) -> Reader:
         """Return the reader in a node that always runs, else the one behind it, unless the node binds the name."""
+        if self._name not in names_in(node):
+            return end
         reader = self._read_in(node)
         return reader if reader is not None or binds_within(node, self._name) else end
 
@@ -173,6 +178,8 @@ class Search:
 
     def _read_in(self, node: ast.AST) -> Reader:
         """Return a node that reads or deletes the name, even if the same statement binds the name first."""
+        if self._name not in names_in(node):
+            return None
         if id(node) not in self._known:
             self._known[id(node)] = self._reader_within(node)
         return self._known[id(node)]
@@ -185,6 +192,15 @@ class Search:
         if isinstance(node, ast.AugAssign) and binds(node.target, self._name):
             return node
         return first(map(self._reader_within, ast.iter_child_nodes(node)))
+
+
+def names_in(node: ast.AST) -> frozenset[str]:
+    """Return the names in a node, which keeps them: a report searches a function many times."""
+    known: frozenset[str] | None = getattr(node, NAMES, None)
+    if known is None:
+        known = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+        setattr(node, NAMES, known)
+    return known
 
 
 def first(found: Iterable[Reader]) -> Reader:
