@@ -17,7 +17,7 @@ from gradlife._version import __version__
 from gradlife.attach.bootstrap import expression, script
 from gradlife.attach.debugger import inject
 from gradlife.attach.processes import Target, find_target
-from gradlife.attach.protocol import VERSION, AttachError, Channel, Message, error_of, peer_of, socket_path
+from gradlife.attach.protocol import VERSION, AttachError, Channel, Message, error_of, peer_of, socket_paths
 from gradlife.attach.remote_exec import request, runs_on_request
 from gradlife.errors import UsageError
 from gradlife.hunting.run.running import Progress, Terms
@@ -151,8 +151,9 @@ def attach(pid: int, folder: str = "") -> Session:
     without it. Raises UsageError if the process cannot be attached to, AttachError if attaching failed.
     """
     target = find_target(pid)
-    with suppress(Unanswered):  # there is no socket, or one that a dead process of the same number left behind
-        return connect(socket_path(pid), target)
+    for path in socket_paths(pid):
+        with suppress(Unanswered):  # there is no socket, or one that a dead process of the same number left behind
+            return connect(path, target)
     with ExitStack() as stack:
         private = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradlife-attach-"))
         path = os.path.join(private, "socket")
@@ -162,9 +163,9 @@ def attach(pid: int, folder: str = "") -> Session:
         place = os.path.abspath(folder) if folder else ""
         if runs_on_request(target):
             request(target, script(path, place), os.path.join(private, "script.py"))
-            return Session(Channel(accepted(listener, target)), target)
+            return Session(greeting(accepted(listener, target), target.title), target)
         stopped = inject(target, expression(path, place))
-        return Session(Channel(accepted(listener, target)), target, stopped)
+        return Session(greeting(accepted(listener, target), target.title), target, stopped)
 
 
 def accepted(listener: socket.socket, target: Target) -> socket.socket:
@@ -182,11 +183,26 @@ def accepted(listener: socket.socket, target: Target) -> socket.socket:
 
 
 def connect(path: str, target: Target | None = None, title: str = "") -> Session:
-    """Attach by a socket on which a process listens; Unanswered if none does. ``title``: its name in reports."""
+    """Attach by a socket on which a process listens; Unanswered if none does. ``title``: its name in reports.
+
+    Nothing is sent to another process than the target: in a folder for all users anybody may listen.
+    """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(path)
     except OSError as error:
         connection.close()
         raise Unanswered(f"nothing answers at {path}: {reason(error)}", "gradlife.serve() in the program") from None
-    return Session(Channel(connection), target, title=title)
+    if target is not None and peer_of(connection)[0] != target.pid:
+        connection.close()
+        raise Unanswered(f"another process listens at {path}", "gradlife.serve() in the program")
+    return Session(greeting(connection, title or (target.title if target is not None else path)), target, title=title)
+
+
+def greeting(connection: socket.socket, title: str) -> Channel:
+    """Wait for the first word of a process, and return the channel to it. AttachError if it says nothing for long."""
+    if not select.select([connection], [], [], PATIENCE)[0]:
+        connection.close()
+        words = f"{title} did not answer in {PATIENCE:.0f} seconds: it is stopped, or another client is served"
+        raise AttachError(words, "try again later")
+    return Channel(connection)

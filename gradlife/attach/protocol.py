@@ -79,6 +79,16 @@ def socket_folder() -> str:
     return f"/tmp/gradlife-{os.geteuid()}"
 
 
+def socket_paths(pid: int) -> list[str]:
+    """Return where a process may listen. Its environment may have had another runtime folder than this one, or none."""
+    try:
+        user = os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        user = os.geteuid()
+    folders = (socket_folder(), f"/run/user/{user}/gradlife", f"/tmp/gradlife-{user}")
+    return [os.path.join(folder, f"{pid}.sock") for folder in dict.fromkeys(folders)]
+
+
 def socket_path(pid: int) -> str:
     """Return the path of the socket on which a process listens after `gradlife.serve()`."""
     return os.path.join(socket_folder(), f"{pid}.sock")

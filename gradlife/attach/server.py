@@ -21,14 +21,18 @@ VARIABLE = "GRADLIFE_SERVE"
 
 THREAD = "gradlife"
 
+#: Seconds that a client waits for the one before it to go.
+PATIENCE = 2.0
+
 
 class Server:
-    """Listens on a socket, and serves one client at a time."""
+    """Listens on a socket, and serves one client at a time. Another one is told so."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._pid = os.getpid()
         self._socket = bound(path)
+        self._is_free = threading.Lock()
         self._thread = threading.Thread(target=self._serve, name=THREAD, daemon=True)
         os.register_at_fork(after_in_child=self._leave_copy)
         atexit.register(self.close)
@@ -56,7 +60,16 @@ class Server:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
+            if not self._is_free.acquire(timeout=PATIENCE):
+                refuse(connection)
+                continue
+            threading.Thread(target=self._serve_one, args=(connection,), name=THREAD, daemon=True).start()
+
+    def _serve_one(self, connection: socket.socket) -> None:
+        try:
             serve_one(connection)
+        finally:
+            self._is_free.release()
 
 
 _servers: dict[str, Server] = {}
@@ -95,6 +108,16 @@ def serve_one(connection: socket.socket) -> None:
             channel.send(error=f"it cannot use gradlife: {type(error).__name__}: {error}", executable=sys.executable)
     finally:
         channel.close()
+
+
+def refuse(connection: socket.socket) -> None:
+    """Tell a client that another one is served."""
+    channel = Channel(connection)
+    with contextlib.suppress(Gone):
+        channel.send(
+            error="gradlife is attached to this process already", hint="try again when the other client has gone"
+        )
+    channel.close()
 
 
 def own_door() -> str:

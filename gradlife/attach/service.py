@@ -26,6 +26,7 @@ from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport
 from gradlife.model.peak import codec as peak_codec
 from gradlife.model.watching.look import Look
+from gradlife.output import reason
 
 
 def answer_all(channel: Channel) -> None:
@@ -111,8 +112,21 @@ def answer_snapshot(path: Path, *, labels: bool, user_text: bool, native: bool) 
 
 def in_copy(work: Callable[[], int]) -> tuple[int, float]:
     """Do the work in a forked copy, never in the process itself; return its result and the seconds of the fork."""
+
+    def work_or_reason() -> int | str:
+        try:
+            return work()
+        except MemoryError:
+            raise
+        except GradlifeError as error:
+            return error.message
+        except OSError as error:
+            return reason(error)
+        except Exception as error:
+            return str(error) or type(error).__name__
+
     start = time.perf_counter()
-    copy, pipe = start_copy(work)
+    copy, pipe = start_copy(work_or_reason)
     pause = time.perf_counter() - start
     try:
         result = read_answer(pipe)
@@ -120,5 +134,12 @@ def in_copy(work: Callable[[], int]) -> tuple[int, float]:
         os.close(pipe)
         end(copy)
     if not result:
-        raise AttachError("the forked copy could not write the snapshot", "free memory, or another folder for the file")
-    return pickle.loads(result), pause
+        raise AttachError(
+            "the forked copy could not write the snapshot: it ran out of memory, or was killed", "free memory"
+        )
+    found = pickle.loads(result)
+    if isinstance(found, str):
+        raise AttachError(
+            f"the forked copy could not write the snapshot: {found}", "a folder that the process may write to"
+        )
+    return found, pause

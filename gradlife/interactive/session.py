@@ -34,10 +34,23 @@ class Session(cmd.Cmd):
         self._patient = patient
         self._console = make_console(stdout)
         self.use_rawinput = stdin is None
+        self._has_begun = False
         self.steps_wanted = 0  # steps that the program takes before it comes back; 0: it continues on its own
+
+    def cmdloop(self, intro: object = None) -> None:
+        """Read lines to the end. Ctrl-C abandons a line, not the session, nor the program that has stopped for it."""
+        while True:
+            try:
+                super().cmdloop(intro)
+                return
+            except KeyboardInterrupt:
+                self._say("")
 
     def preloop(self) -> None:
         """Print where the program is and, after steps, what they added."""
+        if self._has_begun:
+            return
+        self._has_begun = True
         self._say(self._patient.title)
         if self._patient.rounds:
             self._show(reports.round_lines(self._patient.rounds))
@@ -85,7 +98,7 @@ class Session(cmd.Cmd):
         if not text:
             self._show(reports.program_lines(program_view(snapshot, "")))
         elif text.isdecimal():
-            self._view(largest=snapshot.largest(int(text)))
+            self._view(largest=snapshot.largest(rows_of(text)))
         else:
             self._view(instances=snapshot.instances(text, ROWS))
 
@@ -196,7 +209,7 @@ class Session(cmd.Cmd):
         """Explain why an object is alive, given an address, a type, or a Python expression."""
         if not text:
             raise UsageError("of what?", "a leak's number, an address, a type")
-        if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{4,20}", text):
+        if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}|[1-9][0-9]{3,18}", text):
             return self._patient.snapshot.why(int(text, 0))
         snapshot = self._patient.snapshot
         found = None if snapshot.has_type(text) else self._patient.why(text)

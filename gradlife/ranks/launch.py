@@ -75,7 +75,7 @@ def run_in(folder: str, count: int, words: Sequence[str], patience: float) -> in
         )
         forward(process)
         wait(process, folder, patience)
-    return process.returncode % 256
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
 def wait(process: subprocess.Popen[bytes], folder: str, patience: float) -> None:

@@ -16,12 +16,14 @@ import pytest
 from attachable import ASLEEP, running
 from gradlife.attach import client, server
 from gradlife.attach.client import attach, connect
+from gradlife.attach.processes import Target
 from gradlife.attach.protocol import AttachError, Channel, socket_path
 from gradlife.attach.server import Server, serve
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.running import Terms
 from gradlife.model.watching.look import Look
+from processes import comes_true
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peers are known on Linux")
 
@@ -92,14 +94,62 @@ def test_what_this_gradlife_does_not_do_is_refused_and_the_session_goes_on(door:
 def test_a_client_that_goes_leaves_no_thread_and_no_descriptor(door: Server) -> None:
     with connect(door.path):
         pass
-    descriptors, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+    with door._is_free:  # the client has been served to its end
+        pass
+    descriptors = len(os.listdir("/proc/self/fd"))
     for _ in range(20):
         with connect(door.path):
             pass
-    with connect(door.path):  # the one before has been served to its end
-        pass
-    assert threading.active_count() == threads
-    assert len(os.listdir("/proc/self/fd")) <= descriptors + 1  # the connection that is being closed
+    assert comes_true(lambda: len(named("gradlife")) == 1)  # the one that waits at the door
+    assert comes_true(lambda: len(os.listdir("/proc/self/fd")) == descriptors)
+
+
+def named(name: str) -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name == name]
+
+
+def test_a_second_client_is_told_that_the_first_is_served(door: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waited for ever."""
+    monkeypatch.setattr(server, "PATIENCE", 0.0)
+    with connect(door.path):
+        with pytest.raises(AttachError) as caught:
+            connect(door.path)
+        assert str(caught.value) == (
+            "gradlife is attached to this process already (try: try again when the other client has gone)"
+        )
+    monkeypatch.setattr(server, "PATIENCE", 900.0)
+    with connect(door.path) as session:
+        assert session.pid == os.getpid()
+
+
+def test_a_process_that_says_nothing_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "PATIENCE", 0.0)
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "door"))
+        silent.listen(1)
+        with pytest.raises(
+            AttachError, match="did not answer in 0 seconds: it is stopped, or another client is served"
+        ):
+            connect(str(tmp_path / "door"))
+
+
+def test_a_door_is_found_although_the_process_has_another_runtime_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service of systemd has none, and the one who attaches has one."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with running(f"import gradlife\n{ASLEEP}", tmp_path, GRADLIFE_SERVE="1", XDG_RUNTIME_DIR="") as pid:
+        assert not os.path.exists(socket_path(pid))
+        with attach(pid) as session:
+            assert session.pid == pid
+
+
+def test_another_process_at_the_door_of_the_target_is_nobody(door: Server) -> None:
+    """In a folder for all users anybody may listen."""
+    with pytest.raises(UsageError, match="another process listens at"):
+        connect(door.path, Target(os.getpid() + 1, "python", "3.11", sys.executable))
 
 
 def test_a_snapshot_is_written_by_a_copy_of_the_process(tmp_path: Path) -> None:
@@ -118,8 +168,12 @@ def test_a_snapshot_that_cannot_be_written_is_an_error_and_the_process_lives(tmp
         running(f"import gradlife\ngradlife.serve('door')\n{ASLEEP}", tmp_path),
         connect(str(tmp_path / "door")) as session,
     ):
-        with pytest.raises(AttachError, match="could not write the snapshot"):
+        with pytest.raises(AttachError) as caught:
             session.snapshot(tmp_path / "missing" / "heap.glheap")
+        assert str(caught.value) == (
+            f"the forked copy could not write the snapshot: cannot write {tmp_path / 'missing' / 'heap.glheap'}: "
+            "no such file or directory (try: a folder that the process may write to)"
+        )
         assert session.snapshot(tmp_path / "heap.glheap")["objects"] > 0
 
 

@@ -7,6 +7,8 @@ import io
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -147,6 +149,31 @@ def test_quit_continue_and_the_end_of_the_input_leave_without_a_step() -> None:
 def test_what_goes_wrong_is_one_line_and_the_session_goes_on(line: str, answer: str) -> None:
     assert said(line) == answer
     assert said(line, "leaks").endswith(said("leaks"))
+
+
+def test_ctrl_c_at_the_prompt_abandons_the_line_and_not_the_program() -> None:
+    """It ended the hunted program, which had stopped there."""
+
+    presses = [KeyboardInterrupt()]
+
+    def readline() -> str:
+        if presses:
+            raise presses.pop()
+        return "step 7\n"
+
+    patient, out = FakePatient(LEAKING), io.StringIO()
+    keyboard: Any = SimpleNamespace(readline=readline)
+    session = Session(patient, keyboard, out)
+    session.cmdloop()
+    assert (patient.done, session.steps_wanted, out.getvalue().count("train.py has stopped")) == (["step 7"], 7, 1)
+
+
+@pytest.mark.parametrize("line", ["why 0123", "retained 99999999999999999999", f"why {'9' * 20}"])
+def test_a_number_that_is_none_is_one_line(line: str) -> None:
+    out = io.StringIO()
+    session = Session(FakePatient(LEAKING), io.StringIO(f"{line}\nquit\n"), out)
+    session.cmdloop()
+    assert "Traceback" not in out.getvalue()
 
 
 def test_help_has_every_verb_with_what_it_answers() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from gradlife.cli import main
+from gradlife.ranks import launch
 
 
 @pytest.mark.parametrize("command", ["hunt", "peak"])
@@ -43,3 +45,13 @@ def test_a_run_needs_a_rank(command: str, tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().err == (
         "gradlife: error: --nproc-per-node 0: a run needs at least one rank (try: --nproc-per-node 2)\n"
     )
+
+
+def test_a_launcher_that_a_signal_kills_has_the_status_of_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The help says 137; it was 247."""
+    killed = SimpleNamespace(Popen=lambda command, env: SimpleNamespace(returncode=-9))
+    monkeypatch.setattr(launch, "subprocess", killed)
+    monkeypatch.setattr(launch, "wait", lambda process, folder, patience: None)
+    assert launch.run_in(str(tmp_path), 1, [], 0.0) == 137

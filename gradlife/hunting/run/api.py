@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt
@@ -24,14 +24,19 @@ def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool =
 
 
 def hunt_stepper(
-    stepper: Stepper, target: str, steps: int | None, lines: bool = False, schedule: Schedule | None = None
+    stepper: Stepper,
+    target: str,
+    steps: int | None,
+    lines: bool = False,
+    schedule: Schedule | None = None,
+    numbers: Iterable[int] | None = None,
 ) -> HuntReport:
-    """Run setup, the hunted steps and teardown; return the report."""
+    """Run setup, the hunted steps and teardown; return the report. ``numbers``: those of the steps, from 0 by default."""
     under_way = Hunt(schedule or schedule_for(steps, is_endless=True), records_from_start=lines)
     counter = Counter(under_way)
     state = stepper.setup() if stepper.setup is not None else None
     try:
-        loop_for(stepper)(state, stepper.step, itertools.count(), counter.step)
+        loop_for(stepper)(state, stepper.step, numbers or itertools.count(), counter.step)
         return report_of(under_way, TargetFacts(target, f"call of {getattr(stepper.step, '__qualname__', 'it')}"))
     finally:
         counter.end()

@@ -9,11 +9,12 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from types import CodeType
 from typing import NoReturn
 
-from gradlife.errors import GradlifeError, OutputError
+from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, OutputError
 from gradlife.hunting.findings.main_source import program_of
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.launcher import claim, follow_children, is_reporter
@@ -97,6 +98,7 @@ class Child:
         self._confirmations = 0  # sampled steps since a leak was found
         self._earlier: HuntReport | None = None  # the answer from sampled steps that better ones replaced
         self._step_seconds: float | None = None  # length of a step where steps are time intervals
+        self._lost = ""  # the moment of the last report that could not be written
         self.counter: Counter | None = None
 
     # --- targets ---
@@ -109,7 +111,11 @@ class Child:
         self._stay_alone()
         hunt_in_workers(self._settings.folder, self._leave_to_worker)
         ended = self._run_function(target) if isinstance(target, FunctionTarget) else self._run_script(target)
-        return ended.status
+        return self._status(ended)
+
+    def _status(self, ended: Ended) -> int:
+        """Return the exit status: the program's own, or that of an unknown result if its last report was lost."""
+        return ended.status or (EXIT_COULD_NOT_TELL if self._lost == END else 0)
 
     def join(self) -> None:
         """Wait for steps in a process that a launcher started. A rank is hunted in even if no step comes."""
@@ -199,9 +205,11 @@ class Child:
         exit_now = os._exit
 
         def leave_and_exit(status: int) -> NoReturn:
-            if not self._is_copy and not self._has_ended:
-                self.leave(END, status, None)
-            exit_now(status)
+            try:
+                if not self._is_copy and not self._has_ended:
+                    self.leave(END, status, None)
+            finally:
+                exit_now(status)
 
         os._exit = leave_and_exit
 
@@ -281,7 +289,7 @@ class Child:
         self._confirmations += 1
         if self._answered is not None and self._confirmations >= self._hunt.steps:
             self._is_final = True
-            write_report(self._answered, self._settings, ANSWER)
+            self._write(self._answered, ANSWER)
 
     def _go_on(self, stepped_by: str) -> Callable[[], bool]:
         """Continue the same hunt with the steps of another optimizer.
@@ -297,7 +305,7 @@ class Child:
                 self._hunt.close()
                 self._answered = report
                 self._is_final = True
-                write_report(report, self._settings, ANSWER)
+                self._write(report, ANSWER)
         return self._step
 
     def _new_hunt(self) -> Hunt:
@@ -307,7 +315,7 @@ class Child:
         hunt = Hunt(schedule, records_from_start=self._settings.lines)
         hunt.on_snapshot = self._note_snapshot
         if self._settings.in_step:
-            hunt.on_long_rounds = lambda: write_report(self._report(None, None), self._settings, INTERIM)
+            hunt.on_long_rounds = lambda: self._write(self._report(None, None), INTERIM)
         if self._after_rounds is not None:
             after_rounds = self._after_rounds
             hunt.after_rounds = lambda hunt: after_rounds(hunt, lambda: self._report(None, None))
@@ -342,7 +350,7 @@ class Child:
             self._hunt.goes_on = self._is_script and may_add(self._answered) and self._settings.steps is None
             self._is_final = not self._hunt.goes_on and not self._is_sampled
             report = with_uncollected(self._hunt, self._answered, self._settings.memory_limit)
-            write_report(report, self._settings, ANSWER if self._is_final else INTERIM)
+            self._write(report, ANSWER if self._is_final else INTERIM)
         if self._settings.steps is not None:
             self._end_program()
 
@@ -370,7 +378,17 @@ class Child:
             report = self._report(status, error)
             if moment == INTERIM and not report.findings:
                 report = with_owners(report)
+            self._write(report, moment)
+
+    def _write(self, report: HuntReport, moment: str) -> None:
+        """Write a report. If the disk is full, say so once: the program may be in the midst of a step."""
+        try:
             write_report(report, self._settings, moment)
+        except (OSError, OutputError) as error:
+            if not self._lost:
+                with suppress(OSError, ValueError):
+                    print(f"gradlife: error: {error}; the program goes on", file=sys.stderr, flush=True)
+            self._lost = moment
 
     def end_by_signal(self, number: int) -> None:
         """Record the signal that is about to end the program, if no other process watches this one."""
@@ -531,11 +549,12 @@ def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
     try:
         with open(f"{path}.partial", "w", encoding="utf-8") as file:
             file.write(hunt_codec.dumps(report))
+        os.replace(f"{path}.partial", path)
     except OSError as error:
         raise OutputError(f"the report of the hunt cannot be written to {settings.folder}: {error.strerror}") from error
-    os.replace(f"{path}.partial", path)
     if settings.channel >= 0:
-        os.write(settings.channel, f"{moment}\n".encode())
+        with suppress(OSError):  # the watching process is gone
+            os.write(settings.channel, f"{moment}\n".encode())
 
 
 def start(kind: Callable[[Settings], Child]) -> int:

@@ -14,7 +14,7 @@ from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.trial import losses_of, prepare_trial
 from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
 from gradlife.model.hunt import Finding, HuntReport, PerStep, Proof
-from gradlife.output import reason
+from gradlife.output import reason, unlink_quietly
 
 #: Hunts the program with these settings to its end.
 Run = Callable[[Settings], Result]
@@ -68,15 +68,25 @@ def write_texts(texts: dict[str, str]) -> list[str]:
     """Write files, each whole or not at all; return their relative paths. UsageError if one cannot be written."""
     for path, text in texts.items():
         try:
-            with tempfile.NamedTemporaryFile(
-                "w", encoding="utf-8", newline="", dir=os.path.dirname(path), delete=False
-            ) as file:
-                file.write(text)
-            os.chmod(file.name, os.stat(path).st_mode)
-            os.replace(file.name, path)
+            write_text(os.path.realpath(path), text)  # a link stays a link
         except OSError as error:
             raise UsageError(f"cannot write {path}: {reason(error)}", "gradlife hunt --patch FILE") from None
     return [os.path.relpath(path) for path in texts]
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a file whole or not at all, by a new file beside it, which never stays."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", newline="", dir=os.path.dirname(path), delete=False
+    ) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.chmod(file.name, os.stat(path).st_mode)
+            os.replace(file.name, path)
+        except BaseException:
+            unlink_quietly(file.name)
+            raise
 
 
 def try_texts(texts: dict[str, str], settings: Settings, run: Run) -> Outcome:

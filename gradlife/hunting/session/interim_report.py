@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from typing import Protocol
 
 from gradlife import _heap
@@ -77,7 +78,7 @@ class InterimReport(threading.Thread):
 
             def errand() -> None:
                 try:
-                    self._taker.leave("interim", None, None)
+                    self._leave()
                 finally:
                     taken.set()
 
@@ -88,4 +89,9 @@ class InterimReport(threading.Thread):
             if counter.withdraw():
                 taken.wait(LONGEST)  # the report may have just begun, and a busy machine is slow
                 return
-        self._taker.leave("interim", None, None)
+        self._leave()
+
+    def _leave(self) -> None:
+        """Write the report. An error of gradlife's own must not reach the program's step, or keep a signal from it."""
+        with suppress(Exception):
+            self._taker.leave("interim", None, None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from gradlife.errors import UsageError
@@ -10,6 +11,8 @@ from gradlife.heap import Snapshot, snapshot, why
 from gradlife.hunting.run.reference_cutter import Cutter, cutter_of
 from gradlife.hunting.snapshots.node_weights import minus
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot
+from gradlife.hunting.steps.loop import loop_for
+from gradlife.hunting.steps.targets import Stepper
 from gradlife.interactive.notebook.ipython_outputs import notes
 from gradlife.model.hunt import Finding, HuntReport, Round
 from gradlife.model.trace import Trace
@@ -26,7 +29,8 @@ class NotebookPatient:
         self.rounds: tuple[Round, ...] = ()
         self.notes: tuple[str, ...] = ()  # for the last trace
         self.last: Snapshot | None = None  # the snapshot that `diff` compares with
-        self._step: Callable[[], object] | None = None
+        self._stepper: Stepper | None = None
+        self._numbers: Iterator[int] = itertools.count()
         self._cuts: list[Cutter] = []
         self._now: Snapshot | None = None
 
@@ -63,17 +67,17 @@ class NotebookPatient:
 
     # --- the hunted cell ---
 
-    def hunted(self, step: Callable[[], object], report: HuntReport) -> None:
-        """Use this report for `leaks` and finding numbers."""
-        self.report, self._step, self._cuts = report, step, []
+    def hunted(self, stepper: Stepper, numbers: Iterator[int], report: HuntReport) -> None:
+        """Use this report for `leaks` and finding numbers, and these numbers for further steps."""
+        self.report, self._stepper, self._numbers, self._cuts = report, stepper, numbers, []
 
     def step(self, count: int) -> None:
         """Run the cell this many times, apply cuts after each round, and return what was added."""
-        if self._step is None:
+        if self._stepper is None:
             raise UsageError("no cell was hunted yet", "%%gradlife hunt")
         before = take_snapshot(0)
-        for _ in range(count):
-            self._step()
+        rest = itertools.count(1)
+        loop_for(self._stepper)(None, self._stepper.step, self._numbers, lambda: next(rest) >= count)
         for cutter in self._cuts:
             cutter.cut()
         self.rounds = (Round(count, minus(take_snapshot(count).totals, before.totals)),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
@@ -65,8 +66,9 @@ class NotebookSession(Session):
         """hunt [--steps N] [--lines] [FUNCTION]: repeat the function, or the cell under %%gradlife; what grows?"""
         options = hunt_options(text)
         step, name = self._step_of("hunt", options.function)
-        report = hunt_stepper(stepper_of(step), name, options.steps, options.lines)
-        self._patient.hunted(step, report)
+        stepper, numbers = stepper_of(step), itertools.count()
+        report = hunt_stepper(stepper, name, options.steps, options.lines, numbers=numbers)
+        self._patient.hunted(stepper, numbers, report)
         self.answer = report
         print_hunt(self._console, report, then=next_magics)
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from fabricated_hunts import LOSSES, hunt
+from fabricated_hunts import CLEAN, LOSSES, hunt
+from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.child import Child, may_add
+from gradlife.hunting.run.child import ANSWER, END, Child, may_add
+from gradlife.hunting.run.script import Ended
+from gradlife.hunting.session.interim_report import InterimReport
+from gradlife.model import hunt_codec
 from gradlife.model.hunt import Finding, FindingKind, PerStep, Severity
 
 #: What each call of a function that loads data leaves in a list.
@@ -58,3 +66,43 @@ def test_only_a_leak_that_is_not_minor_ends_the_search_for_rarer_ones(
     severity: Severity, kind: FindingKind, is_open: bool
 ) -> None:
     assert may_add(hunt(replace(LOSSES, severity=severity, kind=kind))) == is_open
+
+
+def test_a_report_that_cannot_be_written_is_said_once_and_the_program_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a full disk the error came out of the program's `optimizer.step()`."""
+    child = Child(Settings("main.py", folder=str(tmp_path / "missing")))
+    child._write(CLEAN, ANSWER)
+    assert child._status(Ended(0)) == 0  # a later report may be written
+    child.leave(END, 0, None)
+    assert capsys.readouterr().err == (
+        f"gradlife: error: the report of the hunt cannot be written to {tmp_path / 'missing'}: "
+        "No such file or directory; the program goes on\n"
+    )
+    assert [child._status(Ended(status)) for status in (0, 7)] == [EXIT_COULD_NOT_TELL, 7]
+
+
+def test_a_report_outlives_the_process_that_waits_for_it(tmp_path: Path) -> None:
+    gone, channel = os.pipe()
+    os.close(gone)
+    try:
+        Child(Settings("main.py", folder=str(tmp_path), channel=channel))._write(CLEAN, END)
+    finally:
+        os.close(channel)
+    assert hunt_codec.loads((tmp_path / END).read_text()) == CLEAN
+
+
+@pytest.mark.parametrize("has_steps", [True, False])
+def test_a_failing_interim_report_does_not_reach_the_step_that_it_interrupts(has_steps: bool) -> None:
+    left: list[str] = []
+
+    def leave(moment: str, status: int | None, error: BaseException | None) -> None:
+        left.append(moment)
+        raise BrokenPipeError
+
+    counter: Any = SimpleNamespace(interrupt=lambda errand: errand(), hurry=lambda: None, withdraw=lambda: True, left=0)
+    request: Any = object.__new__(InterimReport)
+    request._taker = SimpleNamespace(leave=leave, counter=counter if has_steps else None)
+    request._take()
+    assert left == ["interim"]

@@ -15,7 +15,7 @@ import pytest
 from gradlife.errors import UsageError
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Result
-from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
+from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts, write_texts
 from gradlife.hunting.run.proof import proven
 from gradlife.hunting.stores.patches import patch_of
 from gradlife.model.hunt import (
@@ -163,3 +163,25 @@ def test_a_changed_source_is_imported_in_the_place_of_its_file_and_of_its_cached
     subprocess.run(compile_all, check=True, timeout=900)
     done = subprocess.run([sys.executable, "-c", CHANGED], cwd=tmp_path, capture_output=True, text=True, timeout=900)
     assert done.stdout == "changed beside b\"name = 'changed'\" b\"name = 'beside'\"\n", done.stderr
+
+
+def test_a_source_that_is_a_link_stays_one_and_nothing_else_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, link = tmp_path / "shared" / "train.py", tmp_path / "work" / "train.py"
+    for path in (real, link):
+        path.parent.mkdir()
+    real.write_text("old\n")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    monkeypatch.chdir(link.parent)
+    assert write_texts({str(link): "new\n"}) == ["train.py"]
+    assert (link.is_symlink(), real.read_text(), real.stat().st_mode & 0o777) == (True, "new\n", 0o640)
+
+    def fail(*paths: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(UsageError, match=r"cannot write .*train.py: no space left on device"):
+        write_texts({str(link): "newer\n"})
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["shared", "train.py", "train.py", "work"]

@@ -238,3 +238,16 @@ def test_the_peak_of_a_cell_names_the_variable_and_the_line(cells: Cells) -> Non
     assert said.startswith("drag  the cell: peak of 9.27 MB")
     assert "global logits of __main__: 2.05 MB" in said
     assert "`del logits` after line 2" in said
+
+
+@pytest.mark.whole
+def test_steps_after_a_hunt_of_a_function_have_its_numbers_and_may_be_awaited(cells: Cells) -> None:
+    """`%gradlife step` called the function itself: without its number, and without running a coroutine."""
+    said = cells(
+        "taken = []\nasync def step(number):\n    taken.append(number)",
+        "%gradlife hunt --steps 20 step",
+        "first = len(taken)",
+        "%gradlife step 3",
+        "len(taken) - first, taken[-3:] == list(range(first, first + 3))",
+    )
+    assert said[-1].strip().endswith("(3, True)")
