@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 import threading
@@ -124,6 +125,10 @@ class Recorder:
         return getattr(function, "_op", function), overwrites, bool(getattr(function, "is_view", False))
 
 
+#: Closures of an optimizer. Another callable may be something else, such as a module.
+CLOSURES = (types.FunctionType, types.MethodType, functools.partial)
+
+
 def unfollow() -> None:
     """Follow storages no longer, and return a weak reference of each."""
     import torch
@@ -198,13 +203,14 @@ class Contexts:
         self._enter(OPTIMIZER)
         if not self._is_on:
             return None
-        if len(args) > 1 and callable(args[1]):
+        if len(args) > 1 and isinstance(args[1], CLOSURES):
             return (args[0], self._outside(args[1]), *args[2:]), kwargs
-        if callable(kwargs.get("closure")):
+        if isinstance(kwargs.get("closure"), CLOSURES):
             return args, {**kwargs, "closure": self._outside(kwargs["closure"])}
         return None
 
     def _outside(self, closure: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(closure)
         def run(*args: Any, **kwargs: Any) -> Any:
             before = self._stack, self._starts
             self._stack, self._starts = [], []
