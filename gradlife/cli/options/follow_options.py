@@ -7,7 +7,6 @@ import re
 
 from gradlife.errors import UsageError
 from gradlife.hunting.run.durations import seconds_of
-from gradlife.hunting.steps.function_calls import CallSteps
 
 #: Options that require --follow.
 OPTIONS = {"every": "--every", "findings": "--findings", "state": "--state", "metrics": "--metrics"}
@@ -64,6 +63,8 @@ def refuse_with_follow(args: argparse.Namespace) -> None:
     if wrong is not None:
         raise UsageError(f"--follow has no {wrong}", f"gradlife hunt {wrong}, without --follow")
     if args.step_on:
+        from gradlife.hunting.steps.function_calls import CallSteps
+
         CallSteps(args.step_on, lambda stepped_by: lambda: None)  # the program need not start to say what is wrong
 
 
