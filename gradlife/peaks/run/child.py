@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from gradlife.errors import GradlifeError
@@ -23,6 +24,7 @@ from gradlife.hunting.steps.main_definitions import count_when_loaded
 from gradlife.hunting.steps.targets import FunctionTarget, ProgramTarget, ScriptTarget, load, parse
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
+from gradlife.output import reason
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.api import peak_of
 from gradlife.peaks.run.session import PeakSession
@@ -45,6 +47,7 @@ class PeakChild:
         self._contexts = Contexts()
         self._session: PeakSession | None = None
         self._steps = 0
+        self._is_lost = False  # whether a report could not be written
         self._pid = os.getpid()
         self._is_launcher = False  # another process may take the steps
         self._is_launched = False  # this process was started by a launcher
@@ -145,11 +148,23 @@ class PeakChild:
         if self._settings.trial:
             report = replace(report, losses=tuple(loss.hex() for loss in losses_of(self._settings.trial)))
         path = os.path.join(self._settings.folder, REPORT)
-        with open(f"{path}.partial", "w", encoding="utf-8") as file:
-            file.write(codec.dumps(report))
-        os.replace(f"{path}.partial", path)
+        try:
+            with open(f"{path}.partial", "w", encoding="utf-8") as file:
+                file.write(codec.dumps(report))
+            os.replace(f"{path}.partial", path)
+        except OSError as error:  # the program may be in the midst of a step
+            self._say_lost(error)
+            return
         if self._settings.channel >= 0:
-            os.write(self._settings.channel, b"report\n")
+            with suppress(OSError):  # the watching process is gone
+                os.write(self._settings.channel, b"report\n")
+
+    def _say_lost(self, error: OSError) -> None:
+        if not self._is_lost:
+            self._is_lost = True
+            words = f"the report cannot be written to {self._settings.folder}: {reason(error)}; the program goes on"
+            with suppress(OSError, ValueError):
+                print(f"gradlife: error: {words}", file=sys.stderr, flush=True)
 
 
 #: Reasons for no report.

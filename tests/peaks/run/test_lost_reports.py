@@ -1,0 +1,38 @@
+"""A report of a peak that cannot be written, or that nobody waits for any more."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gradlife.hunting.process.settings import Settings
+from gradlife.model.peak import codec
+from gradlife.model.peak.report import PeakReport
+from gradlife.peaks.run.child import REPORT, PeakChild
+
+FOUND = PeakReport("main.py", "SGD.step")
+
+
+def test_a_report_that_cannot_be_written_is_said_once_and_the_program_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a full disk the error came out of the program's `optimizer.step()`."""
+    child = PeakChild(Settings("main.py", folder=str(tmp_path / "missing")))
+    for _ in range(2):
+        child._write(FOUND)
+    assert capsys.readouterr().err == (
+        f"gradlife: error: the report cannot be written to {tmp_path / 'missing'}: no such file or directory; "
+        "the program goes on\n"
+    )
+
+
+def test_a_report_outlives_the_process_that_waits_for_it(tmp_path: Path) -> None:
+    gone, channel = os.pipe()
+    os.close(gone)
+    try:
+        PeakChild(Settings("main.py", folder=str(tmp_path), channel=channel))._write(FOUND)
+    finally:
+        os.close(channel)
+    assert codec.loads((tmp_path / REPORT).read_text()) == FOUND
