@@ -26,11 +26,11 @@ def tensor_facts(graph: HeapGraph, node: int) -> TensorFacts | None:
 
 
 def content_bytes(graph: HeapGraph, storage: int) -> int | None:
-    """Return the size of a storage's contents alone; None if sizes were not measured."""
+    """Return the size of a storage's contents alone, whoever owns them; None if sizes were not measured."""
     found = graph.describe(storage)
     if found.bytes is None or found.type.startswith("engine::"):
         return found.bytes
-    return max(0, found.bytes - storage_header())
+    return max(0, found.bytes - storage_header()) + graph.borrowed(storage)
 
 
 def storage_header() -> int:

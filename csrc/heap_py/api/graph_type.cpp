@@ -70,6 +70,15 @@ PyObject* find_all_method(PyObject* self, PyObject* addresses) {
 PyObject* describe_method(PyObject* self, PyObject* number) {
   return guarded([&] { return heap_object(values_of(self), graph_of(self), parse_node(self, number)).release(); });
 }
+// borrowed(node) -> bytes of its memory that belong to another object; borrowed_bytes: those of all
+PyObject* borrowed_method(PyObject* self, PyObject* number) {
+  return guarded([&] { return PyLong_FromUnsignedLongLong(graph_of(self).borrowed_by(parse_node(self, number))); });
+}
+PyObject* get_borrowed_bytes(PyObject* self, void*) {
+  unsigned long long sum = 0;
+  for (const BorrowedBytes& entry : graph_of(self).borrowed) sum += entry.bytes;
+  return PyLong_FromUnsignedLongLong(sum);
+}
 PyObject* kind_method(PyObject* self, PyObject* number) {
   return guarded(
       [&] { return PyUnicode_InternFromString(kind_name(graph_of(self).type_of(parse_node(self, number)).kind)); });
@@ -208,6 +217,7 @@ void dealloc(PyObject* self) {
 PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
                          {"find_all", find_all_method, METH_O, nullptr},
                          {"describe", describe_method, METH_O, nullptr},
+                         {"borrowed", borrowed_method, METH_O, nullptr},
                          {"kind", kind_method, METH_O, nullptr},
                          {"type", type_method, METH_O, nullptr},
                          {"kind_and_type", kind_and_type_method, METH_O, nullptr},
@@ -236,6 +246,7 @@ PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
 PyGetSetDef attributes[] = {{"node_count", get_node_count, nullptr, nullptr, nullptr},
                             {"edge_count", get_edge_count, nullptr, nullptr, nullptr},
                             {"tracked_count", get_tracked_count, nullptr, nullptr, nullptr},
+                            {"borrowed_bytes", get_borrowed_bytes, nullptr, nullptr, nullptr},
                             {"nbytes", get_bytes, nullptr, nullptr, nullptr},
                             {"notes", get_notes, nullptr, nullptr, nullptr},
                             {"has_labels", get_has_labels, nullptr, nullptr, nullptr},

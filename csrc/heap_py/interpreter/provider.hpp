@@ -40,6 +40,12 @@ class ReferenceSink {
   ~ReferenceSink() = default;
 };
 
+// Memory that a native object uses and another object owns.
+struct BorrowedMemory {
+  uint64_t bytes = 0;         // 0: none
+  PyObject* owner = nullptr;  // nullptr: a native object of the same provider
+};
+
 // Knows objects of some Python types and of the native types that it declares. None of its functions creates an object,
 // runs Python code or follows an address that it has not verified.
 class Provider {
@@ -63,6 +69,12 @@ class Provider {
   virtual std::string describe_python(PyObject* object) = 0;  // "float32 [64, 32]", a word or two after the type
   virtual std::string describe_native(const void* object, uint32_t type) = 0;
   virtual uint64_t native_bytes(const void* object, uint32_t type) = 0;
+  // Returns the part of `native_bytes` that belongs to another object, and that object.
+  virtual BorrowedMemory borrowed(const void*, uint32_t) { return {}; }
+  // Returns the object whose memory a Python object shows; nullptr: its own, or unknown.
+  virtual PyObject* memory_owner(PyObject*) { return nullptr; }
+  // Whether the memory that a Python object shows is measured as that of native objects.
+  virtual bool is_native_memory(PyObject*) { return false; }
   // Returns bytes that a Python object owns outside itself and that its type does not show.
   virtual uint64_t outside_bytes(const PyObject*) { return 0; }
   // The limits of this provider, one sentence each.

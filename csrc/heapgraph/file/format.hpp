@@ -58,8 +58,9 @@ enum class Section : uint32_t {
   label_gaps,
   long_gaps,
   cleared_dicts,
+  borrowed,  // BorrowedBytes
 };
-constexpr uint32_t max_sections = 25;
+constexpr uint32_t max_sections = 26;
 
 // Some arrays come in two widths, given by the size of their elements: types of 2 or 4 bytes; sizes of 2 or 4, where
 // the largest number refers to big_sizes; first_references of 4, or numbers of references of 1, where 255 refers to

@@ -58,7 +58,8 @@ class Reader {
   }
 
  private:
-  static constexpr uint64_t max_notes = 1 << 22;  // one for each of a program's modules, of which there may be thousands
+  static constexpr uint64_t max_notes = 1
+                                        << 22;  // one for each of a program's modules, of which there may be thousands
 
   void read_header() {
     if (file_bytes_ < sizeof(FileHeader::magic)) throw FileError("is no snapshot of gradlife");
@@ -140,6 +141,16 @@ class Reader {
     for (const BigSize& big : read<BigSize>(Section::big_sizes, header_.nodes)) {
       if (big.node >= header_.nodes) throw FileError("is damaged: a size belongs to no object");
       graph.set_size(static_cast<NodeId>(big.node), big.bytes);
+    }
+    if (has(Section::borrowed)) read_borrowed(graph);
+  }
+  void read_borrowed(Graph& graph) {
+    graph.borrowed = read<BorrowedBytes>(Section::borrowed, header_.nodes);
+    uint64_t least = 0;
+    for (const BorrowedBytes& entry : graph.borrowed) {
+      if (entry.node >= header_.nodes) throw FileError("is damaged: a number belongs to no object");
+      if (entry.node < least) throw FileError("is damaged: its numbers are in no order");
+      least = entry.node + 1;
     }
   }
   void read_references(Graph& graph) {

@@ -47,6 +47,7 @@ class Writer {
     add(Section::latent, graph_.latent);
     if (graph_.cleared_dicts.begin() != graph_.cleared_dicts.end())
       add(Section::cleared_dicts, graph_.cleared_dicts.pairs());
+    if (!graph_.borrowed.empty()) add(Section::borrowed, graph_.borrowed);
     add_types();
   }
   void add_words(const Words& words) {

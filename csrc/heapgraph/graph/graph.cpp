@@ -1,5 +1,6 @@
 #include "heapgraph/graph/graph.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace gradlife::heap {
@@ -40,6 +41,12 @@ void Graph::set_size(NodeId node, uint64_t bytes) {
   if (is_big) big_sizes[node] = bytes;
 }
 
+uint64_t Graph::borrowed_by(NodeId node) const {
+  const auto* found = std::lower_bound(borrowed.begin(), borrowed.end(), node,
+                                       [](const BorrowedBytes& entry, NodeId wanted) { return entry.node < wanted; });
+  return found != borrowed.end() && found->node == node ? found->bytes : 0;
+}
+
 // A counting sort by target: sources come out in ascending order.
 void Graph::build_referrers() {
   if (has_referrers()) return;
@@ -60,8 +67,8 @@ void Graph::build_referrers() {
 }
 
 size_t Graph::bytes() const {
-  return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes() + coupled.bytes() +
-         latent.bytes() + first_hidden.bytes() + kept_wrappers.bytes() + cleared_dicts.bytes();
+  return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes() + borrowed.bytes() +
+         coupled.bytes() + latent.bytes() + first_hidden.bytes() + kept_wrappers.bytes() + cleared_dicts.bytes();
 }
 
 }  // namespace gradlife::heap

@@ -57,6 +57,11 @@ struct LatentReference {
 };
 static_assert(sizeof(LatentReference) == 24, "snapshot files contain this struct");
 
+// The bytes of a node's memory that belong to another object and count there. 64 bits each: files contain this struct.
+struct BorrowedBytes {
+  uint64_t node, bytes;
+};
+
 struct Graph {
   Buffer<Address> addresses;
   Buffer<uint32_t> types;  // indices into `type_rows`
@@ -65,6 +70,7 @@ struct Graph {
   std::vector<TypeRow, OwnAllocator<TypeRow>> type_rows;
   Buffer<uint32_t> sizes;  // shallow bytes; `big_size`: the number is in `big_sizes`; empty until measured
   std::unordered_map<NodeId, uint64_t> big_sizes;
+  Buffer<BorrowedBytes> borrowed;  // by node; not part of the sizes
   // For each Python object, the index of the first hidden reference in its row. Hidden ones stand after visible ones.
   NodeNumbers first_hidden;
   // Native objects with coupled counts: while they have other owners, however many, they own one reference to their
@@ -87,6 +93,7 @@ struct Graph {
   static constexpr uint32_t big_size = UINT32_MAX;
   uint64_t size_of(NodeId node) const { return sizes[node] != big_size ? sizes[node] : big_sizes.at(node); }
   void set_size(NodeId node, uint64_t bytes);
+  uint64_t borrowed_by(NodeId node) const;
   // Returns the node at an address, or no_node. Linear in the number of nodes: some 0.5 ms per million.
   NodeId find(Address address) const;
   // Fills in the nodes of all addresses that are in the graph, in some 2 ms per million nodes.

@@ -14,7 +14,7 @@ from gradlife.heap.why import trace_of
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.islands import cycle_members
 from gradlife.hunting.snapshots.node_weights import base_types
-from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
+from gradlife.hunting.snapshots.step_snapshots import storage_content, tensor_type_names
 from gradlife.model.trace import Lifetime, Trace
 
 #: Most members whose paths are compared.
@@ -251,7 +251,7 @@ def storage_bytes(graph: _heap.Graph, node: int, inside: set[int]) -> int:
     for target in graph.referents(node):
         found = graph.describe(target)
         if found.kind == "storage" and target in inside:
-            return found.bytes or 0
+            return storage_content(graph, target)
         if found.kind == "tensor" and graph.kind(node) == "python":
             return storage_bytes(graph, target, inside)
     return 0

@@ -211,6 +211,7 @@ def totals_of(graph: _heap.Graph) -> PerStep:
         sums[NATIVE_COUNTS.get(kind, "others")] += count
         sums["bytes"] += nbytes - count * storage_header() if kind == "storage" else 0
         sums["all"] += nbytes
+    sums["bytes"] += graph.borrowed_bytes
     return PerStep(*(float(sums[key]) for key in ("objects", "tensors", "storages", "graph_nodes", "bytes", "all")))
 
 
@@ -284,5 +285,5 @@ def full_name(kind: type) -> str:
 
 
 def storage_content(graph: _heap.Graph, node: int) -> int:
-    """Return the bytes of a storage's contents, without the object that holds them."""
-    return max(0, (graph.describe(node).bytes or 0) - storage_header())
+    """Return the bytes of a storage's contents, whoever owns them, without the object that holds them."""
+    return max(0, (graph.describe(node).bytes or 0) - storage_header()) + graph.borrowed(node)

@@ -134,7 +134,7 @@ def holders_now() -> dict[int, Held]:
     """Return the holders of the largest storages, by address. Only for a forked copy: it changes frames."""
     graph = _heap.freeze(True, True, OWN_FOLDER)
     found = [(graph.describe(node), node) for node in range(graph.node_count) if graph.kind(node) == "storage"]
-    largest = sorted(found, key=lambda one: one[0].bytes or 0, reverse=True)[:MAX_STORAGES]
+    largest = sorted(found, key=lambda one: (one[0].bytes or 0) + graph.borrowed(one[1]), reverse=True)[:MAX_STORAGES]
     held = holders_of(graph, [node for _, node in largest])
     return {shown.address: held[node] for shown, node in largest}
 

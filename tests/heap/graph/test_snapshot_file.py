@@ -100,14 +100,24 @@ def test_wrong_header(change: dict[str, object], message: str, tmp_path: Path) -
         (glheap.ARRIVALS, ("I", [0, 0, 0, 0, 0, 31 << 27]), "a reference is of no known kind"),
         (glheap.OTHERS, ("I", [7, 0]), "a label belongs to no reference"),
         (glheap.OTHERS, ("I", [4, 0, 4, 0]), "its labels are in no order"),
+        (glheap.BORROWED, ("Q", [6, 1]), "a number belongs to no object"),
+        (glheap.BORROWED, ("Q", [4, 1, 4, 1]), "its numbers are in no order"),
         (glheap.NOTES, ("B", [65] * 4_200_000), "a section has the wrong size"),
     ],
 )
 def test_number_that_is_no_place(section: int, values: tuple[str, list[int]], message: str, tmp_path: Path) -> None:
     sketch = glheap.small_heap()
-    sketch.sections[section] = (sketch.sections[section][0], glheap.numbers(*values)[1])
+    sketch.sections[section] = (sketch.sections.get(section, (16,))[0], glheap.numbers(*values)[1])
     with pytest.raises(SnapshotFileError, match=f"x.glheap is damaged: {message}"):
         opened(sketch.data(), tmp_path)
+
+
+def test_memory_that_belongs_to_another_object_is_no_part_of_a_size(tmp_path: Path) -> None:
+    sketch = glheap.small_heap()
+    sketch.sections[glheap.BORROWED] = glheap.pairs("Q", 4, 700, 5, 3_000_000_000)
+    graph = opened(sketch.data(), tmp_path)._graph
+    assert (graph.describe(4).bytes, graph.borrowed(4), graph.borrowed(3)) == (48, 700, 0)
+    assert graph.borrowed_bytes == 3_000_000_700
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 
 import gradlife.engine as engine
 from gradlife import _heap
-from gradlife.heap import refs, snapshot, why
+from gradlife.heap import open_snapshot, refs, snapshot, why
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.trace import Lifetime, Referrer
 
@@ -146,6 +146,53 @@ def test_capsule_holds_a_tensor_until_it_is_taken_over() -> None:
     other = torch.from_dlpack(capsule)
     assert _heap._torch_references(capsule) == []
     assert told_of(other.untyped_storage()._cdata) == [("memory of", tensor._cdata)]
+
+
+def million() -> Any:
+    return numpy.zeros(1_000_000, numpy.uint8)
+
+
+def parts_of_a_storage() -> Any:
+    whole = torch.UntypedStorage(1_000_000)
+    return [whole[:500_000], whole[500_000:], whole[:10]]
+
+
+#: What uses a million bytes that something else owns.
+MILLIONS: dict[str, Callable[[], Any]] = {
+    "an array": lambda: torch.from_numpy(million()),
+    "an array twice": lambda: [torch.from_numpy(one) for one in [million()] * 2],
+    "a view of an array": lambda: torch.from_numpy(million()[::2]),
+    "a buffer": lambda: torch.frombuffer(bytearray(1_000_000), dtype=torch.uint8),
+    "a view of a buffer": lambda: torch.frombuffer(memoryview(bytearray(1_000_000))[4:], dtype=torch.uint8),
+    "numbers": lambda: torch.frombuffer(array.array("b", [0]) * 1_000_000, dtype=torch.uint8),
+    "memory of ctypes": lambda: torch.frombuffer((ctypes.c_char * 1_000_000)(), dtype=torch.uint8),
+    "a mapped file": lambda: torch.frombuffer(mmap.mmap(-1, 1_000_000), dtype=torch.uint8),
+    "DLPack": lambda: torch.from_dlpack(million()),
+    "DLPack of a tensor": lambda: torch.from_dlpack(torch.zeros(1_000_000, dtype=torch.uint8)),
+    "an array of a tensor": lambda: torch.from_numpy(torch.zeros(1_000_000, dtype=torch.uint8).numpy()),
+    "parts of a storage": parts_of_a_storage,
+}
+
+
+@needs_torch
+@pytest.mark.parametrize("name", MILLIONS)
+def test_memory_that_a_storage_uses_counts_once(name: str, tmp_path: Any) -> None:
+    kept = [MILLIONS[name]()]
+    taken = snapshot()
+    assert taken.retained(id(kept)) // 10_000 == 100
+    taken.save(tmp_path / "heap.glheap")
+    assert open_snapshot(tmp_path / "heap.glheap").retained(id(kept)) == taken.retained(id(kept))
+
+
+@needs_torch
+def test_storage_of_memory_that_counts_elsewhere_has_its_size_all_the_same(tmp_path: Any) -> None:
+    kept = [torch.from_numpy(million()), torch.from_numpy(million()[10:20])]
+    taken = snapshot()
+    taken.save(tmp_path / "heap.glheap")
+    for read in (taken, open_snapshot(tmp_path / "heap.glheap")):
+        facts = [read.why(id(tensor)).tensor for tensor in kept]
+        assert [one.storage_bytes for one in facts if one is not None] == [1_000_000, 10]
+        assert read._graph.borrowed_bytes >= 1_000_010
 
 
 @needs_torch

@@ -33,6 +33,9 @@ class Graph:
     def describe(self, node: int) -> HeapObject:
         return HeapObject((*self.types[node], node, 16))
 
+    def borrowed(self, node: int) -> int:
+        return 0
+
     def kind_and_type(self, node: int) -> tuple[str, str]:
         return self.types[node]
 

@@ -207,6 +207,11 @@ std::string NumpyProvider::describe_python(PyObject* object) {
   return text + (text.empty() ? "[" : " [") + joined({array.shape, array.shape + array.dimensions}) + "]";
 }
 
+PyObject* NumpyProvider::memory_owner(PyObject* object) {
+  if (version_ == 0 || Py_TYPE(object) == &PyCapsule_Type) return nullptr;
+  return reinterpret_cast<const Array*>(object)->base;
+}
+
 uint64_t NumpyProvider::outside_bytes(const PyObject* object) {
   if (Py_TYPE(object) == &PyCapsule_Type) return 0;
   const Array& array = *reinterpret_cast<const Array*>(object);

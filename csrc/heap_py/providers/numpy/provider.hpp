@@ -21,6 +21,7 @@ class NumpyProvider final : public Provider {
   std::string describe_python(PyObject* object) override;
   std::string describe_native(const void*, uint32_t) override { return ""; }
   uint64_t native_bytes(const void*, uint32_t) override { return 0; }
+  PyObject* memory_owner(PyObject* object) override;
   uint64_t outside_bytes(const PyObject* object) override;
   const std::vector<std::string>& limits() const override { return limits_; }
 

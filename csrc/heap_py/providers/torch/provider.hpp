@@ -25,6 +25,8 @@ class TorchProvider final : public Provider {
   std::string describe_python(PyObject* object) override;
   std::string describe_native(const void* object, uint32_t type) override;
   uint64_t native_bytes(const void* object, uint32_t type) override;
+  BorrowedMemory borrowed(const void* object, uint32_t type) override;
+  bool is_native_memory(PyObject* object) override;
   const std::vector<std::string>& limits() const override { return limits_; }
 
  private:
@@ -46,9 +48,16 @@ class TorchProvider final : public Provider {
   bool python_object_of(Address node, const KnownClass& known, Address* shown) const;
   void await_face(Address impl, Address meta, ReferenceSink& sink);
   void await_hooks(Address node, const KnownClass& known, Address holder, ReferenceSink& sink);
+  // The owner of memory; nothing: the memory is the storage's own, or its owner is unknown.
+  struct MemoryOwner {
+    Address native = 0;
+    PyObject* python = nullptr;
+  };
+  MemoryOwner owner_of_memory(Address storage);
+  MemoryOwner owner_by_function(Address function, Address data);
+  MemoryOwner owner_by_dlpack(Address structure, DLPack sort);
+  void refer_to_owner(const MemoryOwner& owner, ReferenceSink& sink);
   void expand_memory(Address storage, ReferenceSink& sink);
-  void expand_function(Address function, Address data, ReferenceSink& sink);
-  void expand_dlpack(Address structure, DLPack sort, ReferenceSink& sink);
   void expand_capsule(PyObject* capsule, ReferenceSink& sink);
   bool is_mapped(Address storage);
   std::string describe(Address object, TorchClass what);
