@@ -21,7 +21,7 @@ from gradlife.pytest_plugin.outcomes import messages, results
 from gradlife.pytest_plugin.outcomes.baseline import Baseline
 from gradlife.pytest_plugin.outcomes.classification import sorted_out
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Verdict
-from gradlife.pytest_plugin.settings.marks import FIXTURE, SWEPT, TERMS, Terms
+from gradlife.pytest_plugin.settings.marks import FIXTURE, RAISED, SWEPT, TERMS, Terms
 from gradlife.pytest_plugin.settings.options import Options
 
 #: The result of a test, and whether its call passed.
@@ -83,6 +83,7 @@ class Manager:
         """Treat what an earlier try of the same test left, with its exception, as old."""
         item.user_properties[:] = others(item.user_properties)
         self._failed = ""
+        item.stash[RAISED] = False
         if not is_swept(item):
             return (yield)
         if self._is_rerun:
@@ -153,6 +154,8 @@ class Manager:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Attach the result to the report."""
         report = yield
+        if call.when == "call":
+            item.stash[RAISED] = call.excinfo is not None
         checked = item.stash.get(CHECKED, None)
         if checked is not None and checked.phase == report.when:
             setattr(report, ATTRIBUTE, json.dumps(results.encode(checked)))

@@ -5,6 +5,7 @@ needed.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture
-def lifetimes(pytestconfig: pytest.Config) -> Iterator[Any]:
+def lifetimes(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[Any]:
     """Assertions about lifetimes: expect_freed, no_growth, identity_stable, watch, count, assert_no_new_tensors."""
     manager = pytestconfig.pluginmanager.get_plugin("gradlife-manager")
     recording = getattr(manager, "recording", None)
@@ -87,6 +88,12 @@ def lifetimes(pytestconfig: pytest.Config) -> Iterator[Any]:
     found = kind(recording, pytestconfig.get_verbosity())
     try:
         yield found
-        found.conclude()
+        if not has_raised(request.node):
+            found.conclude()
     finally:
         found.close()
+
+
+def has_raised(item: Any) -> bool:
+    """Whether the test itself failed: pytest then keeps its frames, and with them the objects that it expects freed."""
+    return item.stash.get(marks.RAISED, False) or hasattr(sys, "last_value")

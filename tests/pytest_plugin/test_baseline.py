@@ -12,8 +12,8 @@ from fabricated_hunts import LOSSES
 from gradlife.errors import UsageError
 from gradlife.model.hunt import Finding
 from gradlife.model.trace import Ledger, Lifetime, Trace
-from gradlife.pytest_plugin.outcomes.baseline import Baseline, Known, dumps, merged, read, updated
-from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Section
+from gradlife.pytest_plugin.outcomes.baseline import Baseline, Known, bare, dumps, merged, read, updated
+from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Section, Verdict
 from plugin_suites import run_suite
 
 TEST, OTHER = "tests/test_a.py::test_step", "tests/test_b.py::test_other"
@@ -65,6 +65,34 @@ def test_an_entry_is_unused_when_all_its_tests_were_checked_and_none_leaked_so()
     assert baseline.unused([leaking(TEST)]) == []
     assert baseline.unused([leaking(OTHER, replace(LOSSES, fingerprint="00"))]) == []
     assert baseline.unused([Checked(TEST)]) == [KNOWN]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.INCONCLUSIVE, Verdict.NOT_REPEATABLE])
+def test_a_test_that_was_not_judged_leaves_its_entry_as_it_is(verdict: Verdict) -> None:
+    baseline = merged([KNOWN])
+    unjudged = replace(Checked(TEST), verdict=verdict)
+    assert baseline.unused([unjudged]) == []
+    assert updated(baseline, [unjudged]) == baseline
+
+
+def test_an_entry_that_names_no_test_is_never_unused() -> None:
+    baseline = merged([replace(KNOWN, tests=())])
+    assert baseline.unused([Checked(OTHER)]) == []
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "name"),
+    [
+        ("a.py::test_x@gpu", "a.py::test_x"),
+        ("a.py::test_x[1]@gpu", "a.py::test_x[1]"),
+        ("a.py::test_x[1@2]", "a.py::test_x[1@2]"),
+        ("a.py::test_x[1@2]@gpu", "a.py::test_x[1@2]"),
+        ("lib@2/a.py::test_x", "lib@2/a.py::test_x"),
+        ("lib@2/a.py::test_x@gpu", "lib@2/a.py::test_x"),
+    ],
+)
+def test_a_test_is_named_without_its_group(nodeid: str, name: str) -> None:
+    assert bare(nodeid) == name
 
 
 def test_baselines_of_a_divided_suite_become_one(tmp_path: Path) -> None:

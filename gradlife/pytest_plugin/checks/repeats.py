@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import time
 import types
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import pytest
 
 from gradlife.pytest_plugin.checks.subtests import without_reports
+from gradlife.pytest_plugin.settings.marks import FIXTURE
 
 #: Exceptions that end a run of a test without ending pytest.
 ENDS = (Exception, pytest.skip.Exception, pytest.fail.Exception)
@@ -32,6 +35,9 @@ class Repeats:
         self._stash = dict(item.stash._storage)  # fixtures read here what plugins recorded at set-up
         self.runs = 1
         self._seconds = 0.0
+        self._globals = dict(getattr(getattr(item, "dtest", None), "globs", {}))  # a run of a doctest clears them
+        self._globals.pop("getfixture", None)  # each set-up gives it anew; this one keeps the values of fixtures
+        self._is_reported = False
 
     @property
     def seconds_a_run(self) -> float:
@@ -43,6 +49,7 @@ class Repeats:
         item = self._item
         for key, value in self._stash.items():
             item.stash.setdefault(key, value)
+        self._report()
         active = list(getattr(item._request, "_fixture_defs", {}).values()) if hasattr(item, "_request") else []
         try:
             item.session._setupstate.teardown_exact(item.parent)  # type: ignore[arg-type]
@@ -50,13 +57,25 @@ class Repeats:
             drop_spent(active)
             forget(item)
 
+    def _report(self) -> None:
+        """Show the plugins that the test has passed: its fixtures may read at their end what a plugin noted of it.
+
+        They get the real report later, too. The one of here is shown to them alone, and is no result of the run.
+        """
+        if self._is_reported:
+            return
+        self._is_reported = True
+        item, passed = self._item, pytest.CallInfo.from_call(lambda: None, when="call")
+        manager = [item.config.pluginmanager.get_plugin("gradlife-manager")]
+        hook = item.config.pluginmanager.subset_hook_caller("pytest_runtest_makereport", remove_plugins=manager)
+        hook(item=item, call=passed)
+
     def again(self) -> None:
         """Run once more, from set-up to tear-down. Raises `NotRepeatable`."""
         self.runs += 1
-        records = kept_records(self._item)
         began = time.monotonic()
         try:
-            with warnings.catch_warnings(record=True):
+            with warnings.catch_warnings(record=True), emptied_logs(self._item):
                 self._run()
         except NotRepeatable:
             raise
@@ -64,22 +83,32 @@ class Repeats:
             raise NotRepeatable(f"run {self.runs}: {in_a_line(error)}") from None
         finally:
             self._seconds += time.monotonic() - began
-            for handler, number in records:
-                del handler.records[number:]
 
     def _run(self) -> None:
         item = self._item
+        if self._globals:
+            item.dtest.globs.update(self._globals)  # type: ignore[attr-defined]
         with without_reports(item) as subtests:
             try:
                 item.session._setupstate.setup(item)
                 item.runtest()
                 failed = failure_of(item)
-            finally:
+            except BaseException:
                 self.settle()
+                raise
+            self._conclude()
         if failed is not None:
             raise failed
         if subtests.failed:
             raise NotRepeatable(f"run {self.runs}: subtest {subtests.failed[0]}"[:MAX_TEXT])
+
+    def _conclude(self) -> None:
+        """Tear down. What `lifetimes` expects to be freed is judged when no other fixture holds it any more."""
+        lifetimes = (getattr(self._item, "funcargs", None) or {}).get(FIXTURE)
+        if lifetimes is None:
+            self.settle()
+        else:
+            lifetimes.conclude_after(self.settle)
 
 
 def drop_spent(active: Iterable[Any]) -> None:
@@ -105,6 +134,11 @@ def forget(item: pytest.Item) -> None:
         item._obj = None
 
 
+def has_noted_end(item: pytest.Item) -> bool:
+    """Return whether a `unittest.TestCase` failed or was skipped. It notes that instead of raising it."""
+    return bool(getattr(item, "_excinfo", None))
+
+
 def failure_of(item: Any) -> BaseException | None:
     """Return the failure that a `unittest.TestCase` recorded instead of raising it."""
     noted = getattr(item, "_excinfo", None)
@@ -115,11 +149,21 @@ def failure_of(item: Any) -> BaseException | None:
     return failed
 
 
-def kept_records(item: pytest.Item) -> list[tuple[Any, int]]:
-    """Return pytest's log handlers with their record counts: each record keeps its arguments."""
+@contextmanager
+def emptied_logs(item: pytest.Item) -> Iterator[None]:
+    """Empty pytest's logs during a repeat, then put those of the first run back. Each record keeps its arguments."""
     plugin = item.config.pluginmanager.get_plugin("logging-plugin")
-    handlers = (getattr(plugin, name, None) for name in ("caplog_handler", "report_handler"))
-    return [(one, len(one.records)) for one in handlers if one is not None]
+    handlers = [getattr(plugin, name, None) for name in ("caplog_handler", "report_handler")]
+    kept = [(one, [*one.records], one.stream) for one in handlers if one is not None]
+    for handler, _, _ in kept:
+        handler.records.clear()
+        handler.stream = io.StringIO()
+    try:
+        yield
+    finally:
+        for handler, records, stream in kept:
+            handler.records[:] = records
+            handler.stream = stream
 
 
 def in_a_line(error: BaseException) -> str:

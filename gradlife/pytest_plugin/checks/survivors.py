@@ -32,6 +32,9 @@ OPTIMIZER = "torch.optim.optimizer.Optimizer"
 #: Test runners, whose own objects keep things only until they continue.
 RUNNERS = ("_pytest.", "pluggy.", "xdist.", "pytest_")
 
+#: What `with pytest.raises(...) as error` gives: with the frame that has the variable `error` it makes a cycle.
+RAISED_ERROR = "_pytest._code.code.ExceptionInfo"
+
 
 @dataclass(frozen=True)
 class Outliving:
@@ -166,6 +169,8 @@ def unsure(finding: Finding) -> Explained:
 def meant(finding: Finding) -> Explained | None:
     """Return why a survivor is not a leak; None if it is one."""
     steps = finding.trace.steps
+    if finding.lifetime is Lifetime.GC and any(step.is_a(RAISED_ERROR) for step in finding.trace.cycle):
+        return Explained("kept until the collector runs", "the error of pytest.raises", finding.retained_bytes)
     if caches.is_meant(finding):
         return caches.explained(finding)
     for step, after in itertools.pairwise(steps):

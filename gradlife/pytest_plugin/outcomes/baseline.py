@@ -13,7 +13,7 @@ from typing import Any
 from gradlife.errors import UsageError
 from gradlife.model.from_json import built, parsed
 from gradlife.model.hunt import Finding
-from gradlife.pytest_plugin.outcomes.results import Checked, Section
+from gradlife.pytest_plugin.outcomes.results import Checked, Section, Verdict
 
 FORMAT = "gradlife.leaks-baseline/1"
 
@@ -69,14 +69,16 @@ class Baseline:
         return True, known.words
 
     def unused(self, checked: Iterable[Checked]) -> list[Known]:
-        """Return the entries whose tests were all checked and did not have this leak."""
+        """Return the entries whose tests were all judged and did not have this leak; one that names no test is kept."""
         seen: set[str] = set()
         ran: set[str] = set()
         for one in checked:
-            ran.add(bare(one.nodeid))
+            if one.verdict in (Verdict.CLEAN, Verdict.LEAK):
+                ran.add(bare(one.nodeid))
             found = (self.known(entry.finding.fingerprint) for entry in one.entries)
             seen.update(known.fingerprint for known in found if known is not None)
-        return [one for one in self.entries.values() if one.fingerprint not in seen and ran.issuperset(one.tests)]
+        missed = (one for one in self.entries.values() if one.fingerprint not in seen)
+        return [one for one in missed if one.tests and ran.issuperset(one.tests)]
 
     @property
     def expired(self) -> list[Known]:
@@ -90,8 +92,9 @@ def has_path(finding: Finding) -> bool:
 
 
 def bare(nodeid: str) -> str:
-    """Return a test's name without xdist's group, equal in every run."""
-    return nodeid.partition("@")[0] if "@" in nodeid.rpartition("]")[2] else nodeid
+    """Return a test's name without xdist's group, equal in every run. A folder or a parameter may have an @, too."""
+    name, mark, group = nodeid.rpartition("@")
+    return name if mark and "::" in name and "]" not in group and "::" not in group else nodeid
 
 
 def merged(parts: Iterable[Known]) -> Baseline:

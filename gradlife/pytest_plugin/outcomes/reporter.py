@@ -28,6 +28,7 @@ class Reporter:
     def __init__(self, config: pytest.Config, options: Options, baseline: Baseline) -> None:
         self._config = config
         self._options = options
+        self._folder = config.invocation_params.dir
         self._baseline = baseline
         self._checked: dict[tuple[str, str], Checked] = {}
         self._written: list[str] = []
@@ -54,7 +55,7 @@ class Reporter:
             if options.report is not None:
                 self._write(options.report, json.dumps(document(result, int(exitstatus)), indent=1) + "\n")
             if options.sarif is not None:
-                self._write(options.sarif, sarif.text(result, self._config.rootpath, int(exitstatus)))
+                self._write(options.sarif, sarif.text(result, self._config.rootpath, int(exitstatus), self._folder))
             if options.update_baseline:
                 self._write(options.baseline[0], dumps(updated(self._baseline, result.checked)))
         except OutputError as error:
@@ -75,7 +76,7 @@ class Reporter:
             for line in lines:
                 terminalreporter.write_line(line)
         if os.environ.get("GITHUB_ACTIONS") == "true":
-            for line in github.lines(result, self._config.rootpath):
+            for line in github.lines(result, self._config.rootpath, self._folder):
                 terminalreporter.write_line(line)
 
 

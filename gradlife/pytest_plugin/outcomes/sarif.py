@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradlife.pytest_plugin.outcomes.github import PLACE
+from gradlife.pytest_plugin.outcomes.github import existing_places
 from gradlife.pytest_plugin.outcomes.messages import brief, sentences
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry
 from gradlife.pytest_plugin.outcomes.summary import SuiteResult
@@ -15,30 +15,23 @@ from gradlife.reports.formats.sarif.findings import finding_result
 from gradlife.reports.source_places import Place
 
 
-def text(suite: SuiteResult, root: Path, exit_status: int) -> str:
+def text(suite: SuiteResult, root: Path, exit_status: int, folder: Path | None = None) -> str:
     """Return the document: new leaks, as errors if they fail their test. Known leaks are left out."""
-    results = tuple(result(one, entry, root) for one in suite.checked for entry in one.guilty)
+    results = tuple(result(one, entry, (folder or root, root)) for one in suite.checked for entry in one.guilty)
     troubles = [f"{one.nodeid}: {one.trouble}" for one in suite.checked if one.trouble]
     kept = tuple(one for one in results if one.places)
     homeless = [one.message for one in results if not one.places]
     return sarif_text(Log("pytest --leaks", kept, not troubles, exit_status, (*troubles, *homeless)))
 
 
-def result(checked: Checked, entry: Entry, root: Path) -> Result:
+def result(checked: Checked, entry: Entry, folders: tuple[Path, Path]) -> Result:
     """Encode one leak of a test."""
     finding = entry.finding
     lines = [f"{checked.nodeid} leaks {brief(finding)}.", *sentences(finding.trace, finding.created_at)]
-    return finding_result(finding, list(places(checked, entry, root)), lines, checked.is_failure)
+    return finding_result(finding, list(places(checked, entry, folders)), lines, checked.is_failure)
 
 
-def places(checked: Checked, entry: Entry, root: Path) -> Iterator[Place]:
+def places(checked: Checked, entry: Entry, folders: tuple[Path, Path]) -> Iterator[Place]:
     """Return the lines that created the survivors, innermost first, then the test: files of the project only."""
-    seen: set[tuple[str, int]] = set()
-    for result in (*entry.finding.created_at, checked.place):
-        found: re.Match[str] | None = PLACE.fullmatch(result)
-        if found is None or not (root / found[1]).is_file():
-            continue
-        key = (str(root / found[1]), max(1, int(found[2])))
-        if key not in seen:
-            seen.add(key)
-            yield Place(*key)
+    found = ((str(file), max(1, line)) for file, line in existing_places(checked, entry, folders))
+    yield from itertools.starmap(Place, dict.fromkeys(found))

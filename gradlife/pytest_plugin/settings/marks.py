@@ -55,6 +55,9 @@ MIN_CYCLE_BYTES = 4096
 #: The key of an item's terms.
 TERMS = pytest.StashKey[Terms]()
 
+#: The key of whether an item's call raised.
+RAISED = pytest.StashKey[bool]()
+
 #: The fixture that asserts lifetimes.
 FIXTURE = "lifetimes"
 

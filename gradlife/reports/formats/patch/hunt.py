@@ -26,6 +26,11 @@ def hunt_patch(report: HuntReport) -> str:
     return "".join(dict.fromkeys(one.patch.diff for one in report.findings if one.patch is not None))
 
 
+def file_of(patch: Patch) -> str:
+    """Return the file that a patch changes."""
+    return patch.diff.partition("--- a/")[2].partition("\n")[0]
+
+
 def edits_of(patch: Patch) -> Iterator[Edit]:
     """Yield the edits of a patch, with line numbers of the unchanged file."""
     line, removed, added = 0, 0, ""

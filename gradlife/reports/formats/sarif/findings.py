@@ -13,11 +13,11 @@ from gradlife.model.hunt import UNKNOWN_CODE, Finding, HuntReport, HuntVerdict
 from gradlife.patterns import family, patterns_of, sentence
 from gradlife.patterns.fallback import code_without_case, without_case
 from gradlife.reports.formats.markdown.document import fenced
-from gradlife.reports.formats.patch.hunt import edits_of
+from gradlife.reports.formats.patch.hunt import edits_of, file_of
 from gradlife.reports.formats.sarif.document import ERROR, WARNING, Fix, Log, Result, Rule, sarif_text
 from gradlife.reports.hunt.sentences import headline, problem
 from gradlife.reports.run import problems
-from gradlife.reports.source_places import Place, first_place, places_of, stories_by_id, story_place
+from gradlife.reports.source_places import Place, first_place, places_of, stories_by_id, story_place, there
 
 CONTRADICTION = Rule(
     "contradiction",
@@ -56,7 +56,9 @@ def help_lines(code: str) -> Iterator[str]:
     yield f"\n`gradlife explain {code}` shows it in a small program."
 
 
-def finding_result(finding: Finding, places: list[Place], sentences: list[str], is_failure: bool) -> Result:
+def finding_result(
+    finding: Finding, places: list[Place], sentences: list[str], is_failure: bool, target: str = ""
+) -> Result:
     """Describe a finding that has a place as a result."""
     advice = finding.diagnosis.advice.text
     parts = [f"{finding.title}.", *sentences, finding.diagnosis.reason, advice]
@@ -67,15 +69,17 @@ def finding_result(finding: Finding, places: list[Place], sentences: list[str], 
         tuple(places),
         finding.fingerprint,
         {"kind": finding.kind.value, "lifetime": finding.lifetime.value, "perStep": asdict(finding.per_step)},
-        fix_of(finding, places),
+        fix_of(finding, target),
     )
 
 
-def fix_of(finding: Finding, places: list[Place]) -> Fix | None:
-    """Return the patch as a fix of the file with the storing line, which is the first place."""
-    if finding.patch is None or not places:
+def fix_of(finding: Finding, target: str) -> Fix | None:
+    """Return the patch as a fix of the file that it changes; None if that file is not found."""
+    if finding.patch is None:
         return None
-    return Fix(finding.diagnosis.advice.text, places[0], tuple(edits_of(finding.patch)))
+    edits = tuple(edits_of(finding.patch))
+    place = there(file_of(finding.patch), max(1, edits[0].line), target) if edits else None
+    return Fix(finding.diagnosis.advice.text, place, edits) if place is not None else None
 
 
 def hunt_sarif(report: HuntReport, is_strict: bool = False) -> str:
@@ -86,6 +90,7 @@ def hunt_sarif(report: HuntReport, is_strict: bool = False) -> str:
             places_of(one, report.target),
             problem(one, report),
             report.is_failure(one, is_strict),
+            report.target,
         )
         for one in report.findings
     ]

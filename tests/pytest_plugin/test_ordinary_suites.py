@@ -1,0 +1,187 @@
+"""Habits of ordinary suites that have nothing to do with leaks: gradlife must neither disturb them nor be disturbed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from plugin_suites import Ran, run_suite
+
+HEAD = """
+    import gc
+    import logging
+    import unittest
+    import weakref
+
+    import gradlife.engine as torch
+    import pytest
+
+    class Owner:
+        pass
+"""
+
+
+def outcomes(ran: Ran) -> dict[str, str]:
+    return {name.rpartition("::")[2]: word for name, word in ran.outcomes.items()}
+
+
+LIFETIMES = """
+    def test_fails(lifetimes):
+        one = Owner()
+        lifetimes.expect_freed(one)
+        assert False, "its own words"
+
+    @pytest.mark.xfail
+    def test_is_expected_to_fail(lifetimes):
+        one = Owner()
+        lifetimes.expect_freed(one)
+        raise ValueError
+
+    def test_fails_by_name(lifetimes):
+        one = Owner()
+        lifetimes.expect_freed(one)
+        pytest.fail("its own words")
+
+    @pytest.fixture
+    def value():
+        return torch.ones(3)
+
+    @pytest.mark.no_leaks(repeat=3)
+    def test_is_repeated(lifetimes, value):
+        lifetimes.expect_freed(value)
+"""
+
+
+def test_a_test_that_fails_does_not_also_complain_of_its_expectations(tmp_path: Path) -> None:
+    ran = run_suite(tmp_path, test_suite=HEAD + LIFETIMES)
+    assert outcomes(ran) == {
+        "test_fails": "FAILED",
+        "test_is_expected_to_fail": "XFAIL",
+        "test_fails_by_name": "FAILED",
+        "test_is_repeated": "PASSED",
+    }
+    assert "should be freed" not in ran.text
+    assert ran.checked("test_is_repeated")["verdict"] == "clean"
+
+
+LOGS = """
+    import warnings
+
+    @pytest.mark.no_leaks(repeat=3)
+    def test_reads_its_log(caplog):
+        logging.getLogger("a").warning("once")
+        assert caplog.text.count("once") == len(caplog.records) == 1
+
+    @pytest.mark.no_leaks(repeat=3)
+    def test_shows_its_first_log(caplog):
+        logging.getLogger("a").warning("shown")
+"""
+
+
+def test_each_repeat_reads_its_own_log(tmp_path: Path) -> None:
+    ran = run_suite(tmp_path, test_suite=HEAD + LOGS)
+    assert outcomes(ran) == {"test_reads_its_log": "PASSED", "test_shows_its_first_log": "PASSED"}
+    assert [one["verdict"] for one in ran.report["tests"]] == ["clean", "clean"]
+
+
+DOCTEST = '''
+    def double(number):
+        """Double it.
+
+        >>> double(two)
+        4
+        """
+        return 2 * number
+'''
+
+CONFTEST = """
+    import pytest
+
+    @pytest.fixture(autouse=True)
+    def two(doctest_namespace):
+        doctest_namespace["two"] = 2
+"""
+
+
+def test_doctests_can_be_repeated(tmp_path: Path) -> None:
+    ran = run_suite(tmp_path, "--doctest-modules", "--leaks-repeat=3", maths=DOCTEST, conftest=CONFTEST)
+    assert ran.outcome("maths.double") == "PASSED"
+    assert [one["verdict"] for one in ran.report["tests"]] == ["clean"]
+
+
+RAISES = """
+    def test_names_the_error():
+        weights = torch.ones(4096)
+        with pytest.raises(ValueError) as error:
+            raise ValueError("wrong")
+        assert "wrong" in str(error.value)
+
+    def test_makes_a_cycle():
+        owner = Owner()
+        owner.weights = torch.ones(4096)
+        owner.itself = owner
+"""
+
+
+def test_a_cycle_through_the_error_of_pytest_raises_is_not_a_leak(tmp_path: Path) -> None:
+    ran = run_suite(tmp_path, "--leaks", test_suite=HEAD + RAISES)
+    assert outcomes(ran) == {"test_names_the_error": "PASSED", "test_makes_a_cycle": "FAILED"}
+
+
+RECIPE = """
+    import pytest
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(item, call):
+        report = yield
+        setattr(item, "rep_" + report.when, report)
+        return report
+
+    @pytest.fixture
+    def artifact(request):
+        yield
+        assert request.node.rep_call.passed
+"""
+
+USES = """
+    kept = []
+
+    def test_uses_it(artifact):
+        torch.ones(3)
+
+    def test_leaks_with_it(artifact):
+        kept.append(torch.ones(3))
+
+    @pytest.mark.no_leaks(repeat=3)
+    def test_repeats_it(artifact):
+        torch.ones(3)
+"""
+
+
+def test_fixtures_read_the_report_of_their_test_at_their_end(tmp_path: Path) -> None:
+    ran = run_suite(tmp_path, "--leaks", test_suite=HEAD + USES, conftest=RECIPE)
+    assert outcomes(ran) == {"test_uses_it": "PASSED", "test_leaks_with_it": "FAILED", "test_repeats_it": "PASSED"}
+    assert "rep_call" not in ran.text
+
+
+PEAK = """
+    import torch
+
+    class TestCase(unittest.TestCase):
+        @pytest.mark.peak_memory(limit="2 MB")
+        def test_is_skipped(self):
+            self.skipTest("not today")
+
+        @pytest.mark.peak_memory(limit="2 MB")
+        def test_fails(self):
+            self.assertEqual(1, 2)
+"""
+
+
+@pytest.mark.torch
+def test_the_peak_of_a_unittest_that_did_not_pass_is_not_measured(tmp_path: Path) -> None:
+    ran = run_suite(tmp_path, test_suite="import unittest\nimport pytest\n" + PEAK.replace("\n    ", "\n"))
+    assert "1 failed, 1 skipped" in ran.text
+    assert "AssertionError: 1 != 2" in ran.text
+    assert "could not be measured" not in ran.text
