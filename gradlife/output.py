@@ -58,8 +58,8 @@ class OutputFile:
             unlink_quietly(self._partial)
 
     def write(self, text: str) -> None:
-        """Write the whole file."""
-        self.fill(lambda descriptor: write_all(descriptor, text.encode("utf-8")), "another place, or -")
+        """Write the whole file. A half character, which is how Python reads a name that is not UTF-8, becomes a `?`."""
+        self.fill(lambda descriptor: write_all(descriptor, text.encode("utf-8", "replace")), "another place, or -")
 
     def fill(self, write: Callable[[int], None], hint: str = "another place") -> None:
         """Write the file through a function that receives its descriptor."""

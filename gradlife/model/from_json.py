@@ -69,3 +69,8 @@ def types_of(kind: type[Any]) -> dict[str, Any]:
     """Return the fields of a dataclass and their types."""
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def encodable(text: str) -> str:
+    """Return the text with a `?` for each half character, which is how Python reads names that are not UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")

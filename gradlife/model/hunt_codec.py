@@ -12,7 +12,7 @@ from typing import Any
 
 from gradlife._version import __version__
 from gradlife.model.codec import CodecError
-from gradlife.model.from_json import built, parsed
+from gradlife.model.from_json import built, encodable, parsed
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.ranks import SharedLedger
 from gradlife.model.trace import PathStep, Trace
@@ -31,7 +31,7 @@ def no_text(trace: Trace) -> str:
 
 def dumps(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> str:
     """Return the report as JSON text; `text_of` formats a trace for people."""
-    return json.dumps(encode(report, text_of), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return encodable(json.dumps(encode(report, text_of), ensure_ascii=False, allow_nan=False, indent=1)) + "\n"
 
 
 def loads(text: str) -> HuntReport:

@@ -134,10 +134,14 @@ class Manager:
         return done
 
     @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
+    def pytest_runtest_teardown(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
         """Judge what is left once a test's fixtures are gone: all of it outlived the test."""
         if not is_swept(item):
             return (yield)
+        if ends_wider_fixture(item, nextitem):
+            self._sweep.thaw()
         self.recording.resume()
         try:
             done = yield
@@ -253,6 +257,13 @@ def is_swept(item: pytest.Item) -> bool:
     """Whether a test is checked after a single run."""
     terms = item.stash.get(TERMS, None)
     return terms is not None and terms.how == SWEPT
+
+
+def ends_wider_fixture(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Whether the teardown of a test also tears down a fixture of its class, its module or the session."""
+    needed = nextitem.listchain() if nextitem is not None else []
+    ending = {node: row for node, row in item.session._setupstate.stack.items() if node not in (item, *needed)}
+    return any(len(finalizers) > 1 for finalizers, _ in ending.values())  # the first one is the node's own
 
 
 def plain(item: pytest.Item, terms: Terms) -> Checked:

@@ -45,7 +45,12 @@ def tell(config: pytest.Config, baseline: Any = None) -> None:
         return
     reporter = import_module("gradlife.pytest_plugin.outcomes.reporter")
     known = baseline if baseline is not None else known_leaks(config)
-    config.pluginmanager.register(reporter.Reporter(config, options_of(config), known), REPORTER)
+    made = reporter.Reporter(config, options_of(config), known)
+    try:
+        made.check_files()
+    except GradlifeError as error:
+        raise pytest.UsageError(f"gradlife: {error}") from None
+    config.pluginmanager.register(made, REPORTER)
 
 
 def known_leaks(config: pytest.Config) -> Any:

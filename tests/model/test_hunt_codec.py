@@ -9,7 +9,7 @@ import pytest
 from fabricated_hunts import LOSSES, hunt
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import Confidence, Patch, StoredAt
-from gradlife.model.hunt_codec import decode, encode
+from gradlife.model.hunt_codec import decode, dumps, encode, loads
 
 STORED = StoredAt("train.py", 17, "self.losses.append(loss)", "Trainer.step", Confidence.UNSURE, "torch/nn.py:3")
 PATCH = Patch("--- a/train.py\n", ("self.losses.append(loss)",), ("self.losses.append(loss.item())",))
@@ -36,3 +36,9 @@ def test_a_confidence_that_nobody_knows_is_refused() -> None:
     document["findings"][0]["stored_at"]["confidence"] = "perhaps"
     with pytest.raises(CodecError, match="damaged: ValueError"):
         decode(document)
+
+
+def test_a_name_that_is_not_utf8_is_written_with_a_question_mark() -> None:
+    report = replace(hunt(LOSSES), target="tr\udce4in.py")
+    assert loads(dumps(report)) == replace(report, target="tr?in.py")
+    assert dumps(report).encode("utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -47,3 +48,9 @@ def test_the_exit_status_is_1_above_what_is_allowed(fail_on: float | None, statu
 
 def test_the_exit_status_is_3_where_nothing_was_recorded() -> None:
     assert PeakReport("train.py", "", trouble="no step").exit_status == 3
+
+
+def test_a_name_that_is_not_utf8_is_written_with_a_question_mark() -> None:
+    report = replace(REPORT, target="tr\udce4in.py")
+    assert codec.dumps(report).encode("utf-8")
+    assert codec.loads(codec.dumps(report)) == replace(report, target="tr?in.py")

@@ -185,3 +185,68 @@ def test_the_peak_of_a_unittest_that_did_not_pass_is_not_measured(tmp_path: Path
     assert "1 failed, 1 skipped" in ran.text
     assert "AssertionError: 1 != 2" in ran.text
     assert "could not be measured" not in ran.text
+
+
+WIDER = """
+    kept = []
+
+    @pytest.fixture(scope="module")
+    def model():
+        owner = Owner()
+        owner.itself, owner.weights = owner, torch.ones(3)
+        reference = weakref.ref(owner)
+        yield owner.weights  # pytest keeps what is yielded until the fixture has ended
+        del owner
+        gc.collect()
+        assert reference() is None
+
+    @pytest.fixture
+    def leaky():
+        yield
+        kept.append(torch.ones(3))
+
+    def test_uses_it(model):
+        model * 2
+
+    def test_ends_it(model, leaky):
+        model * 2
+"""
+
+
+def test_a_wider_fixture_frees_its_cycles_at_its_end_and_the_last_test_is_judged_as_the_others(tmp_path: Path) -> None:
+    ran = run_suite(tmp_path, "--leaks", test_suite=HEAD + WIDER)
+    assert outcomes(ran) == {"test_uses_it": "PASSED", "test_ends_it": "ERROR"}
+    assert "reference() is None" not in ran.text
+    assert [one["section"] for one in ran.checked("test_ends_it")["findings"]] == ["new"]
+
+
+FOLDER = """
+    import shutil
+
+    def test_fails():
+        shutil.rmtree("reports")
+        assert False, "its own words"
+"""
+
+
+def test_a_report_that_can_not_be_written_hides_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    ran = run_suite(tmp_path, "--leaks-sarif=reports/leaks.sarif", test_suite=FOLDER)
+    assert (ran.status, outcomes(ran)) == (2, {"test_fails": "FAILED"})
+    assert "AssertionError: its own words" in ran.text
+    assert "gradlife: cannot write" in ran.text
+
+
+def test_a_report_in_a_folder_that_does_not_exist_is_refused_before_any_test(tmp_path: Path) -> None:
+    ran = run_suite(tmp_path, "--leaks-sarif=reports/leaks.sarif", test_suite=FOLDER)
+    assert (ran.status, ran.outcomes) == (4, {})
+    assert "gradlife: cannot write" in ran.text
+
+
+def test_the_options_of_a_folder_that_follows_leaks_are_known(tmp_path: Path) -> None:
+    folder = tmp_path / "slow"
+    folder.mkdir()
+    (folder / "conftest.py").write_text("def pytest_addoption(parser):\n    parser.addoption('--runslow')\n", "utf-8")
+    (folder / "test_a.py").write_text("def test_passes():\n    pass\n", "utf-8")
+    ran = run_suite(tmp_path, "--leaks", "slow", "--runslow=1")
+    assert outcomes(ran) == {"test_passes": "PASSED"}

@@ -111,8 +111,8 @@ def metrics_at(port: int | None) -> Metrics | None:
     """Serve metrics to Prometheus at a port."""
     if port is None:
         return None
-    from gradlife.reports.formats.prometheus.metrics import Metrics, listen
+    from gradlife.reports.formats.prometheus.metrics import listen, metrics_of
 
-    made = Metrics()
+    made = metrics_of()
     listen(port)
     return made

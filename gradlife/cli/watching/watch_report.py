@@ -88,9 +88,9 @@ def follow_here(
     """Return the follower that watches this process for days."""
     gauges = None
     if metrics:
-        from gradlife.reports.formats.prometheus.metrics import Metrics
+        from gradlife.reports.formats.prometheus.metrics import metrics_of
 
-        gauges = Metrics()
+        gauges = metrics_of()
     is_written = log.path is not None
 
     def report(found: HuntReport) -> None:

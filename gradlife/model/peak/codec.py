@@ -8,7 +8,7 @@ from typing import Any
 
 from gradlife._version import __version__
 from gradlife.model.codec import CodecError
-from gradlife.model.from_json import built, parsed
+from gradlife.model.from_json import built, encodable, parsed
 from gradlife.model.peak.report import PeakReport
 
 FORMAT = "gradlife.peak/1"
@@ -21,7 +21,7 @@ REMEDY = "gradlife peak TARGET --json FILE makes one"
 
 def dumps(report: PeakReport) -> str:
     """Return the report as JSON text."""
-    return json.dumps(encode(report), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return encodable(json.dumps(encode(report), ensure_ascii=False, allow_nan=False, indent=1)) + "\n"
 
 
 def loads(text: str) -> PeakReport:

@@ -36,6 +36,14 @@ class Blind(Exception):
     """Other code froze or thawed the collector since the test began."""
 
 
+@dataclass(frozen=True, slots=True)
+class Thawed:
+    """The old objects at the moment when everything was thawed."""
+
+    old: frozenset[int]
+    carriers: list[weakref.ref[Any]]
+
+
 @dataclass
 class Sweep:
     """The tests of a session, one after the other. What a test leaves counts as old for the next one."""
@@ -51,6 +59,7 @@ class Sweep:
     _spared_nodes: set[int] = field(default_factory=set)
     _first_node: int = 0  # number of the test's first grad node
     _native: NativeSurvivors = field(default_factory=NativeSurvivors)
+    _thawed: Thawed | None = None  # while wider fixtures are torn down
 
     def begin(self) -> None:
         """Begin a test: objects that exist now count as old."""
@@ -59,7 +68,7 @@ class Sweep:
             self._frozen_sentinel = [[]]
             self._age()
             self._aged = 0
-            self._malloc = _heap.malloc_bytes() or 0
+            self._malloc = used_bytes()
         if self._has_torch != ("torch" in sys.modules):
             self._has_torch = "torch" in sys.modules
             self.recording.stop()
@@ -72,12 +81,14 @@ class Sweep:
     def interrupt(self) -> None:
         """Start anew with the next test: another kind of check is about to thaw the collector."""
         self.is_open = False
+        self._thawed = None
         self._native.mark_stale()
 
     def close(self) -> None:
         """End the session's checks."""
         if self.is_open:
             self.is_open = False
+            self._thawed = None
             self.recording.stop()
             gc.unfreeze()
 
@@ -88,9 +99,25 @@ class Sweep:
         Python object. Objects of fixtures with a wider scope do not count. Raises `Blind`.
         """
         objects = gc.get_objects()
-        if not has(objects, self._young_sentinel) or has(objects, self._frozen_sentinel):
+        if self._is_blind(objects):
             raise Blind
-        return (carriers_of(objects) - addresses(self._spared)) | self._nodes()
+        old = addresses(self._thawed.carriers) if self._thawed is not None else set()
+        return (carriers_of(objects) - addresses(self._spared) - old) | self._nodes()
+
+    def _is_blind(self, objects: list[Any]) -> bool:
+        """Whether other code froze or thawed the collector."""
+        is_thawed = self._thawed is not None
+        return not has(objects, self._young_sentinel) or has(objects, self._frozen_sentinel) is not is_thawed
+
+    def thaw(self) -> None:
+        """Let the collector free old objects while wider fixtures are torn down. Which ones are old remains known."""
+        objects = gc.get_objects()
+        if self.is_open and not self._is_blind(objects):
+            young = set(map(id, objects))
+            gc.unfreeze()
+            objects = gc.get_objects()
+            carriers = [one for one in carriers_in(objects) if id(one()) not in young]
+            self._thawed = Thawed(frozenset(map(id, objects)) - young, carriers)
 
     def _nodes(self) -> set[int]:
         """Return the test's living grad nodes. An old tensor may hold one that no young object leads to."""
@@ -129,6 +156,8 @@ class Sweep:
         ensure_calibrated()
         spared, recording = addresses(self._spared), self.recording
         young = [id(one) for one in gc.get_objects()]
+        if self._thawed is not None:
+            young = [one for one in young if one not in self._thawed.old]
         nodes = self._nodes()
         found = in_fork(
             lambda: outliving([one for one in young if one not in spared], nodes, recording, native_survivors)
@@ -141,12 +170,12 @@ class Sweep:
         """End a test: its remaining objects count as old."""
         self._spared.clear()
         self._spared_nodes.clear()
-        malloc = _heap.malloc_bytes() or 0
-        if self._aged > MANY or malloc > self._malloc + MUCH:
+        has_thawed, self._thawed = self._thawed is not None, None
+        if has_thawed or self._aged > MANY or used_bytes() > self._malloc + MUCH:
             gc.unfreeze()
             self._age()
             self._aged = 0  # objects that were just thawed do not count: torch alone has more than MANY
-            self._malloc = _heap.malloc_bytes() or 0
+            self._malloc = used_bytes()
         else:
             self._age()
 
@@ -156,6 +185,13 @@ class Sweep:
         gc.freeze()
         self._young_sentinel = [[]]
         self._first_node, _ = self.recording.nodes_since(AFTER_ALL_NODES)
+
+
+def used_bytes() -> int:
+    """Return the bytes that malloc has handed out, and those of tensors on a GPU that the program already uses."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    on_device = cuda.memory_allocated() if cuda is not None and cuda.is_initialized() else 0
+    return (_heap.malloc_bytes() or 0) + int(on_device)
 
 
 def launcher() -> str | None:

@@ -12,7 +12,7 @@ import pytest
 from gradlife._version import __version__
 from gradlife.errors import OutputError
 from gradlife.model.trace import text_of, trace_lines
-from gradlife.output import open_output
+from gradlife.output import STDOUT, open_output
 from gradlife.pytest_plugin.outcomes import github, results, sarif, summary
 from gradlife.pytest_plugin.outcomes.baseline import Baseline, dumps, updated
 from gradlife.pytest_plugin.outcomes.results import ATTRIBUTE, Checked
@@ -32,6 +32,7 @@ class Reporter:
         self._baseline = baseline
         self._checked: dict[tuple[str, str], Checked] = {}
         self._written: list[str] = []
+        self._trouble = ""  # what kept a file from being written
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the result attached to a report; if a test is run again, the last one counts."""
@@ -48,8 +49,8 @@ class Reporter:
         return SuiteResult(tuple(self._checked.values()), self._baseline, self._options.update_baseline)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Write files; a file that cannot be written is reported and fails the run."""
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write files; a file that cannot be written is named at the end of the run and fails it."""
         options, result = self._options, self.suite
         try:
             if options.report is not None:
@@ -59,10 +60,22 @@ class Reporter:
             if options.update_baseline:
                 self._write(options.baseline[0], dumps(updated(self._baseline, result.checked)))
         except OutputError as error:
-            raise pytest.exit.Exception(f"gradlife: {error}", 2) from None
+            self._trouble = f"gradlife: {error}"
+            session.exitstatus = pytest.ExitCode.INTERRUPTED
+
+    def check_files(self) -> None:
+        """Raise OutputError if a file cannot be written, before any test runs."""
+        options = self._options
+        for path in (options.report, options.sarif, *options.baseline[: options.update_baseline]):
+            with open_output(self._anchored(path)):
+                pass
+
+    def _anchored(self, path: str | None) -> str | None:
+        """Return a path of the command line as seen from any folder."""
+        return path if path in (None, STDOUT) else os.path.join(self._folder, str(path))
 
     def _write(self, path: str, text: str) -> None:
-        with open_output(path) as output:
+        with open_output(self._anchored(path)) as output:
             output.write(text)
         self._written.append(path)
 
@@ -71,6 +84,7 @@ class Reporter:
         result = self.suite
         lines = list(summary.lines(result, self._config.get_verbosity()))
         lines += [f"written to {path}" for path in self._written]
+        lines += [self._trouble] if self._trouble else []
         if lines:
             terminalreporter.section("gradlife", sep="=")
             for line in lines:

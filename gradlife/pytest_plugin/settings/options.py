@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -134,3 +135,12 @@ def take_path(config: pytest.Config) -> None:
     given = list(config.known_args_namespace.file_or_dir)
     config.args = [path, *given]
     config.args_source = config.ArgsSource.ARGS
+
+
+def free_path(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Rewrite ``--leaks PATH`` as ``--leaks=fail PATH``. Another word after ``--leaks`` is left to `take_path`."""
+    at = args.index("--leaks") if "--leaks" in args else len(args)
+    path = args[at + 1].partition("::")[0] if at + 1 < len(args) else ""
+    if path and path not in (FAIL, WARN) and (config.invocation_params.dir / path).exists():
+        args[at] = f"--leaks={FAIL}"
+        config.known_args_namespace = parser.parse_known_args(args, namespace=copy.copy(config.option))

@@ -13,7 +13,7 @@ from gradlife.errors import UsageError
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import PerStep
 from gradlife.model.watching.look import Look
-from gradlife.reports.formats.prometheus.metrics import Metrics
+from gradlife.reports.formats.prometheus.metrics import Metrics, metrics_of
 from sources import ROOT
 
 LOOK = Look(1.0, 7, PerStep(9, 4, 3, 2, 4096, 8192), 1 << 20, (Owner("global variable 'kept': list", 4000),))
@@ -57,3 +57,8 @@ def test_the_dashboard_shows_gauges_that_there_are() -> None:
     shown = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     names = {name for text in shown for name in re.findall(r"gradlife_\w+", text)}
     assert names == {family.name for family in registry.collect()}
+
+
+def test_a_program_that_is_watched_twice_goes_on_with_the_same_gauges() -> None:
+    registry = pytest.importorskip("prometheus_client").CollectorRegistry()
+    assert metrics_of(registry) is metrics_of(registry)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from gradlife.errors import UsageError
 from gradlife.model.hunt import HuntReport, PerStep, Severity
@@ -23,11 +24,9 @@ class Metrics:
     """Gauges of one watched process. Raises UsageError if ``prometheus_client`` is not installed."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        try:
-            from prometheus_client import REGISTRY, Gauge
-        except ImportError:
-            raise UsageError("metrics need prometheus_client", "pip install 'gradlife[metrics]'") from None
-        where = registry if registry is not None else REGISTRY
+        where = registry if registry is not None else default_registry()
+        from prometheus_client import Gauge
+
         self._live = Gauge("gradlife_live", "Objects that are alive, by kind.", ["kind"], registry=where)
         self._live_bytes = Gauge("gradlife_live_bytes", "Bytes of live storages.", registry=where)
         self._resident = Gauge("gradlife_resident_bytes", "Resident memory of the process.", registry=where)
@@ -61,6 +60,28 @@ class Metrics:
     def _set(self, gauge: Gauge, values: PerStep) -> None:
         for kind in KINDS:
             gauge.labels(kind).set(getattr(values, kind))
+
+
+#: The gauges of each registry, which accepts a name only once.
+_metrics: WeakKeyDictionary[CollectorRegistry, Metrics] = WeakKeyDictionary()
+
+
+def metrics_of(registry: CollectorRegistry | None = None) -> Metrics:
+    """Return the gauges of a registry. A program that is watched again goes on with the same ones."""
+    where = registry if registry is not None else default_registry()
+    found = _metrics.get(where)
+    if found is None:
+        found = _metrics[where] = Metrics(where)
+    return found
+
+
+def default_registry() -> CollectorRegistry:
+    """Return the registry that Prometheus reads. Raises UsageError if ``prometheus_client`` is not installed."""
+    try:
+        from prometheus_client import REGISTRY
+    except ImportError:
+        raise UsageError("metrics need prometheus_client", "pip install 'gradlife[metrics]'") from None
+    return REGISTRY
 
 
 def listen(port: int, registry: CollectorRegistry | None = None) -> None:
