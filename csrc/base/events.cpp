@@ -32,11 +32,11 @@ const char* event_name(EventKind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-void append_event(Event event) {
-  event.sequence = events.total;
+Event& append_event() {
+  Event& event = events.ring[events.total % event_capacity];
+  event.sequence = events.total++;
   event.nanoseconds = nanoseconds_now();
-  events.ring[events.total % event_capacity] = event;
-  events.total += 1;
+  return event;
 }
 
 std::vector<Event> recorded_events() {

@@ -40,7 +40,7 @@ struct Event {
 
 constexpr size_t event_capacity = 1 << 16;
 
-void append_event(Event event);        // sets its sequence number and time
+Event& append_event();                 // with its sequence number and time; the caller fills in the rest
 std::vector<Event> recorded_events();  // oldest first
 void clear_events();
 uint64_t event_total();  // since the process began, overwritten ones too

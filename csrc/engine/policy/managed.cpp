@@ -73,8 +73,15 @@ void Managed::dispose() {
 
 void record(EventKind kind, const Managed& object, const char* detail) {
   if (!events_enabled()) return;
-  append_event(
-      {0, object.id(), 0, name_of(object), detail, object.use_count(), object.weak_count(), kind, object.kind()});
+  const char* name = name_of(object);
+  Event& event = append_event();
+  event.object = object.id();
+  event.name = name;
+  event.detail = detail;
+  event.strong = object.use_count();
+  event.weak = object.weak_count();
+  event.kind = kind;
+  event.object_kind = object.kind();
 }
 
 void record_birth(const Managed& object) { record(EventKind::created, object); }
