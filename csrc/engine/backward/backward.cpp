@@ -181,8 +181,9 @@ void fit_gradients(const EdgeList& edges, TensorList& gradients, Head head) {
 
 void validate_outputs(const Node& node, TensorList& outputs) {
   const EdgeList& edges = node.next_edges();
-  require(outputs.size() == edges.size() || outputs.empty(), "Function ", qualified_name(node),
-          " returned an invalid number of gradients - got ", outputs.size(), ", but expected ", edges.size());
+  if (outputs.size() != edges.size() && !outputs.empty())
+    fail(ErrorKind::runtime, "Function ", qualified_name(node), " returned an invalid number of gradients - got ",
+         outputs.size(), ", but expected ", edges.size());
   fit_gradients(edges, outputs, [&] { return concat("Function ", qualified_name(node), " returned an "); });
 }
 
