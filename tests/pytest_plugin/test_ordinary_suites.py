@@ -215,7 +215,8 @@ WIDER = """
 
 def test_a_wider_fixture_frees_its_cycles_at_its_end_and_the_last_test_is_judged_as_the_others(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, "--leaks", test_suite=HEAD + WIDER)
-    assert outcomes(ran) == {"test_uses_it": "PASSED", "test_ends_it": "ERROR"}
+    assert ran.outcome("test_uses_it") == "PASSED"
+    assert ran.outcome("test_ends_it") in ("ERROR", "FAILED")  # its own fixture ends sooner if malloc's memory grew
     assert "reference() is None" not in ran.text
     assert [one["section"] for one in ran.checked("test_ends_it")["findings"]] == ["new"]
 
