@@ -9,13 +9,13 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 import gradlife
+from processes import comes_true
 
 LOOK = """
 import asyncio, os, random, sys, gradlife
@@ -145,14 +145,10 @@ def test_a_hunt_that_is_killed_leaves_no_child(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
         env={**os.environ, "GRADLIFE_TEST_MARK": str(tmp_path)},
     )
-    deadline = time.monotonic() + 120
-    while len(marked(tmp_path)) < 2 and time.monotonic() < deadline:
-        time.sleep(0.1)
+    assert comes_true(lambda: len(marked(tmp_path)) >= 2)
     hunt.send_signal(signal.SIGKILL)
     hunt.wait()
-    while marked(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert marked(tmp_path) == []
+    assert comes_true(lambda: marked(tmp_path) == [])
 
 
 def marked(folder: Path) -> list[str]:

@@ -74,7 +74,7 @@ def test_ranks_that_gradlife_started_are_ended_when_one_hangs(tmp_path: Path) ->
         "    open('pid', 'w').write(str(os.getpid()))\n"
         "    while True:\n        time.sleep(0.05)\n"
     )
-    hunt = ("-m", "gradlife", "hunt", "--json", "report.json", "--nproc-per-node=2", "--rank-timeout=0.5")
+    hunt = ("-m", "gradlife", "hunt", "--json", "report.json", "--nproc-per-node=2", "--rank-timeout=2.5")
     status, _, report = run(tmp_path, *hunt, "--step-on", "__main__:step", "train.py")
     assert (status, report["trouble"]) == (143, "rank 1 was killed by signal 15, its last report: clean")
     assert ends(int((tmp_path / "pid").read_text()))
@@ -89,7 +89,7 @@ def test_a_rank_that_works_on_is_not_ended_when_another_has_left(tmp_path: Path)
         "    end = time.process_time() + 4\n"
         "    while time.process_time() < end:\n        step()\n"
     )
-    hunt = ("-m", "gradlife", "hunt", "--json", "report.json", "--nproc-per-node=2", "--rank-timeout=0.5")
+    hunt = ("-m", "gradlife", "hunt", "--json", "report.json", "--nproc-per-node=2", "--rank-timeout=2.5")
     status, _, report = run(tmp_path, *hunt, "--step-on", "__main__:step", "train.py")
     assert (status, report["trouble"]) == (0, "")
     assert {row["end"] for row in report["ranks"]} == {"finished"}

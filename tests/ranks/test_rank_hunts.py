@@ -117,7 +117,8 @@ def test_ranks_that_a_signal_ends_flush_what_they_know(tmp_path: Path) -> None:
 
 
 def test_a_rank_that_hangs_is_left_behind_after_the_timeout(tmp_path: Path) -> None:
-    source = "take(60)\nif rank == 1:\n    while True:\n        time.sleep(0.05)\n"
+    hangs = "    open('hangs', 'w').close()\n    while True:\n        time.sleep(0.05)\n"
+    source = f"take(60)\nif rank == 1:\n{hangs}while not os.path.exists('hangs'):\n    time.sleep(0.01)\n"
     ranks = start_ranks(tmp_path, source, 2, "--json", "report.json", "--rank-timeout", "0.5", leaking=0)
     statuses, errors = ended(ranks[:1])
     assert (statuses, errors) == ([0], [""])  # the last rank reports, and this one must not make the launcher end it

@@ -142,8 +142,9 @@ def key_of(found: os.stat_result) -> Key:
 
 
 def is_memory(path: str) -> bool:
-    """Whether a path is shared memory, and neither a semaphore nor a file on a disk."""
-    return path.startswith((f"{FOLDER}/", "/memfd:", "/dev/zero")) and not path.startswith(f"{FOLDER}/sem.")
+    """Whether a path is shared memory: no semaphore, and no temporary file without a name, as snapshots are."""
+    is_there = path.startswith((f"{FOLDER}/", "/memfd:", "/dev/zero"))
+    return is_there and not path.startswith((f"{FOLDER}/sem.", f"{FOLDER}/#"))
 
 
 def name_of(pid: int) -> str:

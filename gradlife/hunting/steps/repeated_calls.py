@@ -46,6 +46,9 @@ BACKWARD = frozenset(name for name in dis.opmap if "JUMP_BACKWARD" in name and n
 #: Names of code that is a part of the function around it.
 PARTS = frozenset({"<module>", "<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
 
+#: The wrapper of a function decorated with torch's `no_grad`, whose calls are those of the function.
+WRAPPER = os.path.join("torch", "utils", "_contextlib.py")
+
 #: Frames below these are not steps: modules while they are imported, and code that torch's compiler may replace.
 IMPORTS, COMPILER = "<frozen importlib", os.path.join("torch", "_dynamo", "")
 
@@ -207,7 +210,7 @@ def candidates(frame: FrameType | None) -> list[tuple[CodeType, bool]]:
         if file.startswith(IMPORTS) or COMPILER in file:
             break
         is_own = is_program_code(file)
-        if not is_own and not is_library(file):
+        if (not is_own and not is_library(file)) or file.endswith(WRAPPER):
             continue
         if (is_own or is_below_program) and is_function(code):
             found.append((code, is_called_in_loop(one)))

@@ -50,7 +50,7 @@ class RunningPeak:
         steps = RunningSteps(self._begin, self._terms.step_on)
         start = time.monotonic()
         try:
-            while not self._done.wait(1.0) and time.monotonic() - start < self._terms.seconds:
+            while not self._done.wait(min(1.0, self._terms.seconds)) and time.monotonic() - start < self._terms.seconds:
                 heard(Progress(self._about.stepped_by, self._steps, 0, time.monotonic() - start))
         finally:
             self._leave()

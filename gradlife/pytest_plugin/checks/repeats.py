@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 import types
 import warnings
 from collections.abc import Iterable, Iterator
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gradlife.hunting.steps.schedule import Moment
 from gradlife.pytest_plugin.checks.subtests import without_reports
 from gradlife.pytest_plugin.settings.marks import FIXTURE
 
@@ -73,7 +73,7 @@ class Repeats:
     def again(self) -> None:
         """Run once more, from set-up to tear-down. Raises `NotRepeatable`."""
         self.runs += 1
-        began = time.monotonic()
+        began = Moment()
         try:
             with warnings.catch_warnings(record=True), emptied_logs(self._item):
                 self._run()
@@ -82,7 +82,7 @@ class Repeats:
         except ENDS as error:
             raise NotRepeatable(f"run {self.runs}: {in_a_line(error)}") from None
         finally:
-            self._seconds += time.monotonic() - began
+            self._seconds += began.seconds_until(Moment())
 
     def _run(self) -> None:
         item = self._item

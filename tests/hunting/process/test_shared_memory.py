@@ -23,6 +23,7 @@ from gradlife.hunting.process.shared_memory import (
     OTHER,
     SharedMemoryWatch,
     files_there,
+    is_memory,
     kind_of,
     maker_of,
 )
@@ -296,3 +297,9 @@ def test_segments_that_are_gone_are_forgotten() -> None:
             process.stdin.flush()
             process.stdout.readline()
         assert len(watch._paths) == len(watch._first) == len(watch._kinds) == 1
+
+
+def test_temporary_files_without_a_name_are_no_shared_memory() -> None:
+    """Snapshots of the program that watches were in the ledger where TMPDIR is /dev/shm."""
+    assert not is_memory("/dev/shm/#4711 (deleted)")
+    assert is_memory("/dev/shm/torch_4711_123_0 (deleted)")
