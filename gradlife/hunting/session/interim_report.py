@@ -68,7 +68,8 @@ class InterimReport(threading.Thread):
                 os.kill(os.getpid(), number)
             elif os.read(self._requests, 1):
                 self._take()
-            else:
+            else:  # the watching process was killed: a program that nobody watches is not left behind
+                os.kill(os.getpid(), signal.SIGTERM)
                 heard = [self._signals]
 
     def _take(self) -> None:
