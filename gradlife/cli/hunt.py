@@ -252,7 +252,7 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, stat
     proven = [replace(one, proof=patch_proof(one, found, report.script_status)) for one in patched]
     is_fixed = all(one.proof is not None and one.proof.is_sufficient for one in proven)
     written = write_texts(texts) if is_fixed and args.write else []
-    print_fix(make_console(sys.stderr), proven, written, f"gradlife hunt --fix --write {report.target}")
+    print_fix(make_console(sys.stderr), proven, written, f"gradlife hunt --fix --write {report.typed_target}")
     return EXIT_CLEAN if written and len(patched) == len(report.findings) else status
 
 

@@ -4,6 +4,7 @@ result.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,6 +13,9 @@ from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.heap import Owner, TypeCount, device_of
 from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, SharedLedger, Skew, SnapshotCost, WorkerRow
 from gradlife.model.trace import Lifetime, Trace
+
+#: The setting that holds how many arguments the program was given.
+ARGUMENTS = "arguments"
 
 #: The setting that holds the command which attached to a running process.
 ATTACHED = "attached"
@@ -375,6 +379,13 @@ class HuntReport:
         if any(row.verdict == HuntVerdict.INCONCLUSIVE.value for row in self.workers) and not kinds:
             return HuntVerdict.INCONCLUSIVE
         return HuntVerdict.NEEDS_GC if kinds else HuntVerdict.CLEAN
+
+    @property
+    def typed_target(self) -> str:
+        """The target for a command to type. Dots stand for its arguments: they may be secret, and are not in the report."""
+        target = self.target if self.target.startswith("-m ") else shlex.quote(self.target)
+        has_more = ARGUMENTS in self.settings or self.target.isidentifier()  # a command, such as torchrun, or a program
+        return f"{target} ..." if has_more else target
 
     @property
     def more_steps(self) -> int:

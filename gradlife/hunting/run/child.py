@@ -64,7 +64,7 @@ from gradlife.hunting.steps.targets import (
 from gradlife.hunting.workers.install import hunt_in_workers
 from gradlife.model import hunt_codec
 from gradlife.model.heap import Owner
-from gradlife.model.hunt import FindingKind, HuntReport, HuntVerdict, Severity
+from gradlife.model.hunt import ARGUMENTS, FindingKind, HuntReport, HuntVerdict, Severity
 
 #: File names of reports, by the moment at which they are written.
 ANSWER, INTERIM, END = "answer", "interim", "end"
@@ -417,6 +417,7 @@ class Child:
                 report = replace(self._answered, script_status=status, trouble=facts.trouble or self._answered.trouble)
                 is_open = may_add(report) and not self._is_final
                 report = with_late_growth(self._hunt, report, facts.memory_limit) if is_open else report
+            report = with_arguments(report, len(self._settings.arguments))
             if self._is_sampled:
                 report = with_steps_named(report, self._step_seconds)
             if report.verdict is HuntVerdict.INCONCLUSIVE and self._earlier is not None:
@@ -469,11 +470,21 @@ def with_limit(report: HuntReport, limit: int | None) -> HuntReport:
     return replace(report, settings={**report.settings, "memory_limit": str(limit or system_limit())})
 
 
+def with_arguments(report: HuntReport, given: int) -> HuntReport:
+    """Note how many arguments the program was given, and leave room for them in commands to type."""
+    if not given:
+        return report
+    noted = replace(report, settings={**report.settings, ARGUMENTS: str(given)})
+    end = f" {report.target}"
+    typed = (f"{one.removesuffix(end)} {noted.typed_target}" if one.endswith(end) else one for one in report.limits)
+    return replace(noted, limits=tuple(typed))
+
+
 def with_steps_named(report: HuntReport, seconds: float | None) -> HuntReport:
     """Add how the steps were found and how to choose others."""
     if not report.stepped_by:
         return report
-    limit = f"steps other than {report.stepped_by} → gradlife hunt --step-on MODULE:FUNCTION {report.target}"
+    limit = f"steps other than {report.stepped_by} → gradlife hunt --step-on MODULE:FUNCTION {report.typed_target}"
     settings = {**report.settings, "steps": "sampled", **({"step_seconds": str(seconds)} if seconds else {})}
     return replace(report, limits=(*report.limits, limit), settings=settings)
 

@@ -445,12 +445,7 @@ def details_command(report: HuntReport) -> str:
     if ATTACHED in report.settings:
         return f"{report.settings[ATTACHED]} --full"
     ranks = f"--nproc-per-node {report.world_size} " if report.ranks else ""
-    return f"gradlife hunt --full {ranks}{typed_target(report)}"
-
-
-def typed_target(report: HuntReport) -> str:
-    """Return the target for a command to type. The arguments of a launcher, such as torchrun, are not in the report."""
-    return f"{report.target} ..." if report.target.isidentifier() else report.target
+    return f"gradlife hunt --full {ranks}{report.typed_target}"
 
 
 def can_be_proven(report: HuntReport) -> bool:
@@ -466,7 +461,7 @@ def proof_line(report: HuntReport) -> Text:
     proof, is_patched = first.proof, first.patch is not None
     if proof is None:
         aim = "To try the fix: " if is_patched else "To cut the reference: "
-        line = f"{aim}gradlife hunt --prove {typed_target(report)}"
+        line = f"{aim}gradlife hunt --prove {report.typed_target}"
         return Text(line if len(line) <= MAX_PROOF else f"{aim}add --prove to the command")
     what = "with the line changed" if is_patched else "with the reference cut"
     after = "0 B" if proof.after == PerStep() else amounts(proof.after)
@@ -497,10 +492,10 @@ def best_try(report: HuntReport) -> str:
     if ATTACHED in report.settings:
         return f"{report.settings[ATTACHED]} --for 30m, or --step-on MODULE:FUNCTION"
     if "ended with" in report.trouble:
-        return f"fix the error, then gradlife hunt {report.target}"
+        return f"fix the error, then gradlife hunt {report.typed_target}"
     if "::" in report.target:
-        return f"gradlife hunt --steps 60 {report.target}"
-    return f"gradlife hunt --step-on MODULE:FUNCTION {report.target}"
+        return f"gradlife hunt --steps 60 {report.typed_target}"
+    return f"gradlife hunt --step-on MODULE:FUNCTION {report.typed_target}"
 
 
 def folded_lines(text: Text, width: int, most: int) -> list[Text]:

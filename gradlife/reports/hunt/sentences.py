@@ -332,7 +332,7 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     """Return the next commands, each with its purpose."""
     if not report.findings:
         return []
-    target = report.target
+    target = report.typed_target
     code = report.findings[0].code
     lines = [] if code == "GL000" else [(f"gradlife explain {code}", "explains it with a small program")]
     if report.ranks or report.findings[0].trace.object == SHARED_MEMORY:

@@ -95,3 +95,8 @@ def test_a_hunted_function_sees_its_own_arguments_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--json", "--markdown", "--html"])
 def test_a_file_that_cannot_be_written_is_reported_before_the_program_runs(option: str) -> None:
     assert one_error(option, "no/such/folder/report", "train.py").startswith("cannot write no/such/folder/report: ")
+
+
+def test_a_command_to_type_has_room_for_the_programs_arguments() -> None:
+    _, _, errors = hunt("using.py", "--token", "secret")
+    assert errors.endswith("Try: gradlife hunt --step-on __main__:FUNCTION using.py ...\n")

@@ -9,6 +9,7 @@ import pytest
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import (
+    ARGUMENTS,
     BOUNDED,
     SECOND,
     Confidence,
@@ -211,6 +212,13 @@ def test_the_arguments_of_a_launcher_are_an_ellipsis_in_commands_to_type() -> No
     text = screen(hunt(LOSSES, target="accelerate"))
     assert "gradlife hunt --prove accelerate ..." in text
     assert "Details: gradlife hunt --full accelerate ..., or --html report.html" in text
+
+
+def test_arguments_are_dots_and_names_with_spaces_are_quoted_in_commands_to_type() -> None:
+    """Commands without the arguments ran another program."""
+    text = screen(hunt(LOSSES, target="my train.py", settings={ARGUMENTS: "2"}))
+    assert "gradlife hunt --prove 'my train.py' ..." in text
+    assert "Details: gradlife hunt --full 'my train.py' ..., or --html report.html" in text
 
 
 def test_clean_is_two_lines_with_what_is_not_covered() -> None:
