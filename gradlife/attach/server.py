@@ -22,7 +22,7 @@ VARIABLE = "GRADLIFE_SERVE"
 THREAD = "gradlife"
 
 #: Seconds that a client waits for the one before it to go.
-PATIENCE = 2.0
+PATIENCE = 30.0
 
 
 class Server:
@@ -114,9 +114,7 @@ def refuse(connection: socket.socket) -> None:
     """Tell a client that another one is served."""
     channel = Channel(connection)
     with contextlib.suppress(Gone):
-        channel.send(
-            error="gradlife is attached to this process already", hint="try again when the other client has gone"
-        )
+        channel.send(error="gradlife is attached to this process already", hint="again when the other client has gone")
     channel.close()
 
 

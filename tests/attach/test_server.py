@@ -115,7 +115,7 @@ def test_a_second_client_is_told_that_the_first_is_served(door: Server, monkeypa
         with pytest.raises(AttachError) as caught:
             connect(door.path)
         assert str(caught.value) == (
-            "gradlife is attached to this process already (try: try again when the other client has gone)"
+            "gradlife is attached to this process already (try: again when the other client has gone)"
         )
     monkeypatch.setattr(server, "PATIENCE", 900.0)
     with connect(door.path) as session:
