@@ -24,8 +24,8 @@ def note(module, inputs, output):
 
 class Trainer:
     def step(self, x):
-        self.features = x * 2
-        self.features.sum()
+        self.halfway_sums = x * 2
+        self.halfway_sums.sum()
         return x
 """
 
@@ -68,14 +68,14 @@ def test_a_global_that_another_file_reads_is_stored(
     assert bool(edit.changes) is not is_read
 
 
-@pytest.mark.parametrize("other", ["", "def show(trainer):\n    print(trainer.features)\n"])
+@pytest.mark.parametrize("other", ["", "def show(trainer):\n    print(trainer.halfway_sums)\n"])
 def test_an_attribute_that_another_file_reads_is_not_unset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
 ) -> None:
     load(tmp_path, monkeypatch, other)
     file = str(tmp_path / "hooks.py")
-    name = "".join(("fea", "tures"))  # this file is loaded, too
+    name = "".join(("halfway", "_sums"))  # this file is loaded, too; no other file has such a name
     holder = Holder(Owner.NAMED, "", Kind.ATTRIBUTE, name, file, "Trainer")
     [edit] = edits_for([holder], Life((), [(file, 12, "Trainer.step")]))
-    assert edit.text == "`self.features = None` after line 12"
+    assert edit.text == "`self.halfway_sums = None` after line 12"
     assert bool(edit.changes) is not bool(other)
