@@ -26,7 +26,7 @@ PATIENCE = 30.0
 
 
 class Server:
-    """Listens on a socket, and serves one client at a time. Another one is told so."""
+    """Listens on a socket, and serves one client at a time. Another one waits a while, then is refused."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -111,7 +111,7 @@ def serve_one(connection: socket.socket) -> None:
 
 
 def refuse(connection: socket.socket) -> None:
-    """Tell a client that another one is served."""
+    """Answer a client that another one is served."""
     channel = Channel(connection)
     with contextlib.suppress(Gone):
         channel.send(error="gradlife is attached to this process already", hint="again when the other client has gone")

@@ -108,7 +108,7 @@ def named(name: str) -> list[threading.Thread]:
     return [one for one in threading.enumerate() if one.name == name]
 
 
-def test_a_second_client_is_told_that_the_first_is_served(door: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_client_is_refused_while_the_first_is_served(door: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """It waited for ever."""
     monkeypatch.setattr(server, "PATIENCE", 0.0)
     with connect(door.path):

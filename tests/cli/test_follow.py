@@ -18,7 +18,7 @@ from gradlife.errors import UsageError
 from gradlife.hunting.run.parent import Result
 from processes import comes_true, ends
 
-#: Runs until it is told to end.
+#: Runs until the file `enough` is there.
 WAITING = """\
 import os, time
 with open("starting", "w") as file:

@@ -71,7 +71,7 @@ def test_the_arguments_of_a_program_are_no_options_of_gradlife(monkeypatch: pyte
     assert asked[0][3:] == ["train.py", "--", "--fix", "--write"]
 
 
-#: Stands for gradlife: it starts a program, and writes a report when it is told to end.
+#: Stands for gradlife: it starts a program, and writes a report when SIGTERM ends it.
 WATCHER = """
 import signal, subprocess, sys
 program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(900)"])

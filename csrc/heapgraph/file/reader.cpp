@@ -58,8 +58,7 @@ class Reader {
   }
 
  private:
-  static constexpr uint64_t max_notes = 1
-                                        << 22;  // one for each of a program's modules, of which there may be thousands
+  static constexpr uint64_t max_notes = 1 << 22;  // bytes: a program of thousands of modules has a note for each
 
   void read_header() {
     if (file_bytes_ < sizeof(FileHeader::magic)) throw FileError("is no snapshot of gradlife");

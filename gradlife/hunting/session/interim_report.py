@@ -48,6 +48,7 @@ class InterimReport(threading.Thread):
         super().__init__(name="gradlife", daemon=True)
         self._taker = taker
         self._requests = requests
+        self._watching = os.getppid()
         self._memory = memory
         self._signals, announced = os.pipe()
         _heap.announce_signals(announced, list(map(int, ENDING)))
@@ -68,9 +69,10 @@ class InterimReport(threading.Thread):
                 os.kill(os.getpid(), number)
             elif os.read(self._requests, 1):
                 self._take()
-            else:  # the watching process was killed: a program that nobody watches is not left behind
-                os.kill(os.getpid(), signal.SIGTERM)
+            else:
                 heard = [self._signals]
+                if os.getppid() != self._watching:  # it was killed: a program that nobody watches is not left behind
+                    os.kill(os.getpid(), signal.SIGTERM)
 
     def _take(self) -> None:
         counter = self._taker.counter

@@ -1,4 +1,4 @@
-"""Programs that run until they are told to end, to attach to."""
+"""Programs that run until they are asked to end, to attach to."""
 
 from __future__ import annotations
 
