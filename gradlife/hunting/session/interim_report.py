@@ -48,7 +48,7 @@ class InterimReport(threading.Thread):
         super().__init__(name="gradlife", daemon=True)
         self._taker = taker
         self._requests = requests
-        self._watching = os.getppid()
+        self._pipe = os.fstat(requests).st_ino if requests >= 0 else 0
         self._memory = memory
         self._signals, announced = os.pipe()
         _heap.announce_signals(announced, list(map(int, ENDING)))
@@ -71,8 +71,8 @@ class InterimReport(threading.Thread):
                 self._take()
             else:
                 heard = [self._signals]
-                if os.getppid() != self._watching:  # it was killed: a program that nobody watches is not left behind
-                    os.kill(os.getpid(), signal.SIGTERM)
+                if os.fstat(self._requests).st_ino == self._pipe:  # not a file that the program opened in its place
+                    os.kill(os.getpid(), signal.SIGTERM)  # a program that nobody watches is not left behind
 
     def _take(self) -> None:
         counter = self._taker.counter
