@@ -106,7 +106,8 @@ class Meeting:
             status = self._merged()
             if status is not None:
                 return status
-            absent = self._absent() if self._has_patience and time.monotonic() > self._end else []
+            is_over = time.monotonic() > self._end  # asked once: two answers could differ
+            absent = self._absent() if self._has_patience and is_over else []
             if self._is_complete(absent) or self._hurry.is_over:
                 complete_since = complete_since or time.monotonic()
                 waited = time.monotonic() - complete_since
@@ -115,7 +116,7 @@ class Meeting:
                     return self._publish(merge)
                 if waited > 2 * GRACE:  # the rank that should merge is gone
                     return None
-            elif time.monotonic() > self._end:
+            elif is_over:
                 return None
             time.sleep(INTERVAL)
 
