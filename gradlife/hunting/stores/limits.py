@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.stores.constant_values import given_to_variable, numbers_of
-from gradlife.hunting.stores.place import Place, place_at
+from gradlife.hunting.stores.helpers import called_statements, parameters, returned
+from gradlife.hunting.stores.place import Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import assigns, fills, is_place, last_name, may_mention
 from gradlife.hunting.stores.program_sources import Source
 from gradlife.hunting.stores.statements import Scope, Statement, blocks_of, called, calls, statements, targets
@@ -71,13 +72,15 @@ def limit_of(trace: Trace, container: int, sources: Sequence[Source]) -> str:
     one = Container(place, step.length or 0, step.type, above.name if above is not None else "")
     files = [source for source in sources if "len(" in source.text and may_mention(source.text, place)]
     found = [statement for source in files for statement in statements(source.tree.body, Scope(source))]
-    return where_it_adds_below(found, one) or where_it_removes_above(found, one)
+    given = [replace(one, place=parameter) for parameter in parameters(found, place)]
+    limits = (where_it_removes_above(found, container) for container in (one, *given))
+    return where_it_adds_below(found, one) or next(filter(None, limits), "")
 
 
 def where_it_adds_below(found: Sequence[Statement], one: Container) -> str:
     """Return the first guard, if the program adds to the container only where guards found it shorter than a limit."""
     adding = [statement for statement in found if adds(statement, one)]
-    guards = [statement for statement in found if is_guard(statement, one, BELOW) or is_guard(statement, one, ABOVE)]
+    guards = [statement for statement in found if is_guard(statement, one, BELOW + ABOVE, found)]
     if not adding or not guards:
         return ""
     inside = {id(node) for guard in guards for node in shorter(guard, found, one)}
@@ -86,14 +89,15 @@ def where_it_adds_below(found: Sequence[Statement], one: Container) -> str:
 
 def where_it_removes_above(found: Sequence[Statement], one: Container) -> str:
     """Return the first guard that removes items if the container is longer than a limit."""
-    return next((where(guard) for guard in found if is_guard(guard, one, ABOVE) and removes(guard, one.place)), "")
+    guards = (guard for guard in found if is_guard(guard, one, ABOVE, found))
+    return next((where(guard) for guard in guards if removes(guard, one.place, found)), "")
 
 
 def shorter(guard: Statement, found: Sequence[Statement], one: Container) -> Iterator[ast.stmt]:
     """Yield the statements that run only if the guard found the container shorter than its limit."""
-    if is_guard(guard, one, BELOW):
+    if is_guard(guard, one, BELOW, found):
         yield from inside_of(getattr(guard.node, "body", []))
-    if is_guard(guard, one, ABOVE):
+    if is_guard(guard, one, ABOVE, found):
         yield from inside_of(getattr(guard.node, "orelse", []))
         if isinstance(guard.node, ast.If) and isinstance(guard.node.body[-1], LEAVING):
             yield from inside_of(after(guard, found))
@@ -117,32 +121,45 @@ def where(one: Statement) -> str:
     return f"{short_path(one.source.file)}:{one.line}"
 
 
-def is_guard(guard: Statement, one: Container, signs: tuple[type[ast.cmpop], ...]) -> bool:
+def is_guard(guard: Statement, one: Container, signs: tuple[type[ast.cmpop], ...], found: Sequence[Statement]) -> bool:
     """Whether the statement compares the container's length with a limit that it has not reached."""
     if not isinstance(guard.node, ast.If | ast.While):
         return False
     return any(
-        sign in signs and is_length(length, guard.scope, one) and may_be_limit(limit, one.length, guard.source.tree)
-        for length, sign, limit in comparisons(guard.node.test, guard.source.tree)
+        sign in signs and is_length(length, scope, one, found) and may_be_limit(limit, one.length, scope.source.tree)
+        for length, sign, limit, scope in tests(guard.node.test, guard.scope, one, found)
     )
 
 
-def comparisons(test: ast.expr, tree: ast.Module) -> Iterator[tuple[ast.expr, type[ast.cmpop], ast.expr]]:
+#: A comparison of two values, and where it stands.
+Comparison = tuple[ast.expr, type[ast.cmpop], ast.expr, Scope]
+
+
+def tests(test: ast.expr, scope: Scope, one: Container, found: Sequence[Statement]) -> Iterator[Comparison]:
+    """Yield the comparisons of a test, and of the functions of the program that it calls: `if self.is_full():`."""
+    yield from comparisons(test, scope)
+    for part in test.values if isinstance(test, ast.BoolOp) else [test]:
+        is_negated = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
+        for value, around in returned(part.operand if isinstance(part, ast.UnaryOp) else part, scope, found, one.place):
+            yield from comparisons(ast.UnaryOp(ast.Not(), value) if is_negated else value, around)
+
+
+def comparisons(test: ast.expr, scope: Scope) -> Iterator[Comparison]:
     """Yield the comparisons of a test, in both directions. A test that the source makes false has none."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            for left, sign, right in comparisons(operand, tree):
+            for left, sign, right, around in comparisons(operand, scope):
                 if sign in OPPOSITE:
-                    yield left, OPPOSITE[sign], right
+                    yield left, OPPOSITE[sign], right, around
         case ast.BoolOp(op=sign, values=values):
-            if isinstance(sign, ast.And) and any(is_false(value, tree) for value in values):
+            if isinstance(sign, ast.And) and any(is_false(value, scope.source.tree) for value in values):
                 return
             for value in values:
-                yield from comparisons(value, tree)
+                yield from comparisons(value, scope)
         case ast.Compare(left=left, ops=[sign], comparators=[right]):
-            yield left, type(sign), right
+            yield left, type(sign), right, scope
             if type(sign) in EXCHANGED:
-                yield right, EXCHANGED[type(sign)], left
+                yield right, EXCHANGED[type(sign)], left, scope
 
 
 def is_false(node: ast.expr, tree: ast.Module) -> bool:
@@ -155,9 +172,15 @@ def is_false(node: ast.expr, tree: ast.Module) -> bool:
     return bool(values) and all(isinstance(one, ast.Constant) and one.value in {False} for one in values)
 
 
-def is_length(node: ast.expr, scope: Scope, one: Container) -> bool:
-    """Whether the expression is the length of the container, and not that of another object's container."""
+def is_length(node: ast.expr, scope: Scope, one: Container, found: Sequence[Statement] = ()) -> bool:
+    """Whether the expression is the length of the container, and not that of another object's container.
+
+    `len(self)` is if the class's `__len__` returns it.
+    """
     match node:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id="self") as owner]):
+            method = ast.Attribute(owner, "__len__")
+            return any(is_length(value, around, one) for value, around in returned(method, scope, found, one.place))
         case ast.Call(func=ast.Name(id="len"), args=[container]):
             return is_place(container, scope, one.place) and not is_of_another(container, scope, one.owner)
     return False
@@ -226,9 +249,19 @@ def stored_to(node: ast.stmt) -> list[ast.expr]:
     return [node.target] if isinstance(node, ast.AugAssign) else []
 
 
-def removes(guard: Statement, place: Place) -> bool:
-    """Whether a statement inside removes items from the container or replaces it."""
-    return any(is_removal(node, guard.scope, place) for node in body_of(guard.node))
+def removes(guard: Statement, place: Place, found: Sequence[Statement]) -> bool:
+    """Whether a statement inside, or a function of the program that it calls, removes items or replaces the container."""
+    inside = [*body_of(guard.node)]
+    return any(is_removal(node, guard.scope, place) for node in inside) or any(
+        is_removal(one, scope, there) and not rebinds(one, there)
+        for node in inside
+        for one, scope, there in called_statements(node, guard.scope, found, place)
+    )
+
+
+def rebinds(node: ast.stmt, place: Place) -> bool:
+    """Whether the statement gives a variable another value: what it was given keeps its items."""
+    return place.kind is PlaceKind.LOCAL and any(isinstance(one, ast.Name) for one in targets(node))
 
 
 def body_of(node: ast.stmt) -> Iterator[ast.stmt]:

@@ -153,3 +153,48 @@ def test_the_list_of_another_object_is_another_list(text: str, is_limited: bool)
     """Any attribute of the same name limited the list."""
     steps = (variable("recorder"), owned("items", "__main__.Recorder"), replace(LIST, length=113))
     assert bool(limit_of(trace(*steps), 2, [source(text)])) is is_limited
+
+
+CACHE = """\
+class Replay:
+    def push(self, x):
+        self.items.append(x)
+        {test}:
+            {removal}
+    def __len__(self):
+        return len(self.items)
+    def is_full(self):
+        return len(self.items) > self.size
+    @property
+    def has_room(self):
+        return len(self.items) < self.size
+    def _evict(self):
+        self.items.pop(0)
+    def _log(self):
+        self.log.clear()
+"""
+
+
+@pytest.mark.parametrize(
+    "test", ["if len(self) > self.size", "if self.is_full()", "while not self.has_room", "if x and self.is_full()"]
+)
+@pytest.mark.parametrize(
+    "removal", ["self._evict()", "self.items.pop(0)", "evict(self.items)", "evict(n=3, kept=self.items)"]
+)
+def test_a_limit_in_methods_and_functions_of_the_program_limits(test: str, removal: str) -> None:
+    """A cache that calls its own `_evict()` was a leak until it was full."""
+    helper = "def evict(kept, n=1):\n    del kept[:n]\n"
+    assert limit(CACHE.format(test=test, removal=removal) + helper) == "train.py:4"
+
+
+@pytest.mark.parametrize("removal", ["self._log()", "self.log._evict()", "note(self.items)", "_evict()"])
+def test_a_function_that_removes_nothing_from_the_container_does_not_limit_it(removal: str) -> None:
+    helper = "def note(kept):\n    kept = kept[1:]\n    print(kept)\n"
+    assert limit(CACHE.format(test="if self.is_full()", removal=removal) + helper) == ""
+
+
+def test_a_function_that_cuts_the_container_that_it_is_given_limits_it() -> None:
+    text = "recent = []\ndef cut(kept, most):\n    while len(kept) > most:\n        kept.pop(0)\nfor x in y:\n"
+    text += "    recent.append(x)\n    cut(recent, 500)\n"
+    assert limit_of(trace(variable("recent"), replace(LIST, length=113)), 1, [source(text)]) == "train.py:3"
+    assert limit_of(trace(variable("recent"), LIST), 1, [source(text.replace("cut(recent", "cut(other"))]) == ""
