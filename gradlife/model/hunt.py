@@ -92,8 +92,13 @@ class Arrivals:
     """Items that arrive less often than once per step, and the bytes of each."""
 
     times: int
-    steps: int  # steps in which they arrived
+    steps: int  # steps in which they arrived; 0: after the last step
     bytes_each: int  # retained bytes per arrival
+
+    @property
+    def is_after_steps(self) -> bool:
+        """Whether they came after the last step: no rate is known."""
+        return self.steps == 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from gradlife.patterns import diagnose, fingerprint
 
 #: The reason that a trace shows at the container that grows.
 GROWS = "grows: it has more items after every round"
+GREW_AFTER_STEPS = "grows: it got items after the last step"
 
 #: Libraries with known leaks.
 LIBRARIES = ("torch", "numpy")
@@ -53,7 +54,7 @@ def finding(
         kind,
         lifetime,
         diagnosis,
-        with_growing_step(trace, grows_at),
+        with_growing_step(trace, grows_at, GREW_AFTER_STEPS if arrivals and arrivals.is_after_steps else GROWS),
         per_step,
         survivors,
         retained_bytes,
@@ -68,11 +69,11 @@ def finding(
     )
 
 
-def with_growing_step(trace: Trace, at: int | None) -> Trace:
+def with_growing_step(trace: Trace, at: int | None, reason: str = GROWS) -> Trace:
     """Return the trace with the growing container marked."""
     if at is None or trace.steps[at].status is not StepStatus.UNKNOWN:
         return trace
-    steps = (*trace.steps[:at], replace(trace.steps[at], reason=GROWS), *trace.steps[at + 1 :])
+    steps = (*trace.steps[:at], replace(trace.steps[at], reason=reason), *trace.steps[at + 1 :])
     return replace(trace, steps=steps)
 
 

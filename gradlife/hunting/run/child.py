@@ -41,11 +41,13 @@ from gradlife.hunting.session.report import (
     EarlyJudge,
     report_while_running,
     snapshots_at_return,
+    with_kept_results,
     with_late_growth,
     with_uncollected,
 )
 from gradlife.hunting.session.step_counter import Counter, EnoughSteps
 from gradlife.hunting.steps.function_calls import CallSteps
+from gradlife.hunting.steps.graph_mark import GraphMark
 from gradlife.hunting.steps.intervals import INTERVAL
 from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.loop import loop_for
@@ -98,6 +100,7 @@ class Child:
         self._confirmations = 0  # sampled steps since a leak was found
         self._earlier: HuntReport | None = None  # the answer from sampled steps that better ones replaced
         self._step_seconds: float | None = None  # length of a step where steps are time intervals
+        self._trained = GraphMark()
         self._lost = ""  # the moment of the last report that could not be written
         self.counter: Counter | None = None
 
@@ -168,7 +171,14 @@ class Child:
         if counted is None:
             self._sampling = Sampling()
             is_alone = not self._settings.in_step
-            hear_torch(self._begin_again, self._go_on, self._sampling, has_answer=self._has_answer, is_alone=is_alone)
+            hear_torch(
+                self._begin_again,
+                self._go_on,
+                self._sampling,
+                has_answer=self._has_answer,
+                is_alone=is_alone,
+                on_training=self._trained.set,
+            )
             code = self._sample(self._sampling, program)
         else:
             code = counted_code(counted, program, self._is_launcher)
@@ -332,6 +342,7 @@ class Child:
         self._hunt.make_early_report = EarlyJudge(self._hunt, self._facts(None, None))
         counter = self.counter = Counter(self._hunt, self._lock)
         counter.on_done = self._answer
+        counter.on_step = self._trained.set
         if self._settings.steps is None:
             self._hunt.on_known = self._answer
         step = self._returns_around(counter.step) if self._is_script else counter.step
@@ -400,8 +411,11 @@ class Child:
         return not self._is_launcher or is_reporter(self._settings.folder, self._is_launched)
 
     def _report(self, status: int | None, error: BaseException | None) -> HuntReport:
+        numbers = self._trained.since
         report = self._report_while_running(status, error)
         with self._lock:
+            if self._has_ended and self._is_script and not self._settings.in_step and may_add(report):
+                report = with_kept_results(self._hunt, report, numbers, self._settings.memory_limit)
             return with_uncollected(self._hunt, report, self._settings.memory_limit)
 
     def _report_while_running(self, status: int | None = None, error: BaseException | None = None) -> HuntReport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import Room, free_where, graded, room_now
 from gradlife.hunting.findings.short_runs import advice
 from gradlife.hunting.growth import caches
+from gradlife.hunting.growth.after_steps import kept_after
 from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.garbage import appeared, garbage_of
 from gradlife.hunting.growth.groups import Group
@@ -43,6 +45,7 @@ from gradlife.hunting.growth.suspects import CleanResult, is_of_hunt
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of, limits_of_waiting
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.compile_caches import is_bounded
+from gradlife.hunting.snapshots.creation_recorder import tensor_watch
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
@@ -151,18 +154,33 @@ def add_late_growth(
     recent = begun_late(snapshots, hunt.early_snapshots, hunt.controls, [one.group for one in infrequent])
     of_program = [one for one in (*infrequent, *recent) if not is_of_hunt(evidence.graph, one.group)]
     room = room_now(peak_of(snapshots), memory_limit, snapshots[-1].free_on_devices)
-    found, meant = split_by_intent(evidence.graph, of_program, hunt.creation_sites, room)
+    more = with_found(hunt, report, evidence.graph, of_program, room)
+    if more.findings == report.findings:
+        return more
+    return replace(more, rounds=(*report.rounds, *[*rounds_of(evidence, planted)][len(report.rounds) :]))
+
+
+def add_kept_results(
+    hunt: Hunt, now: StepSnapshot, report: HuntReport, numbers: range, memory_limit: int | None
+) -> HuntReport:
+    """Add the results that were kept with their graphs after the last step; ``numbers``: those of the nodes made since."""
+    watch = tensor_watch(sys.modules["torch"])
+    last = hunt.snapshots[-1]
+    found = kept_after(last, now, numbers, watch[1]) if watch is not None else []
+    return with_found(hunt, report, now.graph, found, room_now(peak_of([last, now]), memory_limit, now.free_on_devices))
+
+
+def with_found(
+    hunt: Hunt, report: HuntReport, graph: _heap.Graph, groups: Sequence[GrownGroup], room: Room
+) -> HuntReport:
+    """Add what grows to a report that does not have it yet."""
+    found, meant = split_by_intent(graph, groups, hunt.creation_sites, room)
     known = {one.fingerprint for one in report.findings}
-    found = [one for one in found if one.fingerprint not in known]
-    explained = report.explained or tuple(meant)
-    if not found:
-        return replace(report, explained=explained)
-    findings = graded(found, room)
+    findings = graded([one for one in found if one.fingerprint not in known], room)
     return replace(
         report,
-        rounds=(*report.rounds, *[*rounds_of(evidence, planted)][len(report.rounds) :]),
         findings=worst_first([*report.findings, *findings]),
-        explained=explained,
+        explained=report.explained or tuple(meant),
         limits=(*report.limits, *limits_of_creation_sites(hunt, findings)),
     )
 

@@ -10,6 +10,7 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
+from gradlife.hunting.steps.graph_mark import MIN_RESULTS
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
 from gradlife.model.hunt import MALLOC, MIN_ROUNDS, FindingKind, HuntReport
 
@@ -175,6 +176,24 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
         return hunt.in_copy(work)
     except Exception as error:
         limit = f"slow growth could not be judged: {type(error).__name__}"
+        return replace(report, limits=(limit, *report.limits))
+
+
+def with_kept_results(hunt: Hunt, report: HuntReport, numbers: range, memory_limit: int | None) -> HuntReport:
+    """Add the results that were kept with their graphs after the last step; ``numbers``: those of the nodes made since."""
+    if len(numbers) < MIN_RESULTS or not hunt.snapshots:
+        return report
+    now = take_snapshot(hunt.steps_now, with_labels=True)
+
+    def work() -> HuntReport:
+        from gradlife.hunting.session.judgement import add_kept_results
+
+        return add_kept_results(hunt, now, report, numbers, memory_limit)
+
+    try:
+        return hunt.in_copy(work)
+    except Exception as error:
+        limit = f"what came after the last step could not be judged: {type(error).__name__}"
         return replace(report, limits=(limit, *report.limits))
 
 

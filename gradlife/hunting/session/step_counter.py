@@ -32,11 +32,13 @@ class Counter:
         self._late = 0  # steps since the round was full, while another thread runs the plan
         self.is_done = False
         self.on_done: Callable[[], None] = lambda: None
+        self.on_step: Callable[[], None] = lambda: None
         self.left = 0
         self._resume()
 
     def step(self) -> bool:
         """Count one step. Return whether the hunt knows enough."""
+        self.on_step()
         with self._gate:
             self.left -= 1
             if self.left == 0:

@@ -27,6 +27,7 @@ class BackwardSteps:
         self._inside = threading.local()
         self.is_wanted = True  # until better steps are found
         self.resumes: Callable[[], bool] = lambda: False  # whether passes are wanted again from now on
+        self.on_pass: Callable[[], object] = lambda: None  # called after each pass
         self._undo: Callable[[], object] = lambda: None
 
     def detach(self) -> None:
@@ -63,6 +64,7 @@ class BackwardSteps:
 
     def _count(self) -> None:
         self.heard += 1
+        self.on_pass()
         if not self.is_wanted and not self.resumes():
             return
         if self._step is not None:

@@ -64,6 +64,8 @@ class TorchSteps:
         self.batches = BatchSteps(self._begin_by_batches)
         self.optimizers = OptimizerSteps(self._begin_by_optimizer, self._go_on_by_optimizer)
         self.optimizers.on_step = self._optimizer_stepped
+        self.on_training: Callable[[], object] = nothing_to_count  # called at each backward pass and optimizer step
+        self.passes.on_pass = lambda: self.on_training()
         self.pauses: dict[BatchSteps | BackwardSteps, Pause] = {self.passes: Pause(), self.batches: Pause()}
 
     def attach(self) -> None:
@@ -107,6 +109,7 @@ class TorchSteps:
         return others.heard - (self.pauses[others].first or 0) >= MANY * self.optimizers.heard
 
     def _optimizer_stepped(self) -> None:
+        self.on_training()
         for others, pause in self.pauses.items():
             pause.end(others.heard)
             if self._by_optimizer is not None:
@@ -135,14 +138,17 @@ def hear_torch(
     has_answer: Callable[[], bool] = lambda: False,
     *,
     is_alone: bool = False,
+    on_training: Callable[[], object] = nothing_to_count,
 ) -> None:
     """Count the steps of a program that uses torch. The first ``warmup_passes`` backward passes are no steps.
 
     An optimizer's steps replace others also if those ``has_answer``, because they may have come before the training.
     A process that ``is_alone``, and no rank, also counts batches or passes where optimizers are silent for long: ranks must
-    take the same steps, and one of them may evaluate for all.
+    take the same steps, and one of them may evaluate for all. ``on_training`` is called at each backward pass and each step
+    of any optimizer.
     """
     steps = TorchSteps(begin, go_on, sampling or Sampling(), warmup_passes, has_answer)
+    steps.on_training = on_training
     if is_alone:
         steps.count_others_in_pauses()
     steps.attach()

@@ -38,6 +38,7 @@ from gradlife.reports.hunt.sentences import (
     headline,
     how_often,
     how_sure,
+    is_after_steps,
     listed,
     verdict_word,
 )
@@ -149,6 +150,10 @@ def growth(report: HuntReport) -> str:
         kept = sum(one.retained_bytes for one in report.findings)
         what = "memory that only the collector frees" if waiting else "memory of a finished step"
         return f"keeps {f'{size(kept)} of ' if kept and not waiting else ''}{what}; nothing grows"
+    after = [one for one in growing if is_after_steps(one)]
+    if after == growing:
+        return kept_after_steps(after, report.step)
+    growing = [one for one in growing if one not in after]
     nbytes = sum(max(one.per_step.retained_bytes, one.per_step.bytes) for one in growing)
     nbytes = max((row.growth.most for row in report.ranks), default=nbytes)
     up_to = "up to " if len({rate for one in report.ranks for rate in spread_of(one.growth)}) > 1 else ""
@@ -158,6 +163,13 @@ def growth(report: HuntReport) -> str:
     rate += " per second" if seconds and nbytes >= 1 else f" per {report.step}"
     end = out_of_memory(growing, seconds, report)
     return f"grows by {rate}{end or on_device(growing)}"
+
+
+def kept_after_steps(findings: Sequence[Finding], step: str) -> str:
+    """Say what was kept after the last step: it has no rate."""
+    kept = [one.arrivals for one in findings if one.arrivals is not None]
+    nbytes = sum(one.times * one.bytes_each for one in kept)
+    return f"keeps {size(nbytes)} of {sum(one.times for one in kept):,} results after the last {step}"
 
 
 def out_of_memory(growing: Sequence[Finding], seconds: float, report: HuntReport) -> str:

@@ -114,7 +114,8 @@ def what(finding: Finding, step: str) -> str:
         return f"Between two {step}s {listed(kept)} {'is' if finding.survivors == 1 else 'are'} retained"
     is_wanted = finding.severity is Severity.NOTE  # the states of a metric, until its reset()
     verb = "leaves" if finding.kind is FindingKind.NEEDS_GC else "adds" if is_wanted else "leaks"
-    return f"Each {step} {verb} {amounts(finding.per_step)}{FATES[finding.kind]}"
+    each = f"result after the last {step}" if is_after_steps(finding) else step
+    return f"Each {each} {verb} {amounts(finding.per_step)}{FATES[finding.kind]}"
 
 
 def noun(trace: Trace) -> str:
@@ -155,9 +156,16 @@ def listed(parts: Iterable[str]) -> str:
 
 
 def how_often(found: Arrivals, step: str) -> str:
-    """Format a frequency: about once in 40 steps (12 times in 480 steps), 333 kB each."""
+    """Format a frequency: about once in 40 steps (12 times in 480 steps), 333 kB each; or how many came after the steps."""
+    if found.is_after_steps:
+        return f"{found.times:,} times after the last {step}, {size(found.bytes_each)} each"
     apart = round(found.steps / found.times)
     return f"about once in {apart:,} {step}s ({found.times:,} times in {found.steps:,} {step}s), {size(found.bytes_each)} each"
+
+
+def is_after_steps(finding: Finding) -> bool:
+    """Whether it came after the last step."""
+    return finding.arrivals is not None and finding.arrivals.is_after_steps
 
 
 def because_of_it(finding: Finding) -> str:
