@@ -424,36 +424,64 @@ class HuntReport:
         return tuple(one for one in self.explained if one.kind in AT_FAILURE)
 
     @property
+    def leaks(self) -> tuple[Finding, ...]:
+        """Return the findings that grow and that the collector does not free; among them the states of metrics."""
+        return tuple(one for one in self.findings if one.kind not in {FindingKind.RETAINED, FindingKind.NEEDS_GC})
+
+    @property
     def unexplained(self) -> dict[str, float]:
         """The measures that grew steadily in the last rounds without an explanation, with their amounts per step.
 
-        Steady growth is no coincidence: the program grows, and is not clean.
+        Steady growth is no coincidence: the program grows, and is not clean. A leak of at least severity `major` explains
+        everything but memory from malloc.
         """
         rounds = [one for one in self.rounds if one.steps]
         if self.ranks or len(rounds) < MIN_ROUNDS:
             return {}
-        if not self.findings and not self.meant:
+        if not self.leaks and not self.may_be_meant:
             return steady_rates(rounds)
-        excess = self._malloc_excess(rounds)
-        return {MALLOC: excess} if excess else {}
+        found = self._counted_excess(rounds)
+        is_unknown = self.may_be_meant and not has_new_work(rounds)
+        excess = self._malloc_excess(rounds) if is_unknown else 0.0
+        return {**found, MALLOC: excess} if excess else found
+
+    @property
+    def may_be_meant(self) -> bool:
+        """Whether intended growth, or garbage, may be a part of what grows."""
+        return bool(self.meant) or any(one.kind is FindingKind.NEEDS_GC for one in self.findings)
+
+    def _may_be_garbage(self, rounds: Sequence[Round]) -> bool:
+        """Whether garbage may be a part of what grows. A full collection at the end of one of the last rounds would free the
+        garbage of all of them: if that round grows as much as the others, what grows is no garbage.
+        """
+        is_any = any(one.kind is FindingKind.NEEDS_GC for one in self.findings)
+        return is_any and not any(one.is_collected for one in rounds[-MIN_ROUNDS:])
+
+    def _counted_excess(self, rounds: Sequence[Round]) -> dict[str, float]:
+        """Growth of what is counted, beyond minor leaks and the states of metrics. Their objects are known exactly."""
+        is_major = any(one.severity.is_at_least(Severity.MAJOR) for one in self.leaks)
+        if self.meant or is_major or self._may_be_garbage(rounds):
+            return {}
+        known = {name: sum(getattr(one.per_step, name) for one in self.leaks) for name in (*COUNTED, "bytes")}
+        rates = {name: rate for name, rate in steady_rates(rounds).items() if name in known}
+        return {name: rate - known[name] for name, rate in rates.items() if rate > MORE_THAN_EXPLAINED * known[name]}
 
     def _malloc_excess(self, rounds: Sequence[Round]) -> float:
-        """Growth of malloc's bytes per step that garbage and intended growth do not explain; 0 if there may be none.
+        """Growth of malloc's bytes per step that findings and intended growth do not explain; 0 if there may be none.
 
-        A full collection at the end of one of the rounds would free the garbage of all of them: if that round grows as
-        much as the others, what grows is no garbage. Intended growth has its bytes from the program's beginning on, so
-        their share of one step is rather too large.
+        Intended growth has its bytes from the program's beginning on, so their share of one step is rather too large. The
+        C++ memory of graphs and of native code is not known exactly.
         """
         rates = malloc_rates(rounds)
-        is_known = all(one.bytes for one in self.meant) and {one.kind for one in self.findings} <= {
-            FindingKind.NEEDS_GC
-        }
-        is_no_garbage = any(one.is_collected for one in rounds[-MIN_ROUNDS:])
-        is_of_objects = is_no_garbage and not has_new_work(rounds)
-        if not is_known or not is_of_objects or not grows_evenly(rates, MIN_MALLOC_BYTES, EVEN_SHARE):
+        is_known = all(one.bytes for one in self.meant) and not any(
+            one.per_step.keeps_graphs or one.kind is FindingKind.NATIVE for one in self.leaks
+        )
+        if not is_known or self._may_be_garbage(rounds) or not grows_evenly(rates, MIN_MALLOC_BYTES, EVEN_SHARE):
             return 0.0
         explained = sum(one.bytes for one in self.meant) / sum(one.steps for one in rounds)
-        return min(rates) - explained if min(rates) > MORE_THAN_EXPLAINED * explained else 0.0
+        explained += sum(max(one.per_step.bytes, one.per_step.retained_bytes) for one in self.leaks)
+        excess = min(rates) - explained
+        return excess if min(rates) > MORE_THAN_EXPLAINED * explained and excess >= MIN_MALLOC_BYTES else 0.0
 
     @property
     def unheld_rate(self) -> float:
@@ -468,10 +496,9 @@ class HuntReport:
     @property
     def _malloc_rate(self) -> float:
         rounds = [one for one in self.rounds if one.steps]
-        if self.findings or self.meant or self.ranks or len(rounds) < MIN_ROUNDS or self.unexplained:
+        if self.may_be_meant or self.ranks or len(rounds) < MIN_ROUNDS or self.unexplained:
             return 0.0
-        rates = malloc_rates(rounds)
-        return min(rates) if grows_evenly(rates, MIN_MALLOC_BYTES, EVEN_SHARE) else 0.0
+        return self._malloc_excess(rounds)
 
     def is_failure(self, finding: Finding, is_strict: bool = False) -> bool:
         """Whether this finding makes the exit status 1. Garbage that waits for the collector counts only if
@@ -483,11 +510,16 @@ class HuntReport:
 
     @property
     def exit_status(self) -> int:
-        """0 if clean, 1 if a leak was found, 3 if inconclusive. The caller keeps the status of a script that failed."""
+        """0 if clean, 1 if a leak was found, 3 if inconclusive. The caller keeps the status of a script that failed.
+
+        Growth whose cause was not found is no leak, but beside leaks that are not worth a failure it makes the status 3.
+        """
         if self.verdict is HuntVerdict.INCONCLUSIVE:
             return EXIT_COULD_NOT_TELL
         is_skewed = bool(self.skew) and self.fail_on is Severity.NOTE
-        return EXIT_FOUND if is_skewed or any(map(self.is_failure, self.findings)) else EXIT_CLEAN
+        if is_skewed or any(map(self.is_failure, self.findings)):
+            return EXIT_FOUND
+        return EXIT_COULD_NOT_TELL if self.unexplained or self.new_work_rate else EXIT_CLEAN
 
     def __str__(self) -> str:
         """Return the report as `gradlife hunt --full` prints it, with the first findings in full."""

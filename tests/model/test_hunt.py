@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fabricated_hunts import LOSSES, WAITING, hunt, rounds
-from gradlife.model.hunt import Explained, HuntVerdict, PerStep, Round, Severity
+from gradlife.model.hunt import Explained, Finding, FindingKind, HuntVerdict, PerStep, Round, Severity
 
 
 @pytest.mark.parametrize("field", ["tensors", "storages", "graph_nodes"])
@@ -180,3 +180,52 @@ def test_variables_that_get_their_first_graph_after_the_warm_up_are_no_growth_of
     assert PerStep(tensors=1, graph_nodes=3).keeps_graphs
     assert PerStep(graph_nodes=0.1).keeps_graphs
     assert not PerStep().keeps_graphs
+
+
+KEPT = replace(LOSSES, kind=FindingKind.RETAINED, severity=Severity.NOTE, per_step=PerStep(), retained_bytes=65_536)
+#: A list of plain data.
+ROWS = replace(LOSSES, severity=Severity.MINOR, per_step=PerStep(objects=2, bytes=1_000, retained_bytes=1_000))
+#: The states of a metric.
+STATES = replace(LOSSES, severity=Severity.NOTE, per_step=PerStep(objects=1, tensors=1, storages=1, bytes=4_096))
+
+
+@pytest.mark.parametrize("beside", [KEPT, ROWS, STATES], ids=["kept, not growing", "a minor leak", "a metric"])
+def test_what_malloc_gives_out_is_not_hidden_by_a_finding_of_another_kind(beside: Finding) -> None:
+    """A note or a minor leak beside 100 kB per step of native memory was clean, or a leak with exit status 0."""
+    grown = malloc_rounds(100_000, 101_000, 100_000)
+    assert hunt(beside, rounds=grown).unheld_rate == 100_000 - beside.per_step.bytes
+
+
+@pytest.mark.parametrize(
+    ("beside", "verdict", "unexplained"),
+    [
+        pytest.param(KEPT, HuntVerdict.INCONCLUSIVE, {"tensors": 6}, id="kept, not growing"),
+        pytest.param(ROWS, HuntVerdict.LEAK, {"tensors": 6}, id="a minor leak"),
+        pytest.param(STATES, HuntVerdict.INCONCLUSIVE, {"tensors": 5}, id="a metric"),
+    ],
+)
+def test_growth_without_a_cause_beside_findings_that_do_not_fail_could_not_be_told(
+    beside: Finding, verdict: HuntVerdict, unexplained: dict[str, float]
+) -> None:
+    report = hunt(beside, rounds=rounds(PerStep(tensors=6), 5, 7, 11))
+    assert (report.verdict, report.unexplained, report.exit_status) == (verdict, unexplained, 3)
+
+
+@pytest.mark.parametrize("beside", [STATES, LOSSES], ids=["its own growth", "a major leak of graphs"])
+def test_growth_of_about_a_findings_size_is_its_own(beside: Finding) -> None:
+    rate = beside.per_step.bytes
+    grown = tuple(Round(29, replace(beside.per_step, tensors=58), 1.9 * rate) for _ in range(3))
+    report = hunt(beside, rounds=grown)
+    assert (report.unexplained, report.unheld_rate) == ({}, 0)
+
+
+def test_objects_that_a_collection_does_not_free_are_no_garbage() -> None:
+    grown = rounds(PerStep(tensors=6), 5, 7, 11)
+    assert hunt(WAITING, rounds=grown).verdict is HuntVerdict.NEEDS_GC
+    assert hunt(WAITING, rounds=collected(grown)).unexplained == {"tensors": 6}
+
+
+def test_a_leak_that_is_not_worth_a_failure_does_not_hide_memory_that_grows_with_new_threads() -> None:
+    grown = tuple(replace(one, new_workers=29) for one in malloc_rounds(60e3, 61e3, 59e3))
+    report = hunt(ROWS, rounds=grown)
+    assert (report.verdict, report.new_work_rate, report.exit_status) == (HuntVerdict.LEAK, 58e3, 3)

@@ -12,10 +12,13 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.graph_mark import MIN_RESULTS
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
-from gradlife.model.hunt import MALLOC, MIN_ROUNDS, FindingKind, HuntReport
+from gradlife.model.hunt import MALLOC, MIN_ROUNDS, FindingKind, HuntReport, HuntVerdict
 
 #: The text for a program whose memory grows although no finding does.
 CAUSE_NOT_FOUND = "the cause was not found"
+
+#: The same beside leaks whose cause was found.
+OTHER_CAUSE_NOT_FOUND = "the cause of other growth was not found"
 
 #: How a report names amounts of bytes.
 NAMES_OF_BYTES = {"bytes": "of storages", MALLOC: "from malloc"}
@@ -61,7 +64,7 @@ def judgement_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
 
 
 def with_unknown_cause(report: HuntReport, facts: TargetFacts) -> HuntReport:
-    """Add to a report without a growing finding that memory or objects grow nevertheless.
+    """Add to a report that memory or objects grow more than its findings do.
 
     Memory that no object holds becomes a finding: a leak of native code.
     """
@@ -72,7 +75,8 @@ def with_unknown_cause(report: HuntReport, facts: TargetFacts) -> HuntReport:
     if not report.unexplained or report.trouble:
         return report
     amounts = " and ".join(amount_text(*one) for one in report.unexplained.items())
-    return replace(report, trouble=f"{CAUSE_NOT_FOUND}: each {report.step} leaves {amounts}")
+    what, more = (OTHER_CAUSE_NOT_FOUND, " more") if report.verdict is HuntVerdict.LEAK else (CAUSE_NOT_FOUND, "")
+    return replace(report, trouble=f"{what}: each {report.step} leaves {amounts}{more}")
 
 
 def new_work(report: HuntReport) -> str:
@@ -94,11 +98,11 @@ def with_unheld_memory(report: HuntReport, facts: TargetFacts) -> HuntReport:
     """Return the report with a finding for the memory that no object holds."""
 
     def work() -> HuntReport:
-        from gradlife.hunting.findings.builder import unheld_memory
+        from gradlife.hunting.findings.builder import unheld_memory, worst_first
         from gradlife.hunting.findings.severity import graded, room_now
 
         room = room_now(0.0, facts.memory_limit)
-        return replace(report, findings=tuple(graded([unheld_memory(report)], room)))
+        return replace(report, findings=worst_first([*report.findings, *graded([unheld_memory(report)], room)]))
 
     return in_fork(work)
 

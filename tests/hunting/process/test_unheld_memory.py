@@ -39,10 +39,14 @@ c = ctypes.CDLL(None)
 c.malloc.restype = ctypes.c_void_p
 c.malloc.argtypes, c.free.argtypes = [ctypes.c_size_t], [ctypes.c_void_p]
 
+rows = []
+
 def step():
     block = c.malloc(int(sys.argv[1]))
     if sys.argv[2] == "frees":
         c.free(block)
+    if sys.argv[2] == "forgets and logs":
+        rows.append([str(len(rows)) * 900])
 
 report = gradlife.hunt(step, steps=120)
 print(pickle.dumps(report).hex())
@@ -62,6 +66,15 @@ def test_memory_that_c_code_forgets_is_a_leak_without_an_object() -> None:
     assert (report.verdict, one.kind, one.code) == (HuntVerdict.LEAK, FindingKind.NATIVE, "GL806")
     assert one.per_step.bytes == pytest.approx(SIZE, rel=0.05)
     assert problem(one, report)[1] == "No object that can be seen has it."
+
+
+@pytest.mark.whole
+def test_a_minor_leak_does_not_hide_the_memory_that_c_code_forgets() -> None:
+    """The exit status was 0: the only finding was a list that takes 2 kB per step."""
+    report = hunt_of_malloc("forgets and logs")
+    assert [(one.code, one.severity.value) for one in report.findings] == [("GL806", "major"), ("GL512", "minor")]
+    assert report.findings[0].per_step.bytes == pytest.approx(SIZE, rel=0.05)
+    assert report.exit_status == 1
 
 
 #: Each step gives work to the next two threads of a pool. A thread keeps memory when it first works, and `leaked` bytes always.
