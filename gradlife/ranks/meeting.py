@@ -19,6 +19,7 @@ from types import FrameType
 
 from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.process.rank import RESULT, Rank, write_whole
+from gradlife.hunting.run.parent import is_heard
 from gradlife.model.ranks import rank_ranges
 from gradlife.ranks.rank_report import has_ended, member_at
 from gradlife.ranks.run_folder import CLAIM, MERGED, RunFolder
@@ -59,10 +60,11 @@ def hurrying() -> Iterator[Hurry]:
     """Make signals that end a process shorten the wait, so that the report is still written.
 
     Afterwards they are ignored, since the process ends with the status of the run. A launcher that sees the first rank
-    end with it signals the others, which would otherwise end with another status.
+    end with it signals the others, which would otherwise end with another status. A signal that is ignored already, as by
+    `nohup`, shortens nothing.
     """
     hurry = Hurry()
-    for number in ENDING:
+    for number in filter(is_heard, ENDING):
         signal.signal(number, hurry.begin)
     try:
         yield hurry

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from fabricated_hunts import CLEAN
 from gradlife.errors import EXIT_COULD_NOT_TELL, UsageError
 from gradlife.hunting.process.rank import Rank, join_run, rank_of, write_result
 from gradlife.model import hunt_codec
-from gradlife.ranks.meeting import Hurry, Meeting
+from gradlife.ranks.meeting import ENDING, Hurry, Meeting, hurrying
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import reports_in
 from gradlife.ranks.run_folder import RunFolder, folder_for
@@ -66,3 +68,21 @@ def test_ranks_that_number_themselves_on_several_machines_need_a_folder() -> Non
     assert rank is not None
     with pytest.raises(UsageError, match="ranks on several machines need a folder that they share"):
         folder_for(rank, None, environ)
+
+
+@pytest.fixture
+def hangups_ignored() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in ENDING}
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("hangups_ignored")
+def test_a_hangup_that_nohup_ignores_does_not_shorten_the_wait() -> None:
+    with hurrying() as hurry:
+        signal.raise_signal(signal.SIGHUP)
+        assert hurry.deadline is None
+        signal.raise_signal(signal.SIGTERM)
+        assert hurry.deadline is not None

@@ -149,17 +149,27 @@ def left_report(folder: str) -> HuntReport | None:
     return next((report for report in found if report is not None), None)
 
 
+def is_heard(number: int) -> bool:
+    """Whether a signal is not ignored, and no handler that Python does not know is there."""
+    return signal.getsignal(number) not in {signal.SIG_IGN, None}
+
+
 @contextlib.contextmanager
 def passing_on():  # type: ignore[no-untyped-def]
-    """Pass signals to this process on to the child; a keyboard interrupt reaches the child anyway."""
+    """Pass signals to this process on to the child; a keyboard interrupt reaches the child anyway.
+
+    A signal that is ignored, as `nohup` and a shell's `&` do it, stays so: the program inherits that. It would not inherit a
+    handler, and the signal would end it.
+    """
     children: list[subprocess.Popen[bytes]] = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         for child in children:
             child.send_signal(number)
 
-    before = {number: signal.signal(number, pass_on) for number in PASSED_ON}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
+    handlers: dict[int, Callable[[int, FrameType | None], None]] = dict.fromkeys(PASSED_ON, pass_on)
+    handlers[signal.SIGINT] = lambda number, frame: None
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items() if is_heard(number)}
     try:
         yield children.append
     finally:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,13 @@ def take(count):
 """
 
 
-def start(folder: Path, source: str, *options: str) -> subprocess.Popen[str]:
-    """A hunt under way, which has a group of its own."""
+def start(folder: Path, source: str, *options: str, ignored: Sequence[int] = ()) -> subprocess.Popen[str]:
+    """A hunt under way, which has a group of its own. ``ignored``: signals that the shell has it ignore."""
+
+    def ignore() -> None:
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+
     (folder / "program.py").write_text(STEPS + source)
     command = [
         sys.executable,
@@ -54,6 +60,7 @@ def start(folder: Path, source: str, *options: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=ignore,
     )
 
 
@@ -90,6 +97,23 @@ def test_the_keyboard_s_interrupt_ends_with_130_and_a_report(tmp_path: Path) -> 
     assert (status, report["script_status"]) == (130, 130)
     assert "KeyboardInterrupt" in errors
     assert report["findings"][0]["kind"] == "growth"
+
+
+def test_what_nohup_and_a_shell_in_the_background_ignore_stays_ignored(tmp_path: Path) -> None:
+    """`nohup gradlife hunt train.py &` ended at logout, which `nohup python train.py &` survives."""
+    source = """\
+print([number.name for number in signal.Signals if signal.getsignal(number) is signal.SIG_IGN], flush=True)
+sys.stdin.readline()
+take(40)
+"""
+    under_way = start(tmp_path, source, ignored=[signal.SIGHUP, signal.SIGINT])
+    assert under_way.stdout is not None
+    printed = under_way.stdout.readline()
+    os.killpg(under_way.pid, signal.SIGHUP)
+    os.killpg(under_way.pid, signal.SIGINT)
+    status, _, _, report = ended(tmp_path, under_way, "go\n")
+    assert (printed, status) == ("['SIGHUP', 'SIGINT', 'SIGPIPE', 'SIGXFSZ']\n", 1)
+    assert (report["script_status"], report["trouble"]) == (0, "")
 
 
 @pytest.mark.parametrize("to_group", [False, True], ids=["to the command", "to the whole group"])
