@@ -20,7 +20,7 @@ from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND, Gradlif
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import Guard, Result
+from gradlife.hunting.run.parent import Guard, Result, signal_of
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
@@ -264,6 +264,10 @@ def followed(args: argparse.Namespace) -> int:
     with Outputs(args, WRITERS) as outputs:
         result = follow_program(args, args.target)
         if result.report is None:
+            if result.was_killed:
+                print(
+                    f"gradlife: {signal_of(result.status)} ended the program before it left a report", file=sys.stderr
+                )
             return result.status or say_too_short()
         show = Show(args, is_script=True, is_stdout_taken=outputs.is_stdout_taken)
         return finish(result, show, outputs, args.fail_on)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import signal
 import sys
 import tempfile
 from dataclasses import replace
@@ -16,6 +15,7 @@ from gradlife.cli.options.late_options import add_target, own_words, take_late_o
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.run.parent import signal_of
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.run.parent import Result, run_program
@@ -122,14 +122,6 @@ def finish(result: Result, show: Show, outputs: Outputs) -> int:
     show.show(report)
     outputs.write(report)
     return result.status or report.exit_status
-
-
-def signal_of(status: int) -> str:
-    """Return the name of the signal that a shell's exit status stands for."""
-    try:
-        return signal.Signals(status - 128).name
-    except ValueError:
-        return f"signal {status - 128}"
 
 
 def run_alone(args: argparse.Namespace, settings: Settings, show: Show) -> Result:

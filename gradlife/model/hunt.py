@@ -26,6 +26,9 @@ BOUNDED = "bounded container"
 #: The setting that holds the milliseconds that a look stopped a running process at most.
 LONGEST_STOP = "longest_stop_ms"
 
+#: In the trouble of a hunt whose program left no report.
+LEFT_NONE = "left no report"
+
 #: The step of a hunt that saw no steps: growth is reported per second.
 SECOND = "second"
 

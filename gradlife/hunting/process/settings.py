@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+#: The file that tells that the program was not run, and that its process has printed why.
+REFUSED = "refused"
 
 
 @dataclass(frozen=True)
@@ -37,3 +43,14 @@ def load_settings(text: str) -> Settings:
     """Decode settings."""
     words = json.loads(text)
     return Settings(**{**words, "arguments": tuple(words["arguments"])})
+
+
+def refuse(folder: str) -> None:
+    """Record that the program was not run."""
+    with suppress(OSError):
+        Path(folder, REFUSED).touch()
+
+
+def was_refused(folder: str) -> bool:
+    """Whether the program was not run."""
+    return os.path.exists(os.path.join(folder, REFUSED))

@@ -21,7 +21,7 @@ from gradlife.hunting.process.launcher import claim, follow_children, is_reporte
 from gradlife.hunting.process.memory_limits import Memory, peak_of, system_limit
 from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.rank import add_line, write_result
-from gradlife.hunting.process.settings import Settings, load_settings
+from gradlife.hunting.process.settings import Settings, load_settings, refuse
 from gradlife.hunting.process.shared_memory import note_shared_memory
 from gradlife.hunting.run.script import (
     INTERRUPTED,
@@ -589,4 +589,5 @@ def start(kind: Callable[[Settings], Child]) -> int:
         return kind(settings).run()
     except GradlifeError as error:
         print(f"gradlife: error: {error}", file=sys.stderr, flush=True)
+        refuse(settings.folder)
         return error.exit_status

@@ -14,19 +14,23 @@ from types import FrameType
 
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.readable import readable
-from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.process.settings import Settings, was_refused
 from gradlife.hunting.process.shared_memory import SharedMemoryWatch, files_there
 from gradlife.hunting.run.shared_ledger import leave_ledger, with_shared_memory
 from gradlife.hunting.workers.merge import with_workers
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
-from gradlife.model.hunt import HuntReport
+from gradlife.model.hunt import LEFT_NONE, HuntReport
 
 #: Seconds between two readings of the child's memory.
 INTERVAL = 0.1
 
 #: Signals passed on to the program. A terminal sends its own to the child as well.
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+#: How a program can end without a report, and when a signal killed it that left none.
+HOW_LOST = "it became another program (os.exec), or C code ended it"
+TOO_EARLY = "before enough steps were seen"
 
 START = "import sys; from gradlife.{} import main; sys.exit(main())"
 
@@ -38,6 +42,14 @@ class Result:
     status: int  # as in a shell: 128 plus the signal that killed it
     report: HuntReport | None
     was_killed: bool
+
+
+def signal_of(status: int) -> str:
+    """Return the name of the signal that a shell's exit status stands for."""
+    try:
+        return signal.Signals(status - 128).name
+    except ValueError:
+        return f"signal {status - 128}"
 
 
 class Guard:
@@ -79,7 +91,7 @@ class Guard:
                 self._watch(child, channel, requests, folder, shared)
             os.close(channel)
             os.close(requests)
-            self._latest = self._latest or left_report(folder)
+            self._latest = self._latest or left_report(folder) or self._without_report(child.returncode, folder)
             shared.add_noted(folder)
             leave_ledger(folder, shared.ledger())
             if self._latest is not None:
@@ -119,11 +131,23 @@ class Guard:
                     self._on_answer(report)
         return bool(text)
 
+    def _without_report(self, code: int, folder: str) -> HuntReport | None:
+        """Return the report of a program that left none: it crashed, or was killed, too early, or became another program.
+        None if its process has printed why it did not run.
+        """
+        if was_refused(folder):
+            return None
+        ended = f"the program ended with exit status {code} and {LEFT_NONE}: {HOW_LOST}"
+        status, trouble = (code, ended) if code >= 0 else (None, TOO_EARLY)
+        return HuntReport(self._settings.target, "", 0, (), (), script_status=status, trouble=trouble)
+
     def _result(self, code: int) -> Result:
         if code >= 0:
             return Result(code, self._latest, was_killed=False)
-        trouble = f"killed by signal {-code} at {self._memory.words}"
-        report = replace(self._latest, trouble=trouble) if self._latest is not None else None
+        report = self._latest
+        if report is not None:
+            early = f" {TOO_EARLY}" if report.trouble == TOO_EARLY else ""
+            report = replace(report, trouble=f"killed by signal {-code} at {self._memory.words}{early}")
         return Result(128 - code, report, was_killed=True)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from rich.text import Text
 from gradlife.model.hunt import (
     ATTACHED,
     BOUNDED,
+    LEFT_NONE,
     Confidence,
     Finding,
     FindingKind,
@@ -61,6 +63,15 @@ INDENT = "   "
 MAX_PROOF = 80
 #: The end of the names of errors raised when memory runs out: MemoryError, OutOfMemoryError.
 MEMORY_ERROR = "MemoryError"
+#: The name of the error of a keyboard interrupt.
+INTERRUPT = "KeyboardInterrupt"
+#: The signal that killed a program, and what helps to find out more: where it crashed, or who held the memory before.
+KILLED = re.compile(r"killed by signal (\d+) ")
+CRASHES = (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV)
+TO_MEND = {
+    **dict.fromkeys(map(int, CRASHES), "PYTHONFAULTHANDLER=1 gradlife hunt {}"),
+    int(signal.SIGKILL): "gradlife hunt --at-rss 50% {}",
+}
 #: Separates the objects of a path, and a limit of the report from the command that helps.
 ARROW = " → "
 #: Stands for what is left out.
@@ -490,11 +501,26 @@ def what_next(report: HuntReport) -> Text:
     what, _, command = limit.rpartition(ARROW)
     if report.verdict is HuntVerdict.INCONCLUSIVE and not report.ranks:
         is_sound = all(control.is_right for control in report.controls)
-        has_failed = "ended with" in report.trouble and not report.rounds
-        return Text(f"Try: {command if what and is_sound and not has_failed else best_try(report)}")
+        return Text(f"Try: {to_mend(report) or (command if what and is_sound else best_try(report))}")
     if limit and report.verdict is not HuntVerdict.INCONCLUSIVE:
         return Text(f"Not covered: {what or limit}{f' ({command})' if what else ''}")
     return Text(f"Details: {details_command(report)}")
+
+
+def to_mend(report: HuntReport) -> str:
+    """Return what comes before another hunt of a program that failed before there were rounds; empty if it did not fail.
+
+    The user's own interrupt is no failure.
+    """
+    if report.rounds or ATTACHED in report.settings or not all(control.is_right for control in report.controls):
+        return ""
+    killed = KILLED.match(report.trouble)
+    if killed is not None:
+        return TO_MEND.get(int(killed[1]), "").format(report.typed_target)
+    if LEFT_NONE in report.trouble:
+        return "gradlife hunt PROGRAM, with the program that it becomes"
+    has_failed = "ended with" in report.trouble and INTERRUPT not in report.trouble
+    return f"fix the error, then gradlife hunt {report.typed_target}" if has_failed else ""
 
 
 def best_try(report: HuntReport) -> str:
@@ -503,8 +529,6 @@ def best_try(report: HuntReport) -> str:
         return details_command(report)
     if ATTACHED in report.settings:
         return f"{report.settings[ATTACHED]} --for 30m, or --step-on MODULE:FUNCTION"
-    if "ended with" in report.trouble:
-        return f"fix the error, then gradlife hunt {report.typed_target}"
     if "::" in report.target:
         return f"gradlife hunt --steps 60 {report.typed_target}"
     return f"gradlife hunt --step-on MODULE:FUNCTION {report.typed_target}"

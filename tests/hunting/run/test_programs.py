@@ -246,3 +246,31 @@ def test_a_module_is_a_target_with_its_arguments(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("PATH", str(tmp_path))
     path = command(tmp_path / "tool", "#!/usr/bin/env python3\n")
     assert parse("tool", ("x",)) == ScriptTarget(path, ("x",), is_command=True)
+
+
+#: Becomes another program: itself, with another environment. A stored loss keeps its graph.
+AGAIN = """\
+import os, sys
+if "AGAIN" not in os.environ:
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "AGAIN": "1"})
+import torch
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+losses = []
+for _ in range(100):
+    optimizer.zero_grad()
+    losses.append(model(torch.randn(4, 8)).sum())
+    losses[-1].backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.whole
+def test_a_script_that_starts_itself_again_in_its_process_is_hunted_in(tmp_path: Path) -> None:
+    """The hunt ended with "the program left no report"."""
+    pytest.importorskip("torch")
+    (tmp_path / "train.py").write_text(AGAIN)
+    done = gradlife(tmp_path, "hunt", "--json", "report.json", "train.py")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (done.returncode, report["verdict"], report["trouble"]) == (1, "leak", "")
+    assert [one["code"] for one in report["findings"]] == ["GL402"]

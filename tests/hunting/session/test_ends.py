@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -181,6 +182,25 @@ def test_an_exit_past_all_handlers_leaves_a_report(tmp_path: Path) -> None:
     status, _, _, report = hunt(tmp_path, "take(40)\nos._exit(9)\n")
     assert (status, report["script_status"]) == (9, 9)
     assert report["findings"][0]["kind"] == "growth"
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "trouble"),
+    [
+        ("import ctypes; ctypes.string_at(0)", 139, r"killed by signal 11 at .* GiB before enough steps were seen"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 137, r"killed by signal 9 at .* GiB before enough steps were seen"),
+        ("import ctypes; ctypes.CDLL(None)._exit(7)", 7, "the program ended with exit status 7 and left no report: .*"),
+        ("os.execv('/bin/true', ['true'])", 3, "the program ended with exit status 0 and left no report: .*"),
+    ],
+    ids=["crash", "kill", "exit in C", "another program"],
+)
+def test_an_end_before_any_report_is_shown_and_written(tmp_path: Path, source: str, status: int, trouble: str) -> None:
+    """A crash at import printed nothing, and an earlier report.json stayed in its place."""
+    (tmp_path / "report.json").write_text("{}")
+    returned, _, errors, report = hunt(tmp_path, source)
+    assert (returned, report["verdict"]) == (status, "inconclusive")
+    assert re.fullmatch(trouble, report["trouble"])
+    assert errors.startswith("could not tell  program.py: ")
 
 
 def test_an_exception_keeps_its_traceback_and_status(tmp_path: Path) -> None:

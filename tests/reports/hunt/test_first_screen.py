@@ -395,3 +395,32 @@ def test_growth_beside_garbage_names_the_line_that_makes_the_garbage() -> None:
     report = hunt(replace(WAITING, created_at=("train.py:11",)), rounds=tuple(grown))
     assert "Garbage that the collector frees is created at train.py:11" in screen(report)
     assert "is created at" not in screen(hunt(replace(WAITING, created_at=()), rounds=tuple(grown)))
+
+
+@pytest.mark.parametrize(
+    ("trouble", "command"),
+    [
+        ("killed by signal 11 at 0.2 of 8.0 GiB", "PYTHONFAULTHANDLER=1 gradlife hunt train.py"),
+        ("killed by signal 9 at 7.9 of 8.0 GiB", "gradlife hunt --at-rss 50% train.py"),
+        ("killed by signal 15 at 0.2 of 8.0 GiB", "gradlife hunt --step-on MODULE:FUNCTION train.py"),
+        ("the program ended with ValueError after 2 counted steps", "fix the error, then gradlife hunt train.py"),
+        (
+            "the program ended with KeyboardInterrupt after 2 counted steps",
+            "gradlife hunt --step-on MODULE:FUNCTION train.py",
+        ),
+        (
+            "the program ended with exit status 0 and left no report: it became another program",
+            "gradlife hunt PROGRAM, with the program that it becomes",
+        ),
+    ],
+)
+def test_what_to_try_follows_from_the_way_a_program_ended_too_early(trouble: str, command: str) -> None:
+    report = hunt(rounds=(), trouble=trouble, limits=())
+    assert screen(report).splitlines()[-1] == f"Try: {command}"
+
+
+def test_after_an_interrupt_with_few_steps_a_longer_run_is_advised() -> None:
+    """Whoever pressed Ctrl-C was told to fix an error."""
+    trouble = "the program ended with KeyboardInterrupt after 2 counted steps"
+    report = hunt(rounds=(), trouble=trouble, limits=("let it run longer → gradlife hunt --step-on f train.py",))
+    assert screen(report).splitlines()[-1] == "Try: gradlife hunt --step-on f train.py"
