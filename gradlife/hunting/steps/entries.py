@@ -10,7 +10,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from gradlife.hunting.steps.code_prefix import with_call
@@ -22,16 +22,37 @@ FREE_TOOLS = (3, 4)
 
 
 class Entry:
-    """A watched function: how often it was entered, and a function to call at each entry."""
+    """A watched function: how often it was entered, and a function to call at each entry.
+
+    Entries from within itself are none: a module calls modules, and a walk over a tree walks its branches. What the outer
+    call has put together by then would seem to grow.
+    """
 
     def __init__(self, code: CodeType) -> None:
-        self.code = code
+        self.code = self.running = code  # its own, and the one that runs: it may have a call inserted
         self.count = 0
+        self.is_exact = True  # otherwise entries from within count, too: to tell them takes up to a few microseconds
         self.on_entry: Callable[[], object] | None = None
 
     def __call__(self, *_: object) -> object:
+        return self.entered(sys._getframe(1))
+
+    def entered(self, frame: FrameType) -> object:
+        """Count an entry into this frame."""
+        if self.is_exact and self._is_within(frame.f_back):
+            return None
         self.count += 1
         return self.on_entry() if self.on_entry is not None else None
+
+    def _is_within(self, frame: FrameType | None) -> bool:
+        """Whether a frame, or one around it, is of this function."""
+        running, own = self.running, self.code
+        while frame is not None:
+            code = frame.f_code
+            if code is running or code is own:
+                return True
+            frame = frame.f_back
+        return False
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
         """Pickle as a function that does nothing: where the code is sent to another process, nothing counts."""
@@ -80,7 +101,7 @@ class MonitoredEntries:
 
     def _entered(self, code: CodeType, offset: int) -> object:
         entry = self._entries.get(code)
-        return entry() if entry is not None else None
+        return entry.entered(sys._getframe(1)) if entry is not None else None
 
 
 class PrefixedEntries:
@@ -113,7 +134,7 @@ class PrefixedEntries:
             if code.co_qualname not in names:
                 return changed
             entries.append(Entry(changed))
-            return with_call(changed, entries[-1])
+            return prefixed_code(entries[-1])
 
         return prefixed(program), entries
 
@@ -123,10 +144,18 @@ class PrefixedEntries:
             function = reference()
             if function is not None and plain_code(function.__code__) is entry.code:
                 function.__code__ = entry.code
+        entry.running, entry.is_exact = entry.code, False  # the two would keep each other alive for ever
 
     def _prefix(self, function: FunctionType, entry: Entry) -> None:
-        function.__code__ = with_call(entry.code, entry)
+        function.__code__ = prefixed_code(entry)
         self._functions.setdefault(entry.code, []).append(weakref.ref(function))
+
+
+def prefixed_code(entry: Entry) -> CodeType:
+    """Return a function's code with a call of its entry inserted, always the same one."""
+    if entry.running is entry.code:
+        entry.running = with_call(entry.code, entry)
+    return entry.running
 
 
 def functions_of(codes: Sequence[CodeType]) -> Iterator[FunctionType]:

@@ -6,6 +6,7 @@ import ast
 import functools
 import inspect
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import partial
 from types import CodeType
 from typing import Any
@@ -23,8 +24,28 @@ DECORATOR = "__gradlife_step__"
 AfterStep = Callable[[], object]
 
 
+class Call:
+    """A call of the function; entering it tells whether it is within no other one."""
+
+    def __init__(self, latest: ContextVar[Call | None]) -> None:
+        self._latest = latest  # in this thread or task, and in the tasks that it starts: these may outlive the call
+        self._is_running = False
+
+    def __enter__(self) -> bool:
+        outer = self._latest.get()
+        if outer is not None and outer._is_running:
+            return False
+        self._is_running = True
+        self._latest.set(self)
+        return True
+
+    def __exit__(self, *error: object) -> None:
+        self._is_running = False
+
+
 class CallSteps:
-    """Counts the calls of one function. A call counts when it returns; one that raises does not count.
+    """Counts the calls of one function. A call counts when it returns; one that raises does not count, nor does one
+    within another: a module calls modules.
 
     After the first call, `begin` starts the hunt; its argument is a name for the steps. It returns the hunt's
     function that is called after each further call.
@@ -38,6 +59,7 @@ class CallSteps:
         self._names = function.split(".")
         self._begin = partial(begin, f"call of {function}")
         self._after_step: AfterStep | None = None
+        self._latest: ContextVar[Call | None] = ContextVar("the latest call", default=None)
         self._undo: Callable[[], object] = lambda: None
 
     @property
@@ -58,14 +80,18 @@ class CallSteps:
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            result = function(*args, **kwargs)
-            self._count()
+            with Call(self._latest) as is_outermost:
+                result = function(*args, **kwargs)
+            if is_outermost:
+                self._count()
             return result
 
         @functools.wraps(function)
         async def call_async(*args: Any, **kwargs: Any) -> Any:
-            result = await function(*args, **kwargs)
-            self._count()
+            with Call(self._latest) as is_outermost:
+                result = await function(*args, **kwargs)
+            if is_outermost:
+                self._count()
             return result
 
         return call_async if inspect.iscoroutinefunction(function) else call

@@ -75,6 +75,7 @@ class RepeatedCalls(threading.Thread):
         self._entries = new_entries()
         self._seen: dict[CodeType, Seen] = {}
         self._ignored: set[CodeType] = set()
+        self._named: list[CodeType] = []  # functions that may be steps whoever calls them
         self._searches = 0
         self._over = threading.Event()
         self._lock = threading.RLock()
@@ -107,15 +108,18 @@ class RepeatedCalls(threading.Thread):
         """Sample the stacks of all threads once."""
         own = {self.ident, threading.get_ident()}
         frames = [frame for thread, frame in sys._current_frames().items() if thread not in own]
-        stacks = [candidates(frame) for frame in frames]
+        stacks = [candidates(frame, self._named) for frame in frames]
         if any(map(is_importing, frames)):
             self.quiet_since = time.monotonic()
         del frames  # they keep the program's variables alive
-        self._watch([code for stack in stacks for code, _ in stack])
         with self._lock:
-            for stack in stacks:
-                self._note(stack)
+            self._note_all(stacks)
             self._choose()
+
+    def _note_all(self, stacks: list[list[tuple[CodeType, bool]]]) -> None:
+        self._watch([code for stack in stacks for code, _ in stack])
+        for stack in stacks:
+            self._note(stack)
 
     def _watch(self, codes: list[CodeType]) -> None:
         known = self._seen.keys() | self._ignored
@@ -127,8 +131,9 @@ class RepeatedCalls(threading.Thread):
         self._ignored.update(set(new) - self._seen.keys())
 
     def watch(self, function: FunctionType) -> None:
-        """Count calls of a library's function before a sample shows any."""
-        self._watch([plain_code(function.__code__)])
+        """Count calls of a library's function, whoever calls it, before a sample shows any."""
+        self._named.append(plain_code(function.__code__))
+        self._watch(self._named)
 
     def counting_from_start(self, program: CodeType, names: Collection[str]) -> CodeType:
         """Return the main module's code, changed so that functions called in its loops are counted from the first call."""
@@ -143,9 +148,10 @@ class RepeatedCalls(threading.Thread):
 
     def _count_reached(self, entry: Entry) -> None:
         """Choose a step when a function has been entered often: the program may end before the next sample."""
+        entry.is_exact = entry.count < CALLS_IF_NESTED
         if entry.count in CHOOSES_AT and self.chosen is None and time.monotonic() >= self._resume_at:
             with self._lock:
-                self._note(candidates(sys._getframe(2)))
+                self._note_all([candidates(sys._getframe(2), self._named)])
                 self._choose()
 
     def _note(self, stack: list[tuple[CodeType, bool]]) -> None:
@@ -177,6 +183,7 @@ class RepeatedCalls(threading.Thread):
     def _count_calls_of(self, seen: Seen) -> None:
         """Make each call of this function a step, from its next entry on."""
         before, self.chosen = self.chosen, seen
+        seen.entry.is_exact = True
         if before is not None:
             before.entry.on_entry = functools.partial(self._count_reached, before.entry)
         step: list[CountStep] = []
@@ -197,16 +204,21 @@ def place_of(code: CodeType) -> str:
     return f"{code.co_qualname} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
-def candidates(frame: FrameType | None) -> list[tuple[CodeType, bool]]:
+def candidates(frame: FrameType | None, named: Collection[CodeType] = ()) -> list[tuple[CodeType, bool]]:
     """Return the functions on a stack that may be steps, outermost first, and whether each is called in a loop.
 
-    These are the program's own functions and library functions that it calls itself, without recursive ones.
+    These are the program's own functions and library functions that it calls itself, without recursive ones; and the
+    outermost calls of ``named`` functions.
     """
     found: list[tuple[CodeType, bool]] = []
     is_below_program = False
     for one in outermost_first(frame):
         code = plain_code(one.f_code)
         file = code.co_filename
+        if any(code is known for known in named):
+            found += [] if any(code is known for known, _ in found) else [(code, is_called_in_loop(one))]
+            is_below_program = False
+            continue
         if file.startswith(IMPORTS) or COMPILER in file:
             break
         is_own = is_program_code(file)

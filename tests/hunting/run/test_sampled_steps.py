@@ -241,6 +241,36 @@ def test_thirty_passes_under_no_grad_have_a_verdict(short: str, tmp_path: Path) 
     assert hunted(short.replace("KEEP", "last = result.sum().item()"), tmp_path)["verdict"] == "clean"
 
 
+DEEP = """\
+import torch
+
+class Deep(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(32, 32) for _ in range(400))
+
+    def forward(self, x):
+        features = []
+        for one in self.layers:
+            x = one(x).tanh()
+            features.append(x)
+        return torch.stack(features).mean(0)
+
+net, kept = Deep(), []
+with torch.no_grad():
+    for _ in range(50):
+        result = net(torch.randn(8, 32))
+        KEEP
+"""
+
+
+def test_what_a_pass_collects_of_its_layers_does_not_grow(tmp_path: Path) -> None:
+    """Each layer's call was a step, and the list of features a major leak."""
+    assert hunted(DEEP.replace("KEEP", "last = result.sum()"), tmp_path)["verdict"] == "clean"
+    kept = hunted(DEEP.replace("KEEP", "kept.append(result)"), tmp_path)
+    assert ["kept: list" in one["trace"]["text"] for one in kept["findings"]] == [True]
+
+
 def test_an_optimizer_takes_the_place_of_calls_that_prepared_the_data(tmp_path: Path) -> None:
     report = hunted(TRAINING, tmp_path)
     assert (report["verdict"], report["stepped_by"]) == ("clean", "SGD.step")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import weakref
 from types import FunctionType
 from typing import Any
 
@@ -54,6 +55,48 @@ def test_functions_that_a_program_will_define_are_counted_from_the_first_call_on
     assert plain_code(names["g"].__code__).co_qualname == "g"
     for entry in found:
         entries.drop(entry)
+
+
+def walk(depth: int) -> int:
+    return depth and walk(depth - 1)
+
+
+def test_entries_from_within_are_none_also_where_the_outer_one_came_before_the_count() -> None:
+    """Each nested call of a module was a step, and what one pass collects seemed to grow."""
+    entries = new_entries()
+    found: list[Entry] = []
+
+    def outer(depth: int) -> int:
+        if not found:
+            found.extend(entries.watch([outer.__code__]))
+        return depth and outer(depth - 1)
+
+    outer(3)
+    assert found[0].count == 0
+    outer(3)
+    assert found[0].count == 1
+    (entry,) = entries.watch([walk.__code__])
+    heard: list[int] = []
+    entry.on_entry = lambda: heard.append(entry.count)
+    walk(3)
+    walk(0)
+    assert (entry.count, heard) == (2, [1, 2])
+    entry.is_exact = False
+    walk(3)
+    assert entry.count == 6
+    for one in (entry, *found):
+        entries.drop(one)
+    assert walk(2) == 0
+    assert entry.count == 6
+
+
+def test_an_entry_that_is_dropped_is_freed() -> None:
+    entries = new_entries()
+    (entry,) = entries.watch([work.__code__])
+    alive = weakref.ref(entry)
+    entries.drop(entry)
+    del entry
+    assert alive() is None
 
 
 def test_what_counts_is_nothing_in_another_process() -> None:

@@ -115,6 +115,61 @@ def test_a_coroutine_function_stays_one_and_counts_when_it_has_been_awaited() ->
     assert seen == ["call of step"]
 
 
+def test_calls_within_a_call_are_no_steps() -> None:
+    """`--step-on torch.nn:Module.__call__` counted each layer, and what a pass collects of them seemed to grow."""
+    steps, seen = counter_for("trainer:walk")
+    module = module_with(
+        "def walk(depth):\n    if depth < 0:\n        raise ValueError\n    return depth and walk(depth - 1)\n"
+    )
+    steps.attach(module)
+    assert [module.walk(3), module.walk(0)] == [0, 0]
+    assert seen == ["call of walk", "after"]
+    with pytest.raises(ValueError):
+        module.walk(-1)
+    module.walk(1)
+    assert seen == ["call of walk", "after", "after"]
+
+
+NESTED_COROUTINES = """
+import asyncio
+
+tasks = []
+
+async def step(depth):
+    await asyncio.sleep(0)
+    if depth:
+        await step(depth - 1)
+
+async def chain(length):
+    if length > 1:
+        tasks.append(asyncio.create_task(chain(length - 1)))
+
+async def run():
+    await asyncio.gather(*[step(2) for _ in range(5)])
+
+async def run_chain():
+    await chain(4)
+    for task in tasks:
+        await task
+"""
+
+
+def test_coroutines_within_a_step_are_no_steps_and_those_side_by_side_are() -> None:
+    steps, seen = counter_for("trainer:step")
+    module = module_with(NESTED_COROUTINES)
+    steps.attach(module)
+    asyncio.run(module.run())
+    assert seen == ["call of step"] + ["after"] * 4
+
+
+def test_a_task_that_outlives_the_step_that_started_it_is_a_step() -> None:
+    steps, seen = counter_for("trainer:chain")
+    module = module_with(NESTED_COROUTINES)
+    steps.attach(module)
+    asyncio.run(module.run_chain())
+    assert seen == ["call of chain"] + ["after"] * 3
+
+
 def test_what_is_no_function_is_refused() -> None:
     with pytest.raises(UsageError):
         counter_for("trainer")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import sysconfig
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -126,6 +128,55 @@ def test_functions_of_the_script_that_its_loops_call_need_no_sample(tmp_path: Pa
     source = compile(f"{PROGRAM}\ndef look(): pass\nmain(20, 2)", str(tmp_path / "serve.py"), "exec")
     exec(hunted.calls.counting_from_start(source, ("answer", "layer")), {})
     hunted.calls.stop()
+    assert {*hunted.steps} == {"call of answer (serve.py:5)"}
+
+
+LIBRARY = """\
+def layer(depth):
+    if depth:
+        layer(depth - 1)
+
+def generate(tokens):
+    for _ in range(tokens):
+        layer(3)
+"""
+CALLER = """\
+def serve(requests, tokens):
+    for _ in range(requests):
+        answer(tokens)
+
+def answer(tokens):
+    generate(tokens)
+"""
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[Hunted, dict[str, Any]]]:
+    """A program that calls a function of a library, in which no step is looked for but calls of ``layer``."""
+    names: dict[str, Any] = {}
+    hunted = Hunted({})
+    exec(compile(LIBRARY, os.path.join(sysconfig.get_path("purelib"), "torch", "layers.py"), "exec"), names)
+    exec(compile(CALLER, str(tmp_path / "serve.py"), "exec"), names)
+    hunted.calls.watch(names["layer"])
+    yield hunted, names
+    hunted.calls.stop()
+    repeated_calls.loops.cache_clear()
+
+
+def test_a_pass_through_nested_modules_is_one_step(served: tuple[Hunted, dict[str, Any]]) -> None:
+    """Each layer of a deep model was a step, and a list of features seemed to grow."""
+    hunted, names = served
+    for _ in range(WARMUP_CALLS + 5):
+        names["layer"](30)
+    assert hunted.steps == ["call of layer (layers.py:1)"] * 4
+
+
+def test_a_function_around_the_modules_calls_takes_their_place(served: tuple[Hunted, dict[str, Any]]) -> None:
+    """Nobody looked around the calls of a module, so the tokens of each request were the steps."""
+    hunted, names = served
+    names["serve"](3, WARMUP_CALLS)
+    assert hunted.steps == []
+    names["serve"](WARMUP_CALLS, WARMUP_CALLS)
     assert {*hunted.steps} == {"call of answer (serve.py:5)"}
 
 
