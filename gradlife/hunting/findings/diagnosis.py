@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from gradlife.hunting.stores.program_sources import program_sources
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth, GrowthKind
 from gradlife.model.heap import TypeCount
-from gradlife.model.hunt import Arrivals, Confidence, Finding, FindingKind, PerStep
+from gradlife.model.hunt import Arrivals, Confidence, Diagnosis, Finding, FindingKind, Patch, PerStep
 from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint
 
@@ -50,6 +51,8 @@ def finding(
     statement = stored.source if stored is not None and stored.confidence is Confidence.SURE else ""
     diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions(), statement=statement)
     patch = patch_for(diagnosis.code, trace, stored, sources, growth) if not also_held_by else None
+    if patch is not None:
+        diagnosis = with_code(diagnosis, patch)
     return Finding(
         kind,
         lifetime,
@@ -67,6 +70,12 @@ def finding(
         grows_at=grows_at,
         arrivals=arrivals,
     )
+
+
+def with_code(diagnosis: Diagnosis, patch: Patch) -> Diagnosis:
+    """Advise the lines of the patch: it is sure what each value in them is, the advice of a pattern is not."""
+    code = textwrap.dedent("\n".join(patch.added))
+    return replace(diagnosis, advice=replace(diagnosis.advice, code=code, is_example=False)) if code else diagnosis
 
 
 def with_growing_step(trace: Trace, at: int | None, reason: str = GROWS) -> Trace:

@@ -31,6 +31,9 @@ MAX_SAMPLE = 40
 #: other has only the newest objects.
 MANY_MORE = 2
 
+#: How the names of the hunt's own types begin.
+OWN = "gradlife.hunting."
+
 
 @dataclass
 class Group:
@@ -222,4 +225,4 @@ def all_tops(graph: _heap.Graph, group: Group) -> list[int]:
 
 def is_hunts_own(graph: _heap.Graph, node: int) -> bool:
     """Whether the hunt itself holds the object."""
-    return any(step.type.startswith("gradlife.hunting.") for step in graph.path_references(node))
+    return any(step.type.startswith(OWN) for step in graph.path_references(node))

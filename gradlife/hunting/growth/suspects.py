@@ -12,7 +12,7 @@ from gradlife import _heap
 from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Garbage
-from gradlife.hunting.growth.groups import Group, is_hunts_own
+from gradlife.hunting.growth.groups import OWN, Group, is_hunts_own
 from gradlife.hunting.growth.inplace_growth import Place, place_of, places_that_grow
 from gradlife.hunting.growth.islands import has_cycle, lost_with_neighbours
 from gradlife.hunting.growth.oversized_storages import finished_steps
@@ -128,8 +128,13 @@ def is_any_slowing(evidence: Evidence, sure: Sequence[GrownGroup], unsure: Seque
 
 
 def is_of_hunt(graph: _heap.Graph, group: Group) -> bool:
-    """Whether the hunt itself holds the group."""
-    return group.anchor is not None and is_hunts_own(graph, group.tops[0])
+    """Whether the hunt itself holds the group. Nothing seems to hold its snapshots where only its frames do, which are
+    hidden.
+    """
+    if group.anchor is not None:
+        return is_hunts_own(graph, group.tops[0])
+    near = (node for top in group.tops for node in (top, *graph.referrers(top)))
+    return any(graph.type(node).startswith(OWN) for node in near)
 
 
 def types_of(garbage: Garbage) -> frozenset[str]:

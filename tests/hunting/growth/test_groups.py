@@ -10,6 +10,7 @@ import pytest
 from gradlife.heap.graph import HeapObject
 from gradlife.hunting.findings import leak_trace
 from gradlife.hunting.growth.groups import Group, join_by_container, top_of
+from gradlife.hunting.growth.suspects import is_of_hunt
 
 TENSOR, LOSS = ("python", "Tensor"), ("python", "Loss")
 
@@ -67,3 +68,12 @@ def test_a_chain_is_named_by_the_first_link_below_two_of_its_like(
 def test_two_of_a_kind_are_no_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leak_trace, "tensor_type_names", lambda: {"Tensor"})
     assert leak_trace.chain_link(chain(9, TENSOR), Group(1, [2], {2: 2, 3: 2})) is None
+
+
+def test_the_hunts_own_snapshots_are_of_the_hunt_also_where_nothing_seems_to_hold_them() -> None:
+    """On a loaded machine a clean test "leaked" the snapshots that the hunt had taken of it: GL801."""
+    types = {1: "gradlife.hunting.session.method.Hunt", 2: "list", 3: "dict", 4: "__main__.Owner"}
+    graph: Any = SimpleNamespace(type=types.__getitem__, referrers={1: [], 2: [1], 3: [4], 4: []}.__getitem__)
+    assert is_of_hunt(graph, Group(None, [1]))
+    assert is_of_hunt(graph, Group(None, [2]))
+    assert not is_of_hunt(graph, Group(None, [3]))
