@@ -13,7 +13,7 @@ import pytest
 
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import Owner
-from gradlife.peaks.recording.compiled import AS_ONE, UNCOMPILED, limits_of
+from gradlife.peaks.recording.compiled import AS_ONE, UNCOMPILED, WITH_FUNCTIONS, limits_of
 from gradlife.peaks.recording.lifetimes import Recording, tick_before
 from peak_recordings import names, recorded
 
@@ -86,6 +86,20 @@ def test_a_torch_without_modes_beside_compiled_code_runs_it_uncompiled(monkeypat
     assert limits_of(nothing) == (UNCOMPILED,)
     compiler.counters = {}  # type: ignore[attr-defined]
     assert limits_of(nothing) == ()
+
+
+def test_an_operator_that_calls_functions_is_one_operation() -> None:
+    from torch._higher_order_ops.cond import cond_op
+
+    def step() -> None:
+        x = torch.ones(1001)
+        double = cond_op(x.sum() > 0, lambda one: one.cos() * 2, lambda one: one.sin(), (x,))
+        (double[0] if isinstance(double, tuple) else double).sum()
+
+    found = recorded(step, 1)
+    assert names(found) == ["ones", "sum", "gt", "cond", "sum"]
+    assert [(one.birth, one.reads) for one in found.storages if one.final_bytes == 4004] == [(0, [1, 3]), (3, [4])]
+    assert limits_of(found) == (WITH_FUNCTIONS.format("cond"),)
 
 
 #: Inductor makes no C++ of a product of matrices, so this needs no compiler.

@@ -1,4 +1,4 @@
-"""Compiled regions: what Inductor makes of a graph runs kernels of its own, so a region is recorded as one operation."""
+"""Compiled regions and operators that call functions, such as `torch.cond`: each is recorded as one operation."""
 
 from __future__ import annotations
 
@@ -19,15 +19,33 @@ HOOKS_WARNING = r"Using `torch\.compile\(module\)` when there are global hooks o
 
 #: What a report says of compiled code: as one operation a region, or as this torch runs it under a dispatch mode.
 AS_ONE = "A compiled region is one operation here: memory that it frees before it ends is not seen."
+WITH_FUNCTIONS = (
+    "`{}` runs functions of the program, and is one operation here: memory that they free before it ends is not seen."
+)
 UNCOMPILED = "Code under torch.compile ran uncompiled in the recorded steps."
 
 
 def mode_beside_compiled_code(base: Any) -> Any:
-    """Return a dispatch mode under which compiled code stays compiled, if this torch has such modes."""
-    return type("LifetimeMode", (base,), {"ignore_compile_internals": classmethod(lambda cls: True)})()
+    """Return a dispatch mode under which compiled code stays compiled, if this torch has such modes.
+
+    It gets operators that call functions, too: torch refuses to run one under a mode that does not.
+    """
+    settings = {"ignore_compile_internals": classmethod(lambda cls: True), "supports_higher_order_operators": True}
+    return type("LifetimeMode", (base,), settings)()
 
 
 def limits_of(recording: Recording) -> tuple[str, ...]:
+    """Return what a recording does not show of code under torch.compile, and of operators that call functions."""
+    return (*compiled_limits(recording), *(WITH_FUNCTIONS.format(name) for name in operators_with_functions(recording)))
+
+
+def operators_with_functions(recording: Recording) -> list[str]:
+    """Return the recorded operators that call functions of the program, by name."""
+    known = getattr(sys.modules.get("torch._ops"), "_higher_order_ops", {})
+    return sorted({one.function for one in recording.operations} & set(known))
+
+
+def compiled_limits(recording: Recording) -> tuple[str, ...]:
     """Return what a recording does not show of code under torch.compile."""
     if any(one.function == NAME for one in recording.operations):
         return (AS_ONE,)
