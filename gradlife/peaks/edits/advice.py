@@ -11,6 +11,7 @@ from functools import cache
 from gradlife.model.peak.report import Edit, LineChange
 from gradlife.peaks.edits.changes import changed, diff
 from gradlife.peaks.edits.fields import field_taken_out
+from gradlife.peaks.edits.graph_readers import may_lose_gradients, reader_of_graph
 from gradlife.peaks.edits.loops import loops_over, without_enumerate
 from gradlife.peaks.edits.names import (
     all_spots,
@@ -511,6 +512,12 @@ def no_grad_around(holder: Holder, makers: GraphMakers) -> Edit | None:
     lines = (f"{indent}with torch.no_grad():", *(f"{more}{row}" if row.strip() else row for row in rows))
     where = f"line {first}" if len(statements) == 1 else f"lines {first} to {last}"
     text = f"`with torch.no_grad():` around {where}"
+    if (reader := reader_of_graph(source, function, statements)) is not None:
+        text = f"{text} if no backward pass reads it: what line {getattr(reader, 'lineno', last)} gets may need it"
+        return Edit(text, source.file, first, is_no_grad=True)
+    if may_lose_gradients(source):
+        text = f"{text}, outside of `autocast` blocks: in them, a weight may get no gradient after its use in `no_grad`"
+        return Edit(text, source.file, first, is_no_grad=True)
     return replace(edit_of(source, text, first, LineChange(first, last, lines)), is_no_grad=True)
 
 
