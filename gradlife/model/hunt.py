@@ -204,6 +204,11 @@ class Finding:
         return self.kind is FindingKind.NEEDS_GC or is_uncollected
 
     @property
+    def is_after_steps(self) -> bool:
+        """Whether it came after the last step."""
+        return self.arrivals is not None and self.arrivals.is_after_steps
+
+    @property
     def title(self) -> str:
         """The leak in one line."""
         return self.diagnosis.title
@@ -428,8 +433,9 @@ class HuntReport:
 
     @property
     def leaks(self) -> tuple[Finding, ...]:
-        """Return the findings that grow and that the collector does not free; among them the states of metrics."""
-        return tuple(one for one in self.findings if one.kind not in {FindingKind.RETAINED, FindingKind.NEEDS_GC})
+        """Return the findings that grow with the steps and that the collector does not free; also the states of metrics."""
+        others = {FindingKind.RETAINED, FindingKind.NEEDS_GC}
+        return tuple(one for one in self.findings if one.kind not in others and not one.is_after_steps)
 
     @property
     def unexplained(self) -> dict[str, float]:

@@ -82,8 +82,7 @@ def device_memory() -> Iterator[Explained]:
 
 def owners(graph: Any) -> Iterator[Explained]:
     """Yield the objects that retain most of what is alive."""
-    for owner in Snapshot(graph, ()).largest(MOST):
-        yield Explained(LIVE_OWNER, f"{path_text(owner.steps)}: {owner.type}", owner.retained)
+    yield from (Explained(LIVE_OWNER, one.name, one.bytes) for one in largest_owners(graph))
 
 
 def largest_owners(graph: Any) -> list[Owner]:

@@ -10,7 +10,7 @@ from rich.text import Text
 from gradlife.model.hunt import Advice, Finding, FindingKind, HuntReport, PerStep, Proof
 from gradlife.reports.coloured_code import coloured
 from gradlife.reports.hunt.ranks import who_has
-from gradlife.reports.hunt.sentences import KINDS, amounts, is_after_steps, keywords, problem
+from gradlife.reports.hunt.sentences import KINDS, amounts, keywords, problem
 from gradlife.reports.hunt.trace import trace_part
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
@@ -46,7 +46,7 @@ def title_line(finding: Finding, number: int, total: int) -> RenderableType:
 
 def cluster(finding: Finding, step: str) -> Text:
     """Describe the survivors with the same fingerprint; one of them is shown."""
-    is_after = is_after_steps(finding)
+    is_after = finding.is_after_steps
     parts = ["grows after the last step" if is_after else KINDS[finding.kind]]
     if finding.kind is not FindingKind.RETAINED:
         parts.append(f"+{amounts(finding.per_step)} a {'result' if is_after else step}")

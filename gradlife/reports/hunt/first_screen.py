@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import linecache
 import re
-import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from rich.text import Text
 from gradlife.model.hunt import (
     ATTACHED,
     BOUNDED,
-    LEFT_NONE,
     Confidence,
     Finding,
     FindingKind,
@@ -32,6 +30,8 @@ from gradlife.model.hunt import (
 from gradlife.model.ranks import SHARED_MEMORY, Spread
 from gradlife.model.trace import PROFILED, PathStep, Trace
 from gradlife.reports.hunt.changes import STYLES, changed_rows
+from gradlife.reports.hunt.held_memory import owners_at_the_end, ran_out_of_memory
+from gradlife.reports.hunt.next_try import details_command, what_next
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
 from gradlife.reports.hunt.sentences import (
     amounts,
@@ -40,7 +40,6 @@ from gradlife.reports.hunt.sentences import (
     headline,
     how_often,
     how_sure,
-    is_after_steps,
     listed,
     verdict_word,
 )
@@ -61,18 +60,9 @@ MAX_NOTE, MAX_SKEW = 4, 2
 INDENT = "   "
 #: The longest line with the command of a proof.
 MAX_PROOF = 80
-#: The end of the names of errors raised when memory runs out: MemoryError, OutOfMemoryError.
-MEMORY_ERROR = "MemoryError"
-#: The name of the error of a keyboard interrupt.
-INTERRUPT = "KeyboardInterrupt"
-#: The signal that killed a program, and what helps to find out more: where it crashed, or who held the memory before.
-KILLED = re.compile(r"killed by signal (\d+) ")
-CRASHES = (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV)
-TO_MEND = {
-    **dict.fromkeys(map(int, CRASHES), "PYTHONFAULTHANDLER=1 gradlife hunt {}"),
-    int(signal.SIGKILL): "gradlife hunt --at-rss 50% {}",
-}
-#: Separates the objects of a path, and a limit of the report from the command that helps.
+#: Most owners of memory to name when it ran out, and beside leaks.
+MAX_HELD, MAX_HELD_BESIDE = 5, 3
+#: Separates the objects of a path.
 ARROW = " → "
 #: Stands for what is left out.
 GAP = "..."
@@ -117,6 +107,7 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
         ends = () if report.verdict is HuntVerdict.INCONCLUSIVE else end_notes(report)  # it is in the first line then
         texts = [*ends, *first_screen_lines(report), *(Text(sentence(note)) for note in notes)]
         lines = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
+        lines += held_lines(report, MAX_HELD, width)
         return [*head, *lines, clipped(what_next(report), width)]
     foot = list(foot_lines(report, width))
     shown = report.findings[:MAX_FINDINGS]
@@ -135,6 +126,15 @@ def garbage_places(report: HuntReport) -> Iterator[str]:
         place = place_text(first_place(one, report), one)
         if one.kind is FindingKind.NEEDS_GC and place:
             yield f"garbage that the collector frees is {place}"
+
+
+def held_lines(report: HuntReport, most: int, width: int) -> Iterator[Text]:
+    """Yield who held the memory when it ran out."""
+    rows = owners_at_the_end(report)[:most]
+    column = max((len(size(one.bytes)) for one in rows), default=0)
+    if rows:
+        yield Text("Held when memory ran out:" if ran_out_of_memory(report) else "Held shortly before:")
+    yield from (clipped(Text(f"{INDENT}{size(one.bytes):>{column}}  {one.what}"), width) for one in rows)
 
 
 def head_text(report: HuntReport, width: int) -> Text:
@@ -161,7 +161,7 @@ def growth(report: HuntReport) -> str:
         kept = sum(one.retained_bytes for one in report.findings)
         what = "memory that only the collector frees" if waiting else "memory of a finished step"
         return f"keeps {f'{size(kept)} of ' if kept and not waiting else ''}{what}; nothing grows"
-    after = [one for one in growing if is_after_steps(one)]
+    after = [one for one in growing if one.is_after_steps]
     if after == growing:
         return kept_after_steps(after, report.step)
     growing = [one for one in growing if one not in after]
@@ -185,7 +185,7 @@ def kept_after_steps(findings: Sequence[Finding], step: str) -> str:
 
 def out_of_memory(growing: Sequence[Finding], seconds: float, report: HuntReport) -> str:
     """Say that memory ran out, or when and where it will; empty if a usual job would end first."""
-    if MEMORY_ERROR in report.trouble:
+    if ran_out_of_memory(report):
         return " and ran out of memory"
     near = [(one.steps_to_limit, one.fills) for one in growing if one.steps_to_limit is not None]
     if not near:
@@ -442,6 +442,7 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
     yield from (part for line in first_screen_lines(report) for part in folded_lines(line, width, MAX_SKEW))
     yield from (part for note in worker_notes(report) for part in folded_lines(Text(sentence(note)), width, MAX_SKEW))
     yield from (part for line in end_notes(report) for part in folded_lines(line, width, MAX_SKEW))
+    yield from held_lines(report, MAX_HELD_BESIDE, width)
     if report.settings.get("steps") == "sampled" and report.findings[0].in_workers is None:
         hint = " (to count others: --step-on MODULE:FUNCTION)"
         yield Text(f"Steps: {middle_out(report.stepped_by, width - len('Steps: ' + hint))}{hint}", QUIET)
@@ -461,14 +462,6 @@ def end_notes(report: HuntReport) -> Iterator[Text]:
 def sentence(note: str) -> str:
     """Return a note as a sentence of its own."""
     return f"{note[:1].upper()}{note[1:]}"
-
-
-def details_command(report: HuntReport) -> str:
-    """Return the command that shows everything."""
-    if ATTACHED in report.settings:
-        return f"{report.settings[ATTACHED]} --full"
-    ranks = f"--nproc-per-node {report.world_size} " if report.ranks else ""
-    return f"gradlife hunt --full {ranks}{report.typed_target}"
 
 
 def can_be_proven(report: HuntReport) -> bool:
@@ -493,45 +486,6 @@ def proof_line(report: HuntReport) -> Text:
         return Text.assemble(("Proof: ", GOOD), f"{'in a copy ' if is_patched else ''}{what}, {after} per step{more}")
     still = "" if proof.after == PerStep() else "still "
     return Text.assemble(("Not proven: ", NOTE), f"{what}, {still}{after} per step. {proof.note}".rstrip())
-
-
-def what_next(report: HuntReport) -> Text:
-    """Return the second line if there is no finding: a command to try, or what a clean verdict does not cover."""
-    limit = report.limits[0] if report.limits else ""
-    what, _, command = limit.rpartition(ARROW)
-    if report.verdict is HuntVerdict.INCONCLUSIVE and not report.ranks:
-        is_sound = all(control.is_right for control in report.controls)
-        return Text(f"Try: {to_mend(report) or (command if what and is_sound else best_try(report))}")
-    if limit and report.verdict is not HuntVerdict.INCONCLUSIVE:
-        return Text(f"Not covered: {what or limit}{f' ({command})' if what else ''}")
-    return Text(f"Details: {details_command(report)}")
-
-
-def to_mend(report: HuntReport) -> str:
-    """Return what comes before another hunt of a program that failed before there were rounds; empty if it did not fail.
-
-    The user's own interrupt is no failure.
-    """
-    if report.rounds or ATTACHED in report.settings or not all(control.is_right for control in report.controls):
-        return ""
-    killed = KILLED.match(report.trouble)
-    if killed is not None:
-        return TO_MEND.get(int(killed[1]), "").format(report.typed_target)
-    if LEFT_NONE in report.trouble:
-        return "gradlife hunt PROGRAM, with the program that it becomes"
-    has_failed = "ended with" in report.trouble and INTERRUPT not in report.trouble
-    return f"fix the error, then gradlife hunt {report.typed_target}" if has_failed else ""
-
-
-def best_try(report: HuntReport) -> str:
-    """Return the command to try after a hunt without a verdict: it shows the evidence, or counts other steps."""
-    if report.rounds or not all(control.is_right for control in report.controls):
-        return details_command(report)
-    if ATTACHED in report.settings:
-        return f"{report.settings[ATTACHED]} --for 30m, or --step-on MODULE:FUNCTION"
-    if "::" in report.target:
-        return f"gradlife hunt --steps 60 {report.typed_target}"
-    return f"gradlife hunt --step-on MODULE:FUNCTION {report.typed_target}"
 
 
 def folded_lines(text: Text, width: int, most: int) -> list[Text]:

@@ -114,7 +114,7 @@ def what(finding: Finding, step: str) -> str:
         return f"Between two {step}s {listed(kept)} {'is' if finding.survivors == 1 else 'are'} retained"
     is_wanted = finding.severity is Severity.NOTE  # the states of a metric, until its reset()
     verb = "leaves" if finding.kind is FindingKind.NEEDS_GC else "adds" if is_wanted else "leaks"
-    each = f"result after the last {step}" if is_after_steps(finding) else step
+    each = f"result after the last {step}" if finding.is_after_steps else step
     return f"Each {each} {verb} {amounts(finding.per_step)}{FATES[finding.kind]}"
 
 
@@ -161,11 +161,6 @@ def how_often(found: Arrivals, step: str) -> str:
         return f"{found.times:,} times after the last {step}, {size(found.bytes_each)} each"
     apart = round(found.steps / found.times)
     return f"about once in {apart:,} {step}s ({found.times:,} times in {found.steps:,} {step}s), {size(found.bytes_each)} each"
-
-
-def is_after_steps(finding: Finding) -> bool:
-    """Whether it came after the last step."""
-    return finding.arrivals is not None and finding.arrivals.is_after_steps
 
 
 def because_of_it(finding: Finding) -> str:

@@ -11,6 +11,9 @@ from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import (
     ARGUMENTS,
     BOUNDED,
+    DEVICE_MEMORY,
+    DEVICE_OWNER,
+    LIVE_OWNER,
     SECOND,
     Confidence,
     Control,
@@ -424,3 +427,70 @@ def test_after_an_interrupt_with_few_steps_a_longer_run_is_advised() -> None:
     trouble = "the program ended with KeyboardInterrupt after 2 counted steps"
     report = hunt(rounds=(), trouble=trouble, limits=("let it run longer → gradlife hunt --step-on f train.py",))
     assert screen(report).splitlines()[-1] == "Try: gradlife hunt --step-on f train.py"
+
+
+OWNERS = (
+    Explained(DEVICE_MEMORY, "cuda:0: in use", 90_000_000),
+    Explained(DEVICE_OWNER, "cuda:0: the parameters of model", 60_000_000),
+    Explained(DEVICE_OWNER, "cuda:0: global variable 'cache'", 20_000_000),
+    Explained(LIVE_OWNER, "module __main__: global variable 'cache'.rows: dict", 16_000_000),
+    Explained(LIVE_OWNER, "module __main__: global variable 'cache'.rows[*] -> storage: torch::StorageImpl", 4_000_000),
+    Explained(LIVE_OWNER, "module __main__: global variable 'cache'.rows_seen: list", 2_000_000),
+    Explained(LIVE_OWNER, "module os: dict", 20_000),
+)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "lines"),
+    [
+        (
+            "the program ended with OutOfMemoryError after 2 counted steps",
+            [
+                "could not tell  train.py: the program ended with OutOfMemoryError after 2 counted steps",
+                "Held when memory ran out:",
+                "   60 MB  cuda:0: the parameters of model",
+                "   20 MB  cuda:0: global variable 'cache'",
+                "Try: a smaller batch, then gradlife hunt train.py",
+            ],
+        ),
+        (
+            "the program ended with RuntimeError after 2 counted steps",
+            [
+                "could not tell  train.py: the program ended with RuntimeError after 2 counted steps",
+                "Held when memory ran out:",
+                "   16 MB  module __main__: global variable 'cache'.rows: dict",
+                "    2 MB  module __main__: global variable 'cache'.rows_seen: list",
+                "Try: a smaller batch, then gradlife hunt train.py",
+            ],
+        ),
+        (
+            "killed by signal 9 at 7.9 of 8.0 GiB",
+            [
+                "could not tell  train.py: killed by signal 9 at 7.9 of 8.0 GiB",
+                "Held shortly before:",
+                "   16 MB  module __main__: global variable 'cache'.rows: dict",
+                "    2 MB  module __main__: global variable 'cache'.rows_seen: list",
+                "Try: gradlife hunt --at-rss 50% train.py",
+            ],
+        ),
+        (
+            "killed by signal 15 at 0.2 of 8.0 GiB",
+            [
+                "could not tell  train.py: killed by signal 15 at 0.2 of 8.0 GiB",
+                "Try: gradlife hunt --step-on MODULE:FUNCTION train.py",
+            ],
+        ),
+    ],
+    ids=["on the device", "on the host", "killed", "ended from outside"],
+)
+def test_a_screen_without_rounds_names_who_held_the_memory_that_ran_out(trouble: str, lines: list[str]) -> None:
+    """The owners were only in the report of `--full`, and the advice was to fix the error."""
+    assert screen(hunt(rounds=(), trouble=trouble, limits=(), explained=OWNERS), 120).splitlines() == lines
+
+
+def test_a_leak_that_filled_the_memory_stands_beside_who_held_it() -> None:
+    report = hunt(LOSSES, trouble="the program ended with RuntimeError after 40 counted steps", explained=OWNERS)
+    lines = screen(report, 120).splitlines()
+    assert lines[0] == "LEAK  train.py grows by 65.5 kB per step and ran out of memory"
+    assert lines[lines.index("Held when memory ran out:") + 1].endswith("global variable 'cache'.rows: dict")
+    assert len(lines) <= LINES
