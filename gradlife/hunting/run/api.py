@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 
+from gradlife.hunting.process.start_folder import Start
 from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of
@@ -20,6 +21,7 @@ def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool =
 
     If something grows, the last rounds record where its objects are created; with ``lines`` every round does.
     """
+    Start.note()
     return hunt_stepper(stepper_of(step), getattr(step, "__qualname__", "a callable"), steps, lines)
 
 

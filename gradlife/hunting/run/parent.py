@@ -16,6 +16,7 @@ from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.readable import readable
 from gradlife.hunting.process.settings import Settings, was_refused
 from gradlife.hunting.process.shared_memory import SharedMemoryWatch, files_there
+from gradlife.hunting.process.start_folder import environment
 from gradlife.hunting.run.shared_ledger import leave_ledger, with_shared_memory
 from gradlife.hunting.workers.merge import with_workers
 from gradlife.model import hunt_codec
@@ -81,7 +82,11 @@ class Guard:
             before = {key for key, _ in files_there()}
             with passing_on() as forward:
                 child = subprocess.Popen(
-                    command(settings), pass_fds=(child_end, child_channel), stdout=self._silence, stderr=self._silence
+                    command(settings),
+                    pass_fds=(child_end, child_channel),
+                    stdout=self._silence,
+                    stderr=self._silence,
+                    env=environment(),
                 )
                 forward(child)
                 os.close(child_end)

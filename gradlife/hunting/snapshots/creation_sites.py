@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gradlife import _heap
+from gradlife.hunting.process.start_folder import Start, is_below_start
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 
 Stack = Sequence[tuple[str, int, str]]  # file, line, function; innermost first
@@ -127,14 +128,12 @@ def spread(nodes: Iterable[int]) -> Sequence[int]:
 
 
 def words(file: str, line: int, function: str) -> str:
-    """Format a place as ``train.py:41 in step``, with a relative path below the working folder."""
+    """Format a place as ``train.py:41 in step``, with a relative path below the folder of the start."""
     return f"{short_path(file)}:{line} in {function}"
 
 
 def short_path(file: str) -> str:
-    """Return the relative path of a file below the working folder, else its name."""
-    try:
-        path = os.path.relpath(file) if os.path.isabs(file) else file
-    except OSError:  # the working folder is gone
-        return os.path.basename(file)
-    return os.path.basename(file) if path.startswith(os.pardir) else path
+    """Return the relative path of a file below the folder in which the program started, else its name."""
+    if not os.path.isabs(file):
+        return file
+    return os.path.relpath(file, Start.folder) if is_below_start(file) else os.path.basename(file)

@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Iterable, Sequence
 
+from gradlife.hunting.process.start_folder import is_below_start
 from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.stores.program_sources import Source
 from gradlife.hunting.stores.rewrites import changes
@@ -24,14 +25,9 @@ def patch_for(
     if source is None:
         return None
     for one in changes(code, trace, stored.line, source, sources, growth):
-        if one.text is not None and lies_below(one.source.file):
+        if one.text is not None and is_below_start(one.source.file):  # where a diff of it can be applied
             return patch_of(short_path(one.source.file), one.source.text, one.text, one.remains)
     return None
-
-
-def lies_below(file: str) -> bool:
-    """Whether the file is below the working folder, where a diff of it can be applied."""
-    return not os.path.relpath(file).startswith(os.pardir)
 
 
 def patch_of(file: str, before: str, after: str, remains: str = "") -> Patch:

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from gradlife.errors import MissingDependencyError
 from gradlife.hunting.process.import_watch import when_imported
+from gradlife.hunting.process.start_folder import Start
 from gradlife.hunting.steps.loop import loop_for
 from gradlife.hunting.steps.targets import Stepper, stepper_of
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.session import WARMUP, PeakSession
-from gradlife.peaks.sources.folder import Start
 
 
 def peak(step: Callable[..., object], *, warmup: int = WARMUP) -> PeakReport:

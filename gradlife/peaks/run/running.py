@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gradlife.errors import GradlifeError
+from gradlife.hunting.process.start_folder import Start
 from gradlife.hunting.run.running import Progress, Terms
 from gradlife.hunting.steps.running_steps import RunningSteps
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.session import PeakSession
-from gradlife.peaks.sources.folder import Start
 
 #: The module of torch's optimizers, whose operations are recorded separately.
 OPTIMIZERS = "torch.optim.optimizer"

@@ -56,6 +56,20 @@ def test_a_fix_is_tried_and_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["train.py"]
 
 
+@pytest.mark.whole
+@pytest.mark.torch
+def test_a_program_that_changes_its_working_folder_is_fixed_where_it_lies(tmp_path: Path) -> None:
+    """Names were relative to the program's new folder: `--prove` lost the report, and the patch did not apply."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "train.py").write_text(f"import os\nos.chdir(os.path.dirname(os.path.abspath(__file__)))\n{TRAIN}")
+    written = hunt(tmp_path, "--fix", "--write", "--patch", "fix.diff", "project/train.py")
+    assert (written.returncode, written.stderr.splitlines()[-1]) == (0, "fixed: project/train.py changed")
+    assert "Fix  project/train.py:14" in written.stderr.splitlines()
+    assert "losses.append(loss.item())" in (folder / "train.py").read_text()
+    assert (tmp_path / "fix.diff").read_text().startswith("--- a/project/train.py\n+++ b/project/train.py\n")
+
+
 def test_write_needs_fix(tmp_path: Path) -> None:
     done = hunt(tmp_path, "--write", "train.py")
     assert (done.returncode, done.stderr) == (

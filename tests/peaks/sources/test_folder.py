@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.peaks.sources.folder import Start, short_file, shown_file
+from gradlife.hunting.process.start_folder import Start
+from gradlife.peaks.sources.folder import short_file, shown_file
 
 
 def test_a_file_is_short_where_the_program_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
