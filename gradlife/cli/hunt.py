@@ -238,7 +238,7 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, stat
     if report.ranks:
         print("gradlife: nothing was tried: --fix is for one process, and the program started ranks", file=sys.stderr)
         return status
-    from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts, write_texts
+    from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
     from gradlife.reports.hunt.fix import print_fix
     from gradlife.reports.theme import make_console
 
@@ -247,13 +247,29 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, stat
         if report.findings:
             print("gradlife: no change is known to be safe here; the report says what to do", file=sys.stderr)
         return status
-    texts = changed_files(patched)
-    found = try_texts(texts, settings, quietly(args))
+    try:
+        texts = changed_files(patched)
+        found = try_texts(texts, settings, quietly(args))
+    except (GradlifeError, OSError) as error:
+        print(f"gradlife: nothing was tried: {error}", file=sys.stderr)
+        return status
     proven = [replace(one, proof=patch_proof(one, found, report.script_status)) for one in patched]
     is_fixed = all(one.proof is not None and one.proof.is_sufficient for one in proven)
-    written = write_texts(texts) if is_fixed and args.write else []
+    written, trouble = written_or_not(texts) if is_fixed and args.write else ([], "")
     print_fix(make_console(sys.stderr), proven, written, f"gradlife hunt --fix --write {report.typed_target}")
+    if trouble:
+        print(f"gradlife: error: {trouble}", file=sys.stderr)
     return EXIT_CLEAN if written and len(patched) == len(report.findings) else status
+
+
+def written_or_not(texts: dict[str, str]) -> tuple[list[str], str]:
+    """Write the changed files. Return their names, and what went wrong: the report of the fix is printed anyway."""
+    from gradlife.hunting.run.patch_trial import write_texts
+
+    try:
+        return write_texts(texts), ""
+    except UsageError as error:
+        return [], str(error)
 
 
 def followed(args: argparse.Namespace) -> int:

@@ -29,6 +29,9 @@ LONGEST_STOP = "longest_stop_ms"
 #: In the trouble of a hunt whose program left no report.
 LEFT_NONE = "left no report"
 
+#: The beginnings of a proof's note if there is no rate after it.
+NO_RATE, NOT_TRIED = "the second run has no rate", "the change could not be tried"
+
 #: The step of a hunt that saw no steps: growth is reported per second.
 SECOND = "second"
 
@@ -123,6 +126,11 @@ class Proof:
     after: PerStep
     is_sufficient: bool
     note: str = ""  # "still held by …"
+
+    @property
+    def has_rate(self) -> bool:
+        """Whether the rate after it was measured; if not, the note says why."""
+        return not self.note.startswith((NO_RATE, NOT_TRIED))
 
 
 @dataclass(frozen=True, slots=True)

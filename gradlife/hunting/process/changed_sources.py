@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tokenize
 from importlib.machinery import SourceFileLoader
 from typing import Any
 
@@ -18,9 +19,15 @@ def source_of(path: str) -> bytes:
         return file.read()
 
 
+def encoding_of(path: str) -> str:
+    """Return the encoding of a source, as its mark or its first lines declare it. Raises OSError, SyntaxError."""
+    with open(path, "rb") as file:
+        return tokenize.detect_encoding(file.readline)[0]
+
+
 def change_sources(texts: dict[str, str]) -> None:
     """Import these texts in place of the files at their paths from now on; cached bytecode is ignored."""
-    _CHANGED.update({os.path.realpath(path): text.encode() for path, text in texts.items()})
+    _CHANGED.update({os.path.realpath(path): text.encode(encoding_of(path)) for path, text in texts.items()})
     get_data, path_stats = SourceFileLoader.get_data, SourceFileLoader.path_stats
 
     def changed_data(loader: SourceFileLoader, path: Any) -> bytes:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife.errors import UsageError
+from gradlife.hunting.process.changed_sources import encoding_of
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.trial import losses_of, prepare_trial
 from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
-from gradlife.model.hunt import Finding, HuntReport, PerStep, Proof
+from gradlife.model.hunt import NO_RATE, Finding, HuntReport, PerStep, Proof
 from gradlife.output import reason, unlink_quietly
 
 #: Hunts the program with these settings to its end.
@@ -55,12 +56,12 @@ def changed_files(findings: Sequence[Finding]) -> dict[str, str]:
 
 
 def text_of(path: str) -> str:
-    """Read a source with its line ends unchanged. UsageError if it cannot be read."""
+    """Read a source as Python does, with its line ends unchanged. UsageError if it cannot be read."""
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open(path, encoding=encoding_of(path), newline="") as file:
             return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        words = reason(error) if isinstance(error, OSError) else "it is not UTF-8"
+    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        words = reason(error) if isinstance(error, OSError) else "it is no text in the encoding that it declares"
         raise UsageError(f"cannot read {path}: {words}", "gradlife hunt --patch FILE, and git apply") from None
 
 
@@ -76,9 +77,8 @@ def write_texts(texts: dict[str, str]) -> list[str]:
 
 def write_text(path: str, text: str) -> None:
     """Write a file whole or not at all, by a new file beside it, which never stays."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", newline="", dir=os.path.dirname(path), delete=False
-    ) as file:
+    encoding, folder = encoding_of(path), os.path.dirname(path)
+    with tempfile.NamedTemporaryFile("w", encoding=encoding, newline="", dir=folder, delete=False) as file:
         try:
             file.write(text)
             file.flush()
@@ -130,7 +130,7 @@ def patch_proof(finding: Finding, found: Outcome, status_before: int | None = No
     changed = f"{stored.file}:{stored.line} changed" if stored is not None else "the source changed"
     if after is None or len(after.rounds) < 2:
         trouble = after.trouble if after is not None else "the program left no report"
-        return Proof(changed, finding.per_step, finding.per_step, False, f"the second run has no rate: {trouble}")
+        return Proof(changed, finding.per_step, finding.per_step, False, f"{NO_RATE}: {trouble}")
     rest = rest_of(finding, after)
     rate = rest.per_step if rest is not None else PerStep()
     failure = found.failure(status_before)

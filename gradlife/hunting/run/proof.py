@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gradlife.errors import GradlifeError
 from gradlife.hunting.findings.reference_cuts import cut_of
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.patch_trial import Run, changed_files, patch_proof, rest_of, try_texts
-from gradlife.model.hunt import Finding, FindingKind, HuntReport, PerStep, Proof
+from gradlife.model.hunt import NO_RATE, NOT_TRIED, Finding, FindingKind, HuntReport, PerStep, Proof
 
 #: Most findings that are proven, worst first: each takes a run.
 MAX_PROVEN = 3
@@ -25,10 +26,13 @@ def proven(report: HuntReport, settings: Settings, run: Run) -> HuntReport:
 
 def proof_of(finding: Finding, status: int | None, settings: Settings, run: Run) -> Proof | None:
     """Run the program with the finding's patch, else with its reference cut; None if neither is possible. ``status``: its
-    exit status in the run before.
+    exit status in the run before. A patch that does not fit the file any more proves nothing.
     """
     if finding.patch is not None:
-        return patch_proof(finding, try_texts(changed_files([finding]), settings, run), status)
+        try:
+            return patch_proof(finding, try_texts(changed_files([finding]), settings, run), status)
+        except (GradlifeError, OSError) as error:
+            return Proof("nothing changed", finding.per_step, finding.per_step, False, f"{NOT_TRIED}: {error}")
     cut = cut_of(finding)
     after = run(replace(settings, cut=cut.dump(), trial="")).report if cut is not None else None
     return judged(finding, cut.text, after) if cut is not None and after is not None else None
@@ -37,7 +41,7 @@ def proof_of(finding: Finding, status: int | None, settings: Settings, run: Run)
 def judged(finding: Finding, text: str, after: HuntReport) -> Proof:
     """Compare rates before and after the cut. A run without rounds has no rate and proves nothing."""
     if len(after.rounds) < 2:
-        return Proof(text, finding.per_step, finding.per_step, False, f"the second run has no rate: {after.trouble}")
+        return Proof(text, finding.per_step, finding.per_step, False, f"{NO_RATE}: {after.trouble}")
     rest = rest_of(finding, after)
     rate = rest.per_step if rest is not None else PerStep()
     return Proof(text, finding.per_step, rate, rest is None, still_held(rest))

@@ -25,8 +25,11 @@ def patch_for(
     if source is None:
         return None
     for one in changes(code, trace, stored.line, source, sources, growth):
-        if one.text is not None and is_below_start(one.source.file):  # where a diff of it can be applied
-            return patch_of(short_path(one.source.file), one.source.text, one.text, one.remains)
+        if (
+            one.text is not None and one.source.newline and is_below_start(one.source.file)
+        ):  # where a diff can be applied
+            before, after = (text.replace("\n", one.source.newline) for text in (one.source.text, one.text))
+            return patch_of(short_path(one.source.file), before, after, one.remains)
     return None
 
 

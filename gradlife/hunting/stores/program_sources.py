@@ -22,6 +22,7 @@ class Source:
     module: str
     file: str
     text: str
+    newline: str = "\n"  # how its lines end, if not so; empty: some in one way, some in another
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -48,8 +49,8 @@ def readable(files: Iterator[tuple[str, str]]) -> Iterator[Source]:
     for module, file in files:
         try:
             with tokenize.open(file) as opened:
-                text = opened.read(MAX_CHARACTERS + 1)
+                text, ends = opened.read(MAX_CHARACTERS + 1), opened.newlines
             if len(text) <= MAX_CHARACTERS:
-                yield Source(module, file, text)
+                yield Source(module, file, text, "" if isinstance(ends, tuple) else ends or "\n")
         except (OSError, SyntaxError, ValueError):
             continue

@@ -85,7 +85,8 @@ def proof_view(finding: Finding) -> ProofView | None:
     proof = finding.proof
     if proof is None:
         return None
-    return ProofView(short(proof.cut), grown(proof.before), grown(proof.after), proof.is_sufficient, short(proof.note))
+    after = grown(proof.after) if proof.has_rate else "unknown"
+    return ProofView(short(proof.cut), grown(proof.before), after, proof.is_sufficient, short(proof.note))
 
 
 def address_of(link: str) -> str:

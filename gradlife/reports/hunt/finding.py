@@ -74,8 +74,10 @@ def proof_lines(proof: Proof | None) -> Iterator[RenderableType]:
         return
     lead = Text(f"{MARGIN}cut    ", QUIET)
     yield Hanging(lead, Text(proof.cut))
-    yield Hanging(Text(f"{MARGIN}rate   ", QUIET), Text(f"{grown(proof.before)} → {grown(proof.after)} a step"))
+    after = grown(proof.after) if proof.has_rate else "unknown"
+    yield Hanging(Text(f"{MARGIN}rate   ", QUIET), Text(f"{grown(proof.before)} → {after} a step"))
     word, style = ("✔ sufficient", GOOD) if proof.is_sufficient else ("✘ not the cause, or not alone", BAD)
+    word = word if proof.has_rate else "✘ not proven"
     yield Hanging(Text(f"{MARGIN}proof  ", QUIET), Text.assemble((word, style), f"  {proof.note}".rstrip()))
     yield Text("")
 

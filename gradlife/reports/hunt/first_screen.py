@@ -479,6 +479,8 @@ def proof_line(report: HuntReport) -> Text:
         aim = "To try the fix: " if is_patched else "To cut the reference: "
         line = f"{aim}gradlife hunt --prove {report.typed_target}"
         return Text(line if len(line) <= MAX_PROOF else f"{aim}add --prove to the command")
+    if not proof.has_rate:
+        return Text.assemble(("Not proven: ", NOTE), proof.note)
     what = "with the line changed" if is_patched else "with the reference cut"
     after = "0 B" if proof.after == PerStep() else amounts(proof.after)
     if proof.is_sufficient:

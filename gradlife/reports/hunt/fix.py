@@ -46,7 +46,7 @@ def change_lines(finding: Finding) -> Iterator[Text]:
         yield from [Text(f"{INDENT}({patch.remains})", QUIET)] if patch.remains else []
     if proof is not None:
         yield Text.assemble((f"{INDENT}before  ", QUIET), rate(proof.before))
-        yield Text.assemble((f"{INDENT}after   ", QUIET), rate(proof.after))
+        yield Text.assemble((f"{INDENT}after   ", QUIET), rate(proof.after) if proof.has_rate else "unknown")
 
 
 def rate(per_step: PerStep) -> str:

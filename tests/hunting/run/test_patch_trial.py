@@ -143,6 +143,52 @@ def test_a_file_that_has_changed_since_is_refused(tmp_path: Path, monkeypatch: p
         changed_files([finding(patch_of("train.py", TEXT, "kept.append(1)\n"))])
 
 
+def test_a_patch_that_does_not_fit_any_more_leaves_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file was edited while the hunt ran, and the whole report was lost."""
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text("other\n")
+    program = Program(tmp_path, [1.0])
+    [found] = proven(
+        report(finding(patch_of("train.py", TEXT, "kept.append(1)\n"))), program.settings, program.run
+    ).findings
+    assert found.proof is not None
+    assert (found.proof.is_sufficient, found.proof.has_rate) == (False, False)
+    note = "the patch of train.py does not fit: line 1 and those around it have changed (try: hunt again)"
+    assert found.proof.note == f"the change could not be tried: {note}"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "cookie", "end"),
+    [("utf-8", "", "\r\n"), ("latin-1", "# -*- coding: latin-1 -*-", "\n"), ("utf-8-sig", "", "\n")],
+    ids=["CRLF", "latin-1", "byte order mark"],
+)
+def test_a_source_keeps_its_encoding_and_its_line_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, cookie: str, end: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = f"{cookie}\nname = 'Zoë'\n{TEXT}".replace("\n", end)
+    after = text.replace("(loss)", "(loss.item())")
+    Path("train.py").write_bytes(text.encode(encoding))
+    texts = changed_files([finding(patch_of("train.py", text, after))])
+    assert write_texts(texts) == ["train.py"]
+    assert Path("train.py").read_bytes() == after.encode(encoding)
+
+
+LATIN = """
+from pathlib import Path
+from gradlife.hunting.process.changed_sources import change_sources
+change_sources({str(Path("module.py")): "# coding: latin-1\\nname = 'Zo\u00eb'"})
+import module
+print(ascii(module.name))
+"""
+
+
+def test_a_changed_source_is_imported_in_its_own_encoding(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_bytes("# coding: latin-1\nname = 'é'".encode("latin-1"))
+    done = subprocess.run([sys.executable, "-c", LATIN], cwd=tmp_path, capture_output=True, text=True, timeout=900)
+    assert done.stdout == "'Zo\\xeb'\n", done.stderr
+
+
 CHANGED = """
 import sys
 from pathlib import Path

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gradlife.hunting.stores.patches import patch_for
+from gradlife.hunting.stores.program_sources import readable
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.hunt import Confidence
 from gradlife.model.trace import PathStep, TensorFacts, Trace
@@ -40,6 +41,21 @@ def test_a_file_without_a_last_newline_is_changed_too(tmp_path: Path, monkeypatc
     Path("train.py").write_text(text)
     subprocess.run(["git", "apply", "-"], input=change.encode(), check=True)
     assert Path("train.py").read_text() == text.replace("f(é)", "f(é).item()")
+
+
+def test_a_patch_has_the_line_ends_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_bytes(TRAINER.replace("\n", "\r\n").encode())
+    sources = [*readable(iter([("__main__", "train.py")]))]
+    patch = patch_for("GL402", KEPT, stored_at(KEPT, Evidence(CREATED), sources), sources)
+    assert patch is not None
+    subprocess.run(["git", "apply", "-"], input=patch.diff.encode(), check=True)
+    changed = TRAINER.replace("append(loss)", "append(loss.item())")
+    assert Path("train.py").read_bytes() == changed.replace("\n", "\r\n").encode()
+    assert "\r" not in "".join((*patch.removed, *patch.added))
+    Path("train.py").write_bytes(TRAINER.replace("\n", "\r\n", 3).encode())
+    sources = [*readable(iter([("__main__", "train.py")]))]
+    assert patch_for("GL402", KEPT, stored_at(KEPT, Evidence(CREATED), sources), sources) is None
 
 
 @pytest.mark.parametrize(

@@ -494,3 +494,12 @@ def test_a_leak_that_filled_the_memory_stands_beside_who_held_it() -> None:
     assert lines[0] == "LEAK  train.py grows by 65.5 kB per step and ran out of memory"
     assert lines[lines.index("Held when memory ran out:") + 1].endswith("global variable 'cache'.rows: dict")
     assert len(lines) <= LINES
+
+
+def test_a_proof_without_a_rate_says_why_instead_of_the_rate_before() -> None:
+    note = "the change could not be tried: the patch of train.py does not fit"
+    unknown = Proof("nothing changed", LOSSES.per_step, LOSSES.per_step, False, note)
+    report = hunt(replace(LOSSES, proof=unknown))
+    assert f"Not proven: {note}" in screen(report).splitlines()
+    assert "a step, in every round" in printed(lambda console: print_hunt(console, report), 200)
+    assert "→ unknown a step" in printed(lambda console: print_hunt(console, report), 200)

@@ -78,7 +78,8 @@ def finding_lines(finding: Finding, report: HuntReport) -> Iterator[str]:
     if finding.proof is not None:
         proof = finding.proof
         verdict = "sufficient" if proof.is_sufficient else "not sufficient"
-        yield f"\n**Proof:** {plain(proof.cut)}: {amounts(proof.before)} → {amounts(proof.after)} a step, {verdict}. "
+        after = amounts(proof.after) if proof.has_rate else "unknown"
+        yield f"\n**Proof:** {plain(proof.cut)}: {amounts(proof.before)} → {after} a step, {verdict}. "
         yield plain(proof.note)
     advice = finding.diagnosis.advice
     if advice.text:
