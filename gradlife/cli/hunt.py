@@ -253,7 +253,7 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, stat
     except (GradlifeError, OSError) as error:
         print(f"gradlife: nothing was tried: {error}", file=sys.stderr)
         return status
-    proven = [replace(one, proof=patch_proof(one, found, report.script_status)) for one in patched]
+    proven = [replace(one, proof=patch_proof(one, found, report)) for one in patched]
     is_fixed = all(one.proof is not None and one.proof.is_sufficient for one in proven)
     written, trouble = written_or_not(texts) if is_fixed and args.write else ([], "")
     print_fix(make_console(sys.stderr), proven, written, f"gradlife hunt --fix --write {report.typed_target}")

@@ -14,7 +14,8 @@ from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.trial import losses_of, prepare_trial
 from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
-from gradlife.model.hunt import NO_RATE, Finding, HuntReport, PerStep, Proof
+from gradlife.model.hunt import NO_RATE, Finding, HuntReport, PerStep, Proof, malloc_rates
+from gradlife.model.trace import UNHELD
 from gradlife.output import reason, unlink_quietly
 
 #: Hunts the program with these settings to its end.
@@ -122,29 +123,44 @@ def differs_by_itself(before: Sequence[float], settings: Settings, run: Run) -> 
         return difference(before, losses_of(folder)) is not None
 
 
-def patch_proof(finding: Finding, found: Outcome, status_before: int | None = None) -> Proof:
+def patch_proof(finding: Finding, found: Outcome, before: HuntReport) -> Proof:
     """Compare the rate of a finding before and after its patch. A run without rounds has no rate and proves nothing, nor
-    does one whose program fails with the patch: ``status_before`` is the exit status without it.
+    does one whose program fails with the patch and not without it.
     """
     after, stored = found.ended.report, finding.stored_at
     changed = f"{stored.file}:{stored.line} changed" if stored is not None else "the source changed"
     if after is None or len(after.rounds) < 2:
         trouble = after.trouble if after is not None else "the program left no report"
         return Proof(changed, finding.per_step, finding.per_step, False, f"{NO_RATE}: {trouble}")
-    rest = rest_of(finding, after)
+    rest = rest_of(finding, before, after)
     rate = rest.per_step if rest is not None else PerStep()
-    failure = found.failure(status_before)
+    failure = found.failure(before.script_status)
     is_proven = rest is None and found.is_same and not failure
     return Proof(changed, finding.per_step, rate, is_proven, failure or found.losses)
 
 
-def rest_of(finding: Finding, after: HuntReport) -> Finding | None:
-    """Return the same finding, or another whose rate is a large part of this one's."""
+def rest_of(finding: Finding, before: HuntReport, after: HuntReport) -> Finding | None:
+    """Return the same finding, or another that is new, or has grown faster since, by a large part of this one's rate.
+
+    A program may have other leaks, which this change does not end.
+    """
     same = next((one for one in after.findings if one.fingerprint == finding.fingerprint), None)
-    return same or next((one for one in after.findings if is_large(one.per_step, finding.per_step)), None)
+    if same is not None:
+        return same
+    known = ((one, rate_before(one, finding, before)) for one in after.findings)
+    return next((one for one, rate in known if is_large(one.per_step, rate, finding.per_step)), None)
 
 
-def is_large(rate: PerStep, before: PerStep) -> bool:
-    """Whether a rate is more than a small rest of the rate before."""
-    amounts = [(rate.bytes, before.bytes), (rate.tensors, before.tensors), (rate.objects, before.objects)]
+def rate_before(one: Finding, finding: Finding, before: HuntReport) -> PerStep:
+    """Return the rate that another leak had before. Memory that no object has may have been hidden behind the finding."""
+    if one.trace.object == UNHELD:
+        own = max(finding.per_step.bytes, finding.per_step.retained_bytes)
+        return PerStep(bytes=max(0.0, min(malloc_rates([each for each in before.rounds if each.steps])) - own))
+    return next((each.per_step for each in before.findings if each.fingerprint == one.fingerprint), PerStep())
+
+
+def is_large(rate: PerStep, known: PerStep, whole: PerStep) -> bool:
+    """Whether a rate exceeds the known one by more than a small rest of the whole."""
+    names = ("bytes", "tensors", "objects")
+    amounts = [(getattr(rate, name) - getattr(known, name), getattr(whole, name)) for name in names]
     return any(old > 0 and new > REST * old for new, old in amounts)

@@ -20,29 +20,29 @@ def proven(report: HuntReport, settings: Settings, run: Run) -> HuntReport:
     for number, finding in enumerate(findings[:MAX_PROVEN]):
         is_cut_useless = finding.kind is FindingKind.NEEDS_GC and finding.patch is None
         if not is_cut_useless and finding.in_workers is None:
-            findings[number] = replace(finding, proof=proof_of(finding, report.script_status, settings, run))
+            findings[number] = replace(finding, proof=proof_of(finding, report, settings, run))
     return replace(report, findings=tuple(findings))
 
 
-def proof_of(finding: Finding, status: int | None, settings: Settings, run: Run) -> Proof | None:
-    """Run the program with the finding's patch, else with its reference cut; None if neither is possible. ``status``: its
-    exit status in the run before. A patch that does not fit the file any more proves nothing.
+def proof_of(finding: Finding, before: HuntReport, settings: Settings, run: Run) -> Proof | None:
+    """Run the program with the finding's patch, else with its reference cut; None if neither is possible. A patch that does
+    not fit the file any more proves nothing.
     """
     if finding.patch is not None:
         try:
-            return patch_proof(finding, try_texts(changed_files([finding]), settings, run), status)
+            return patch_proof(finding, try_texts(changed_files([finding]), settings, run), before)
         except (GradlifeError, OSError) as error:
             return Proof("nothing changed", finding.per_step, finding.per_step, False, f"{NOT_TRIED}: {error}")
     cut = cut_of(finding)
     after = run(replace(settings, cut=cut.dump(), trial="")).report if cut is not None else None
-    return judged(finding, cut.text, after) if cut is not None and after is not None else None
+    return judged(finding, cut.text, before, after) if cut is not None and after is not None else None
 
 
-def judged(finding: Finding, text: str, after: HuntReport) -> Proof:
+def judged(finding: Finding, text: str, before: HuntReport, after: HuntReport) -> Proof:
     """Compare rates before and after the cut. A run without rounds has no rate and proves nothing."""
     if len(after.rounds) < 2:
         return Proof(text, finding.per_step, finding.per_step, False, f"{NO_RATE}: {after.trouble}")
-    rest = rest_of(finding, after)
+    rest = rest_of(finding, before, after)
     rate = rest.per_step if rest is not None else PerStep()
     return Proof(text, finding.per_step, rate, rest is None, still_held(rest))
 

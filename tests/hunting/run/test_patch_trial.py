@@ -30,7 +30,7 @@ from gradlife.model.hunt import (
     Round,
     StoredAt,
 )
-from gradlife.model.trace import Ledger, Lifetime, Trace
+from gradlife.model.trace import UNHELD, Ledger, Lifetime, Trace
 
 RATE = PerStep(2.0, 1.0, 1.0, 0.0, 1000.0)
 TEXT = "kept.append(loss)\n"
@@ -85,7 +85,7 @@ def test_another_loss_is_no_proof(tmp_path: Path) -> None:
     program = Program(tmp_path, [1.0, 0.5], [1.0, 0.75], [1.0, 0.5])
     found = try_texts({}, program.settings, program.run)
     assert (found.is_same, found.losses) == (False, "loss 2 is 0.75 instead of 0.5")
-    assert not patch_proof(finding(), found).is_sufficient
+    assert not patch_proof(finding(), found, report()).is_sufficient
 
 
 def test_losses_that_differ_by_themselves_say_nothing(tmp_path: Path) -> None:
@@ -98,26 +98,56 @@ def test_a_program_without_losses_is_judged_by_its_growth(tmp_path: Path) -> Non
     program = Program(tmp_path, [], [])
     found = try_texts({}, program.settings, program.run)
     assert (found.is_same, found.losses) == (True, "")
-    assert patch_proof(finding(), found).is_sufficient
+    assert patch_proof(finding(), found, report()).is_sufficient
 
 
 @pytest.mark.parametrize("mark", ["a", "b"])
 def test_growth_that_is_still_there_is_told(tmp_path: Path, mark: str) -> None:
     program = Program(tmp_path, [float("nan")], [float("nan")], after=report(finding(mark=mark)))
-    proof = patch_proof(finding(), try_texts({}, program.settings, program.run))
+    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), report())
     assert (proof.is_sufficient, proof.after, proof.note) == (False, RATE, "1 loss is the same")
+
+
+OTHER = PerStep(4.0, 2.0, 2.0, 0.0, 2000.0)
+
+
+@pytest.mark.parametrize(
+    ("rate_after", "is_proven"),
+    [(OTHER, True), (replace(OTHER, bytes=2040.0), True), (replace(OTHER, bytes=2100.0), False)],
+)
+def test_a_second_leak_that_was_there_before_does_not_disprove_a_fix(
+    tmp_path: Path, rate_after: PerStep, is_proven: bool
+) -> None:
+    """A working fix was "not proven" if the program had another leak."""
+    before = report(finding(), finding(mark="other", rate=OTHER))
+    program = Program(tmp_path, [1.0], [1.0], after=report(finding(mark="other", rate=rate_after)))
+    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), before)
+    assert (proof.is_sufficient, proof.after) == (is_proven, PerStep() if is_proven else rate_after)
+
+
+@pytest.mark.parametrize(("malloc", "is_proven"), [(21_000.0, True), (1_000.0, False)])
+def test_memory_without_an_owner_that_a_leak_hid_does_not_disprove_its_fix(
+    tmp_path: Path, malloc: float, is_proven: bool
+) -> None:
+    unheld = finding(mark="unheld", rate=PerStep(bytes=20_000.0))
+    unheld = replace(unheld, trace=replace(unheld.trace, object=UNHELD))
+    before = replace(report(finding()), rounds=(Round(5, RATE, malloc),) * 3)
+    program = Program(tmp_path, [1.0], [1.0], after=report(unheld))
+    assert patch_proof(finding(), try_texts({}, program.settings, program.run), before).is_sufficient is is_proven
 
 
 def test_a_run_without_rounds_proves_nothing(tmp_path: Path) -> None:
     program = Program(tmp_path, [], [], after=report(rounds=1))
-    assert not patch_proof(finding(), try_texts({}, program.settings, program.run)).is_sufficient
+    assert not patch_proof(finding(), try_texts({}, program.settings, program.run), report()).is_sufficient
 
 
 @pytest.mark.parametrize(("before", "is_proven"), [(0, False), (None, False), (1, True)])
 def test_a_patch_that_makes_the_program_fail_is_no_proof(tmp_path: Path, before: int | None, is_proven: bool) -> None:
     failed = replace(report(), trouble="the program ended with TypeError after 9 counted steps")
     program = Program(tmp_path, [1.0], [1.0], after=failed, status=1)
-    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), before)
+    proof = patch_proof(
+        finding(), try_texts({}, program.settings, program.run), replace(report(), script_status=before)
+    )
     words = "with this change the program ended with TypeError after 9 counted steps"
     assert (proof.is_sufficient, proof.note) == (is_proven, "1 loss is the same" if is_proven else words)
 
@@ -126,13 +156,13 @@ def test_a_patch_with_which_a_signal_kills_the_program_is_no_proof(tmp_path: Pat
     """A killed program has no exit status of its own in the report."""
     killed = replace(report(), trouble="killed by signal 11 at 0.4 of 8.0 GiB")
     program = Program(tmp_path, [1.0], [1.0], after=killed, status=139)
-    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), 0)
+    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), replace(report(), script_status=0))
     assert (proof.is_sufficient, proof.note) == (False, "with this change killed by signal 11 at 0.4 of 8.0 GiB")
 
 
 def test_a_patch_with_which_the_program_exits_otherwise_is_no_proof(tmp_path: Path) -> None:
     program = Program(tmp_path, [1.0], [1.0], status=3)
-    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), 0)
+    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), replace(report(), script_status=0))
     assert (proof.is_sufficient, proof.note) == (False, "with this change the program ended with exit status 3")
 
 

@@ -92,23 +92,23 @@ def report(*findings: Finding, rounds: int = 3) -> HuntReport:
 
 
 def test_a_cut_after_which_nothing_grows_is_sufficient() -> None:
-    proof = judged(finding("a", RATE), "cut", report())
+    proof = judged(finding("a", RATE), "cut", report(), report())
     assert (proof.is_sufficient, proof.after, proof.note) == (True, PerStep(), "")
 
 
 @pytest.mark.parametrize("mark", ["a", "b"])
 def test_what_is_still_held_is_named_by_whom(mark: str) -> None:
-    proof = judged(finding("a", RATE), "cut", report(finding(mark, RATE, *steps())))
+    proof = judged(finding("a", RATE), "cut", report(), report(finding(mark, RATE, *steps())))
     assert (proof.is_sufficient, proof.after) == (False, RATE)
     assert proof.note == "still held by global variable 'history'[3]"
 
 
 def test_a_rest_of_another_leak_is_none_of_this_one() -> None:
-    assert judged(finding("a", RATE), "cut", report(finding("b", PerStep(bytes=10.0)))).is_sufficient
+    assert judged(finding("a", RATE), "cut", report(), report(finding("b", PerStep(bytes=10.0)))).is_sufficient
 
 
 def test_one_round_proves_nothing() -> None:
-    assert not judged(finding("a", RATE), "cut", report(rounds=1)).is_sufficient
+    assert not judged(finding("a", RATE), "cut", report(), report(rounds=1)).is_sufficient
 
 
 # --- rings, to which no variable leads ---
