@@ -174,7 +174,7 @@ def run(args: argparse.Namespace) -> int:
     before = read_report(args.verify) if args.verify else None
     if before is not None and args.target.endswith(".json"):
         refuse_formats(Outputs(args, WRITERS).formats)
-        return compare(before, read_report(args.target))
+        return compare(before, read_report(args.target), args.fail_on)
     refuse_without_follow(args)
     if args.write and not args.fix:
         raise UsageError("--write needs --fix", "gradlife hunt --fix --write SCRIPT")
@@ -202,7 +202,8 @@ def run(args: argparse.Namespace) -> int:
             if result.report is not None:
                 export(result.report, story, args.export_scenario)
             if before is not None and result.report is not None:
-                return result.status or compare(before, result.report)
+                verified = compare(before, result.report, args.fail_on)  # also if the program failed
+                return result.status or verified
             return status
 
         if args.nproc_per_node is not None or rank is not None:
@@ -359,13 +360,13 @@ def read_report(path: str) -> HuntReport:
         raise UsageError(f"{path}: {error}", "") from None
 
 
-def compare(before: HuntReport, after: HuntReport) -> int:
-    """Show what became of each leak. Return the exit status."""
+def compare(before: HuntReport, after: HuntReport, fail_on: str = Severity.MAJOR.value) -> int:
+    """Show what became of each leak. Return the exit status; findings of less than the severity `fail_on` do not decide."""
     from gradlife.model.fix_verification import verify
     from gradlife.reports.hunt.verification import print_verification
     from gradlife.reports.theme import make_console
 
-    found = verify(before, after)
+    found = verify(before, replace(after, fail_on=severity_of(fail_on)), fail_on == NEEDS_GC)
     print_verification(make_console(sys.stdout), found)
     return found.exit_status
 

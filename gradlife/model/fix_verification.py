@@ -20,11 +20,17 @@ class Change:
     title: str
     before: PerStep
     after: PerStep | None
+    fails: bool = True  # whether what is left makes the exit status 1, by its severity
 
     @property
     def is_gone(self) -> bool:
         """Whether nothing of it is left."""
         return self.after is None
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it is not fixed."""
+        return not self.is_gone and self.fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +38,44 @@ class Verification:
     """Whether a fix holds, and what changed."""
 
     changes: tuple[Change, ...]
-    new: tuple[Finding, ...]  # new leaks
+    new: tuple[Finding, ...]  # new leaks that make the exit status 1
     rounds: tuple[int, int]
     trouble: str = ""  # why the result is unknown
+    minor: tuple[Finding, ...] = ()  # other new findings
+    has_grown: bool = False  # whether the program grew before, without a known cause
 
     @property
     def exit_status(self) -> int:
-        """0 if the leaks are gone, 1 if some remain or there are new ones, 3 if the result is unknown."""
-        if self.new or not all(change.is_gone for change in self.changes):
+        """0 if the leaks are gone, 1 if some remain or there are new ones, 3 if the result is unknown. Findings that do not
+        make the exit status of a hunt 1 do not decide here either.
+        """
+        if self.new or any(change.is_left for change in self.changes):
             return EXIT_FOUND
         return EXIT_COULD_NOT_TELL if self.trouble else EXIT_CLEAN
 
 
-def verify(before: HuntReport, after: HuntReport) -> Verification:
-    """Match each leak of the first hunt in the second: by fingerprint, or by name where a leak has no fingerprint."""
+def verify(before: HuntReport, after: HuntReport, is_strict: bool = False) -> Verification:
+    """Match each finding of the first hunt in the second: by fingerprint, or by name where one has no fingerprint.
+
+    The severity from which on ``after`` fails decides; ``is_strict``: as for `HuntReport.is_failure`.
+    """
     left = list(after.findings)
-    changes = [change(finding, taken(finding, left)) for finding in before.findings]
+    pairs = [(finding, taken(finding, left)) for finding in before.findings]
+    changes = [change(one, other, other is not None and after.is_failure(other, is_strict)) for one, other in pairs]
+    new = tuple(one for one in left if after.is_failure(one, is_strict))
+    minor = tuple(one for one in left if one not in new)
     rounds = len(before.rounds), len(after.rounds)
-    return Verification(tuple(changes), tuple(left), rounds, trouble(before, after, rounds))
+    return Verification(tuple(changes), new, rounds, trouble(before, after, rounds), minor, has_grown(before))
 
 
-def change(before: Finding, after: Finding | None) -> Change:
+def change(before: Finding, after: Finding | None, fails: bool) -> Change:
     """Return the rates of one leak before and after."""
-    return Change(before.code, before.title, before.per_step, after.per_step if after is not None else None)
+    return Change(before.code, before.title, before.per_step, after.per_step if after is not None else None, fails)
+
+
+def has_grown(report: HuntReport) -> bool:
+    """Whether a program grew without a known cause, which is as good a beginning as a leak."""
+    return bool(report.unexplained) and all(one.is_right for one in report.controls)
 
 
 def taken(finding: Finding, left: list[Finding]) -> Finding | None:
@@ -81,7 +102,7 @@ def suspects(finding: Finding) -> Sequence[tuple[str, str]]:
 def trouble(before: HuntReport, after: HuntReport, rounds: tuple[int, int]) -> str:
     """Return why two hunts cannot be compared."""
     for name, report, count in (("before", before, rounds[0]), ("after", after, rounds[1])):
-        if report.verdict is HuntVerdict.INCONCLUSIVE:
+        if report.verdict is HuntVerdict.INCONCLUSIVE and not (name == "before" and has_grown(report)):
             return f"the hunt {name} the fix was inconclusive"
         if count < MIN_ROUNDS:
             return f"the hunt {name} the fix has {count} rounds: a rate needs {MIN_ROUNDS}"

@@ -29,12 +29,15 @@ def lines(found: Verification) -> Iterator[RenderableType]:
     if found.new:
         yield Hanging(Text("  "), Text("not there before:", BAD))
         yield from map(brief_line, found.new)
+    if found.minor:
+        yield Hanging(Text("  "), Text("not there before, and not counted (see --fail-on):", QUIET))
+        yield from map(brief_line, found.minor)
     yield last_line(found)
 
 
 def change_line(change: Change) -> RenderableType:
     """Return a leak then and now."""
-    mark, style = ("✔", GOOD) if change.is_gone else ("✘", BAD)
+    mark, style = ("✔", GOOD) if change.is_gone else ("✘", BAD) if change.fails else ("·", QUIET)
     rates = f"{grown(change.before)} → {grown(change.after) if change.after is not None else 'nothing'} a step"
     return Hanging(Text(f"  {mark} ", style), Text.assemble((change.code, TITLE), f"  {change.title}: {rates}"))
 
@@ -42,13 +45,23 @@ def change_line(change: Change) -> RenderableType:
 def last_line(found: Verification) -> RenderableType:
     """Return the verdict."""
     if found.exit_status == EXIT_CLEAN:
-        gone = (
-            counted(len(found.changes), "leak is", "leaks are") if found.changes else "nothing leaked, and nothing does"
-        )
-        return Hanging(Text("fixed: ", GOOD), Text(f"{gone} gone" if found.changes else gone))
+        return Hanging(Text("fixed: ", GOOD), Text(f"{gone_words(found)}{not_counted(found)}"))
     if found.exit_status == EXIT_COULD_NOT_TELL:
         return Hanging(Text("could not tell: ", NOTE), Text(found.trouble))
-    left = sum(not change.is_gone for change in found.changes)
-    return Hanging(
-        Text("NOT FIXED: ", BAD), Text(f"{left} of {counted(len(found.changes), 'leak')} left, {len(found.new)} new")
-    )
+    left = sum(change.is_left for change in found.changes)
+    words = f"{left} of {counted(len(found.changes), 'leak')} left, {len(found.new)} new"
+    return Hanging(Text("NOT FIXED: ", BAD), Text(f"{words}{not_counted(found)}"))
+
+
+def gone_words(found: Verification) -> str:
+    """Say what is gone."""
+    gone = sum(change.is_gone for change in found.changes)
+    if gone:
+        return f"{counted(gone, 'leak is', 'leaks are')} gone"
+    return "what grew is gone" if found.has_grown else "nothing leaked, and nothing does"
+
+
+def not_counted(found: Verification) -> str:
+    """Say how many findings are there that do not decide; empty if there is none."""
+    count = sum(not change.is_gone and not change.fails for change in found.changes) + len(found.minor)
+    return f"; {counted(count, 'finding is', 'findings are')} not counted (see --fail-on)" if count else ""

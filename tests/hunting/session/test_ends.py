@@ -203,6 +203,15 @@ def test_an_end_before_any_report_is_shown_and_written(tmp_path: Path, source: s
     assert errors.startswith("could not tell  program.py: ")
 
 
+def test_a_fix_of_a_program_that_fails_is_compared_too(tmp_path: Path) -> None:
+    """With Ctrl-C, or `sys.exit(1)`, nothing was compared."""
+    assert hunt(tmp_path, "take(40)\n")[0] == 1
+    (tmp_path / "report.json").rename(tmp_path / "before.json")
+    status, printed, _, _ = hunt(tmp_path, "take(40)\nsys.exit(7)\n", "--verify", "before.json")
+    assert status == 7
+    assert printed.splitlines()[-1] == "NOT FIXED: 1 of 1 leak left, 0 new"
+
+
 def test_an_exception_keeps_its_traceback_and_status(tmp_path: Path) -> None:
     status, _, errors, report = hunt(tmp_path, "take(40)\nraise ValueError('too hot')\n")
     assert (status, report["script_status"]) == (1, 1)

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fabricated_hunts import CLEAN, CYCLE, LEAKING, LOSSES, hunt, rounds
+import pytest
+
+from fabricated_hunts import CLEAN, CYCLE, LEAKING, LOSSES, WAITING, hunt, rounds
 from gradlife.model.fix_verification import verify
-from gradlife.model.hunt import HuntReport, PerStep
+from gradlife.model.hunt import Finding, FindingKind, HuntReport, PerStep, Severity
 from gradlife.reports.hunt.verification import print_verification
 from printing import printed
 
@@ -52,3 +54,31 @@ def test_one_round_is_no_rate() -> None:
 
 def test_nothing_before_and_nothing_after() -> None:
     assert text(CLEAN, CLEAN)[-1] == "fixed: nothing leaked, and nothing does"
+
+
+KEPT = replace(LOSSES, kind=FindingKind.RETAINED, severity=Severity.NOTE, per_step=PerStep(), fingerprint="note")
+ROWS = replace(LOSSES, severity=Severity.MINOR, fingerprint="rows")
+
+
+@pytest.mark.parametrize("one", [KEPT, ROWS, WAITING], ids=["a note", "a minor leak", "waits for the collector"])
+def test_what_does_not_fail_a_hunt_does_not_fail_a_fix(one: Finding) -> None:
+    """A fixed program was "NOT FIXED" with exit status 1 because of a note."""
+    found = verify(hunt(LOSSES, one), hunt(one))
+    assert (found.exit_status, [change.is_gone for change in found.changes]) == (0, [True, False])
+    assert text(hunt(LOSSES, one), hunt(one))[-1] == "fixed: 1 leak is gone; 1 finding is not counted (see --fail-on)"
+    assert (found := verify(LEAKING, hunt(one))).exit_status == 0
+    assert (found.new, found.minor) == ((), (one,))
+
+
+def test_the_severity_that_fails_a_hunt_decides() -> None:
+    strict = replace(hunt(ROWS), fail_on=Severity.MINOR)
+    assert verify(hunt(LOSSES, ROWS), strict).exit_status == 1
+    assert verify(LEAKING, hunt(WAITING), is_strict=True).exit_status == 1
+
+
+def test_growth_without_a_known_cause_that_is_gone_is_fixed() -> None:
+    """It could not be told: the hunt before was not a verdict."""
+    grows = hunt(rounds=rounds(PerStep(tensors=6), 5, 7, 11))
+    assert text(grows, CLEAN)[-1] == "fixed: what grew is gone"
+    assert verify(grows, CLEAN).exit_status == 0
+    assert (verify(grows, grows).exit_status, verify(CLEAN, grows).exit_status) == (3, 3)
