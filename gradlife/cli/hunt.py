@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, refuse_without_follow
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
-from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError, UsageError, shortened
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
@@ -24,7 +24,7 @@ from gradlife.hunting.run.parent import Guard, Result, signal_of
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
-from gradlife.model.hunt import HuntReport, HuntVerdict, Severity
+from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
 from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
 from gradlife.ranks.launch import with_ranks
@@ -366,7 +366,7 @@ def compare(before: HuntReport, after: HuntReport, fail_on: str = Severity.MAJOR
     from gradlife.reports.hunt.verification import print_verification
     from gradlife.reports.theme import make_console
 
-    found = verify(before, replace(after, fail_on=severity_of(fail_on)), fail_on == NEEDS_GC)
+    found = verify(before, failing_on(after, fail_on))
     print_verification(make_console(sys.stdout), found)
     return found.exit_status
 
@@ -435,10 +435,10 @@ def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
     if show.is_outdated(report):
         show.answer(report)
     is_strict = fail_on == NEEDS_GC
-    report = replace(report, fail_on=severity_of(fail_on))
+    report = failing_on(report, fail_on)
     show.annotate(report, is_strict)
     outputs.write(report, is_strict=is_strict, in_full=show.in_full)
-    return result.status or status_of(report, fail_on)
+    return result.status or report.exit_status
 
 
 def show_merged(report: HuntReport, show: Show, outputs: Outputs, fail_on: str) -> int:
@@ -451,8 +451,7 @@ def severity_of(fail_on: str) -> Severity:
     return {NEEDS_GC: Severity.MAJOR, LEAK: Severity.MINOR}.get(fail_on) or Severity(fail_on)
 
 
-def status_of(report: HuntReport, fail_on: str) -> int:
-    """Return the report's own status; `needs-gc` may count as found."""
-    if fail_on == NEEDS_GC and report.verdict is HuntVerdict.NEEDS_GC:
-        return EXIT_FOUND
-    return report.exit_status
+def failing_on(report: HuntReport, fail_on: str) -> HuntReport:
+    """Return the report with what makes its exit status 1."""
+    settings = {**report.settings, STRICT: "1"} if fail_on == NEEDS_GC else report.settings
+    return replace(report, fail_on=severity_of(fail_on), settings=settings)

@@ -54,15 +54,15 @@ class Verification:
         return EXIT_COULD_NOT_TELL if self.trouble else EXIT_CLEAN
 
 
-def verify(before: HuntReport, after: HuntReport, is_strict: bool = False) -> Verification:
+def verify(before: HuntReport, after: HuntReport) -> Verification:
     """Match each finding of the first hunt in the second: by fingerprint, or by name where one has no fingerprint.
 
-    The severity from which on ``after`` fails decides; ``is_strict``: as for `HuntReport.is_failure`.
+    Only findings that make the exit status of ``after`` 1 decide.
     """
     left = list(after.findings)
     pairs = [(finding, taken(finding, left)) for finding in before.findings]
-    changes = [change(one, other, other is not None and after.is_failure(other, is_strict)) for one, other in pairs]
-    new = tuple(one for one in left if after.is_failure(one, is_strict))
+    changes = [change(one, other, other is not None and after.is_failure(other)) for one, other in pairs]
+    new = tuple(one for one in left if after.is_failure(one))
     minor = tuple(one for one in left if one not in new)
     rounds = len(before.rounds), len(after.rounds)
     return Verification(tuple(changes), new, rounds, trouble(before, after, rounds), minor, has_grown(before))

@@ -17,6 +17,9 @@ from gradlife.model.trace import Lifetime, Trace
 #: The setting that holds how many arguments the program was given.
 ARGUMENTS = "arguments"
 
+#: The setting of a hunt that fails also if cycles wait for the collector.
+STRICT = "fail_on_needs_gc"
+
 #: The setting that holds the command which attached to a running process.
 ATTACHED = "attached"
 
@@ -517,12 +520,17 @@ class HuntReport:
             return 0.0
         return self._malloc_excess(rounds)
 
+    @property
+    def is_strict(self) -> bool:
+        """Whether cycles that wait for the collector make the exit status 1."""
+        return STRICT in self.settings
+
     def is_failure(self, finding: Finding, is_strict: bool = False) -> bool:
-        """Whether this finding makes the exit status 1. Garbage that waits for the collector counts only if
-        `is_strict`.
+        """Whether this finding makes the exit status 1. Garbage that waits for the collector counts only if that is asked
+        for: `is_strict`, or the report's own setting.
         """
         if finding.kind is FindingKind.NEEDS_GC:
-            return is_strict
+            return is_strict or self.is_strict
         return finding.severity.is_at_least(self.fail_on)
 
     @property

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from fabricated_hunts import LOSSES, WAITING, hunt, rounds
-from gradlife.model.hunt import Explained, Finding, FindingKind, HuntVerdict, PerStep, Round, Severity
+from gradlife.model import hunt_codec
+from gradlife.model.hunt import STRICT, Explained, Finding, FindingKind, HuntVerdict, PerStep, Round, Severity
 
 
 @pytest.mark.parametrize("field", ["tensors", "storages", "graph_nodes"])
@@ -132,6 +133,15 @@ def test_what_waits_for_the_collector_fails_only_where_that_is_asked_for() -> No
     report = hunt(WAITING)
     assert report.exit_status == 0
     assert (report.is_failure(WAITING), report.is_failure(WAITING, is_strict=True)) == (False, True)
+
+
+def test_what_waits_for_the_collector_fails_a_strict_hunt_also_beside_a_minor_leak() -> None:
+    """`--fail-on needs-gc` ended with 0 if there was a minor leak, too, and the JSON report never had the strict status."""
+    for report in (hunt(WAITING), hunt(replace(LOSSES, severity=Severity.MINOR), WAITING)):
+        strict = replace(report, settings={STRICT: "1"})
+        assert (report.exit_status, strict.exit_status) == (0, 1)
+        assert hunt_codec.encode(strict)["exit_status"] == 1
+        assert hunt_codec.loads(hunt_codec.dumps(strict)).exit_status == 1
 
 
 def collected(found: tuple[Round, ...]) -> tuple[Round, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, LEAKING, LOSSES, WAITING, hunt, rounds
 from gradlife.model.fix_verification import verify
-from gradlife.model.hunt import Finding, FindingKind, HuntReport, PerStep, Severity
+from gradlife.model.hunt import STRICT, Finding, FindingKind, HuntReport, PerStep, Severity
 from gradlife.reports.hunt.verification import print_verification
 from printing import printed
 
@@ -73,7 +73,7 @@ def test_what_does_not_fail_a_hunt_does_not_fail_a_fix(one: Finding) -> None:
 def test_the_severity_that_fails_a_hunt_decides() -> None:
     strict = replace(hunt(ROWS), fail_on=Severity.MINOR)
     assert verify(hunt(LOSSES, ROWS), strict).exit_status == 1
-    assert verify(LEAKING, hunt(WAITING), is_strict=True).exit_status == 1
+    assert verify(LEAKING, hunt(WAITING, settings={STRICT: "1"})).exit_status == 1
 
 
 def test_growth_without_a_known_cause_that_is_gone_is_fixed() -> None:
