@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, refuse_without_follow
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
-from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shortened
+from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
@@ -197,8 +197,8 @@ def run(args: argparse.Namespace) -> int:
 
         def end(result: Result) -> int:
             status = finish(result, show, outputs, args.fail_on)
-            if args.fix and result.report is not None:
-                status = fixed(result.report, args, settings, status)
+            if args.fix and result.report is not None and fixed(result.report, args, settings):
+                status = result.status  # that of the program, which may have failed
             if result.report is not None:
                 export(result.report, story, args.export_scenario)
             if before is not None and result.report is not None:
@@ -234,11 +234,11 @@ def trial_folder(args: argparse.Namespace) -> AbstractContextManager[str]:
     return tempfile.TemporaryDirectory(prefix="gradlife-trial-") if is_compared else nullcontext("")
 
 
-def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, status: int) -> int:
-    """Try the patches together, and write them if they end the leaks. Return 0 if no leak is left."""
+def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> bool:
+    """Try the patches together, and write them if they end the leaks. Return whether none is left that fails the hunt."""
     if report.ranks:
         print("gradlife: nothing was tried: --fix is for one process, and the program started ranks", file=sys.stderr)
-        return status
+        return False
     from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
     from gradlife.reports.hunt.fix import print_fix
     from gradlife.reports.theme import make_console
@@ -247,20 +247,21 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, stat
     if not patched:
         if report.findings:
             print("gradlife: no change is known to be safe here; the report says what to do", file=sys.stderr)
-        return status
+        return False
     try:
         texts = changed_files(patched)
         found = try_texts(texts, settings, quietly(args))
     except (GradlifeError, OSError) as error:
         print(f"gradlife: nothing was tried: {error}", file=sys.stderr)
-        return status
+        return False
     proven = [replace(one, proof=patch_proof(one, found, report)) for one in patched]
     is_fixed = all(one.proof is not None and one.proof.is_sufficient for one in proven)
     written, trouble = written_or_not(texts) if is_fixed and args.write else ([], "")
     print_fix(make_console(sys.stderr), proven, written, f"gradlife hunt --fix --write {report.typed_target}")
     if trouble:
         print(f"gradlife: error: {trouble}", file=sys.stderr)
-    return EXIT_CLEAN if written and len(patched) == len(report.findings) else status
+    others = [one for one in report.findings if one not in patched]
+    return bool(written) and not any(map(failing_on(report, args.fail_on).is_failure, others))
 
 
 def written_or_not(texts: dict[str, str]) -> tuple[list[str], str]:

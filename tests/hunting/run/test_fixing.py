@@ -70,6 +70,15 @@ def test_a_program_that_changes_its_working_folder_is_fixed_where_it_lies(tmp_pa
     assert (tmp_path / "fix.diff").read_text().startswith("--- a/project/train.py\n+++ b/project/train.py\n")
 
 
+@pytest.mark.whole
+@pytest.mark.torch
+def test_a_program_that_fails_keeps_its_status_when_it_is_fixed(tmp_path: Path) -> None:
+    """A CI job passed although its script had failed."""
+    (tmp_path / "train.py").write_text(f"{TRAIN}raise SystemExit(7)\n")
+    written = hunt(tmp_path, "--fix", "--write", "train.py")
+    assert (written.returncode, written.stderr.splitlines()[-1]) == (7, "fixed: train.py changed")
+
+
 def test_write_needs_fix(tmp_path: Path) -> None:
     done = hunt(tmp_path, "--write", "train.py")
     assert (done.returncode, done.stderr) == (
