@@ -231,6 +231,14 @@ class Finding:
         return f"{self.code} {self.title}{place}"
 
     @property
+    def rates(self) -> dict[str, float]:
+        """Bytes per step on each device; "" is the host. Storages of what is retained show the shares."""
+        rate = max(self.per_step.bytes, self.per_step.retained_bytes)
+        whole = max(1, self.retained_bytes, sum(self.device_bytes.values()))
+        shares = {device: nbytes / whole for device, nbytes in self.device_bytes.items()}
+        return {"": rate * (1 - sum(shares.values())), **{device: rate * share for device, share in shares.items()}}
+
+    @property
     def device_bytes(self) -> dict[str, int]:
         """Retained bytes of storages on devices other than the CPU, by device."""
         found: dict[str, int] = {}
@@ -421,7 +429,8 @@ class HuntReport:
     @property
     def step(self) -> str:
         """The unit of growth: second if no steps were seen, batch if only workers leak, else step."""
-        found = {one.in_workers.step if one.in_workers is not None else "" for one in self.findings}
+        leaks = [one for one in self.findings if one.severity is not Severity.NOTE]
+        found = {one.in_workers.step if one.in_workers is not None else "" for one in leaks}
         if len(found) == 1 and "" not in found:
             return found.pop()
         return SECOND if self.stepped_by == SECOND else "step"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -62,7 +62,38 @@ def room_now(peak: float, limit: int | None = None, devices: Mapping[str, int] =
 
 def graded(findings: Iterable[Finding], room: Room) -> list[Finding]:
     """Return the findings with their severity."""
-    return [with_severity(one, room) for one in findings]
+    found = [with_severity(one, room) for one in findings]
+    for where, free in free_bytes_in(room).items():
+        together = filling_together(found, where, free)
+        found = [critical(one, where, free) if one in together else one for one in found]
+    return found
+
+
+def filling_together(findings: Sequence[Finding], where: str, free: int) -> list[Finding]:
+    """Return the fastest leaks that together fill a device within a usual job, though none of them does alone."""
+    slow = [one for one in findings if one.steps_to_limit is None and may_fill(one) and one.rates.get(where, 0.0) > 0]
+    slow.sort(key=lambda one: -one.rates[where])
+    rate = 0.0
+    for number, one in enumerate(slow, 1):
+        rate += one.rates[where]
+        if rate * HORIZON >= free:
+            return slow[:number]
+    return []
+
+
+def critical(one: Finding, where: str, free: int) -> Finding:
+    """Return a finding that fills a device together with others. Its steps are those that it would take alone."""
+    return replace(one, severity=Severity.CRITICAL, steps_to_limit=int(free / one.rates[where]), fills=where)
+
+
+def may_fill(one: Finding) -> bool:
+    """Whether it is a leak that grows with the steps."""
+    return one.kind not in {FindingKind.RETAINED, FindingKind.NEEDS_GC} and one.severity is not Severity.NOTE
+
+
+def free_bytes_in(room: Room) -> dict[str, int]:
+    """Return the free bytes of the host, "", and of each device."""
+    return {"": room.free, **room.devices}
 
 
 def with_severity(one: Finding, room: Room) -> Finding:
@@ -78,26 +109,18 @@ def first_full(one: Finding, room: Room) -> tuple[int | None, str]:
     """
     if one.kind in {FindingKind.RETAINED, FindingKind.NEEDS_GC}:
         return None, ""
-    free = {"": room.free, **room.devices}
+    free = free_bytes_in(room)
     near = [
         (int(free[where] / rate), where)
-        for where, rate in rates_of(one).items()
+        for where, rate in one.rates.items()
         if where in free and rate * HORIZON >= free[where] and rate > 0
     ]
     return min(near, default=(None, ""))
 
 
-def rates_of(one: Finding) -> dict[str, float]:
-    """Return the bytes per step on each device; "" is the host. Storages of what is retained show the shares."""
-    rate = max(one.per_step.bytes, one.per_step.retained_bytes)
-    whole = max(1, one.retained_bytes, sum(one.device_bytes.values()))
-    shares = {device: nbytes / whole for device, nbytes in one.device_bytes.items()}
-    return {"": rate * (1 - sum(shares.values())), **{device: rate * share for device, share in shares.items()}}
-
-
 def free_where(one: Finding, room: Room) -> int:
     """Return the free bytes of the device where most of a finding's memory is, or of the host."""
-    rates = rates_of(one)
+    rates = one.rates
     where = max(rates, key=lambda device: rates[device])
     return room.devices.get(where, room.free) if where else room.free
 

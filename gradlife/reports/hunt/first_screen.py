@@ -153,20 +153,45 @@ def head_text(report: HuntReport, width: int) -> Text:
 
 def growth(report: HuntReport) -> str:
     """Return the growth of the program, and the time until its memory runs out."""
-    growing = [one for one in report.findings if one.kind not in (FindingKind.RETAINED, FindingKind.NEEDS_GC)]
+    leaks = [one for one in report.findings if one.severity is not Severity.NOTE] or report.findings
+    growing = [one for one in leaks if one.kind not in (FindingKind.RETAINED, FindingKind.NEEDS_GC)]
     if not growing:
-        waiting = any(one.kind is FindingKind.NEEDS_GC for one in report.findings)
-        if all(one.trace.object == SHARED_MEMORY for one in report.findings):
-            return f"leaves {size(sum(one.retained_bytes for one in report.findings))} of shared memory; nothing grows"
-        kept = sum(one.retained_bytes for one in report.findings)
-        what = "memory that only the collector frees" if waiting else "memory of a finished step"
-        return f"keeps {f'{size(kept)} of ' if kept and not waiting else ''}{what}; nothing grows"
+        return kept_bytes(leaks)
     after = [one for one in growing if one.is_after_steps]
     if after == growing:
         return kept_after_steps(after, report.step)
     growing = [one for one in growing if one not in after]
-    nbytes = sum(max(one.per_step.retained_bytes, one.per_step.bytes) for one in growing)
-    nbytes = max((row.growth.most for row in report.ranks), default=nbytes)
+    own = [one for one in growing if one.in_workers is None]
+    others = [one for one in growing if own and one.in_workers is not None]
+    return f"{growth_of(own or growing, report)}{growth_of_workers(others)}"
+
+
+def kept_bytes(leaks: Sequence[Finding]) -> str:
+    """Say what is kept though nothing grows."""
+    kept = size(sum(one.retained_bytes for one in leaks))
+    if all(one.trace.object == SHARED_MEMORY for one in leaks):
+        return f"leaves {kept} of shared memory; nothing grows"
+    if any(one.kind is FindingKind.NEEDS_GC for one in leaks):
+        return "keeps memory that only the collector frees; nothing grows"
+    return f"keeps {f'{kept} of ' if any(one.retained_bytes for one in leaks) else ''}memory of a finished step; nothing grows"
+
+
+def growth_of_workers(findings: Sequence[Finding]) -> str:
+    """Say how fast workers grow beside the program: their rate has another unit. Empty without findings."""
+    if not findings:
+        return ""
+    found = [one.in_workers for one in findings if one.in_workers is not None]
+    return f"; its workers by {size(round(rate_of(findings)))} per {found[0].step}"
+
+
+def rate_of(findings: Sequence[Finding]) -> float:
+    """Return the bytes per step of several findings."""
+    return sum(max(one.per_step.retained_bytes, one.per_step.bytes) for one in findings)
+
+
+def growth_of(growing: Sequence[Finding], report: HuntReport) -> str:
+    """Return the rate of findings with the same unit, and the time until memory runs out."""
+    nbytes = max((row.growth.most for row in report.ranks), default=rate_of(growing))
     up_to = "up to " if len({rate for one in report.ranks for rate in spread_of(one.growth)}) > 1 else ""
     seconds = float(report.settings.get("step_seconds", 0))  # 0: steps are not intervals of time
     nbytes /= seconds or 1
@@ -187,14 +212,27 @@ def out_of_memory(growing: Sequence[Finding], seconds: float, report: HuntReport
     """Say that memory ran out, or when and where it will; empty if a usual job would end first."""
     if ran_out_of_memory(report):
         return " and ran out of memory"
-    near = [(one.steps_to_limit, one.fills) for one in growing if one.steps_to_limit is not None]
+    near = [one for one in growing if one.steps_to_limit is not None]
     if not near:
         return ""
-    left, device = min(near)
+    left, device = min((steps_together(near, growing, one.fills, report), one.fills) for one in near)
     limit = report.settings.get("memory_limit", "") if not device else ""
     where = f" on {device}" if device else ""
     room = f" ({size(int(limit))})" if limit else ""
     return f": out of memory{where} after about {time_left(left, seconds, report.step)}{room}"
+
+
+def steps_together(near: Sequence[Finding], growing: Sequence[Finding], device: str, report: HuntReport) -> int:
+    """Return the steps until all that grows on a device has filled it. Of ranks, the worst is shown, and its findings are
+    not known one by one.
+    """
+    here = [one for one in near if one.fills == device]
+    rate = sum(one.rates.get(device, 0.0) for one in growing)
+    alone = min(one.steps_to_limit or 0 for one in here)
+    if report.ranks or not rate:
+        return alone
+    free = max((one.steps_to_limit or 0) * one.rates.get(device, 0.0) for one in here)
+    return min(alone, round(free / rate))
 
 
 def on_device(growing: Sequence[Finding]) -> str:

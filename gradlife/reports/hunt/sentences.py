@@ -246,26 +246,34 @@ def keywords(finding: Finding) -> list[str]:
 
 
 def by_whose_bug(report: HuntReport) -> Iterator[tuple[str, list[Finding]]]:
-    """Yield the findings by heading: leaks of the program, leaks of libraries, cycles that wait for the collector."""
-    waiting = [one for one in report.findings if one.kind is FindingKind.NEEDS_GC]
-    leaks = [one for one in report.findings if one.kind is not FindingKind.NEEDS_GC]
+    """Yield the findings by heading: leaks of the program, leaks of libraries, cycles that wait for the collector, notes."""
+    leaks, waiting, notes = sorted_out(report)
     sections = (
         ("Leaks of this program", [one for one in leaks if not one.diagnosis.library]),
         ("Leaks of libraries", [one for one in leaks if one.diagnosis.library]),
         ("Waiting for the collector: no leaks, but memory at its peak", waiting),
+        ("Notes: no leaks, but memory that is kept", notes),
     )
     yield from ((title, found) for title, found in sections if found)
 
 
+def sorted_out(report: HuntReport) -> tuple[list[Finding], list[Finding], list[Finding]]:
+    """Return the leaks, the cycles that wait for the collector, and the notes."""
+    waiting = [one for one in report.findings if one.kind is FindingKind.NEEDS_GC]
+    others = [one for one in report.findings if one.kind is not FindingKind.NEEDS_GC]
+    notes = [one for one in others if one.severity is Severity.NOTE]
+    return [one for one in others if one.severity is not Severity.NOTE], waiting, notes
+
+
 def sums(report: HuntReport) -> str:
     """Format the sums: 2 leaks of this program, 1 of libraries, 1 growth explained."""
-    findings = report.findings
-    waiting = sum(one.kind is FindingKind.NEEDS_GC for one in findings)
-    library = sum(bool(one.diagnosis.library) for one in findings if one.kind is not FindingKind.NEEDS_GC)
-    own = len(findings) - waiting - library
-    parts = [f"{counted(own, 'leak')} of this program"] if own or not findings else []
+    leaks, waiting, notes = sorted_out(report)
+    library = sum(bool(one.diagnosis.library) for one in leaks)
+    own = len(leaks) - library
+    parts = [f"{counted(own, 'leak')} of this program"] if own else []
     parts += [f"{counted(library, 'leak')} of libraries"] if library else []
-    parts += [f"{counted(waiting, 'cycle')} waiting for the collector"] if waiting else []
+    parts += [f"{counted(len(waiting), 'cycle')} waiting for the collector"] if waiting else []
+    parts += [counted(len(notes), "note")] if notes else []
     parts += [f"{counted(len(report.meant), 'growth')} explained"] if report.meant else []
     return ", ".join(parts)
 
@@ -285,7 +293,7 @@ def headline(report: HuntReport) -> str:
         case HuntVerdict.NEEDS_GC:
             return f"nothing leaks, but memory waits for the collector: {sums(report)}"
         case HuntVerdict.CLEAN:
-            grown = f"; {sums(report).partition(', ')[2]}" if report.meant else ""
+            grown = f"; {counted(len(report.meant), 'growth')} explained" if report.meant else ""
             if report.ranks:
                 return f"nothing grew on any of {report.world_size:,} ranks"
             if not report.rounds:

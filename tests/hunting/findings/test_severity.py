@@ -104,3 +104,16 @@ def test_the_worst_severity_comes_first_and_the_collector_s_after_all_leaks_of_i
     shown = worst_first(graded([small, WAITING, PLAIN, CYCLE], WIDE))
     assert [one.severity for one in shown] == [Severity.MAJOR, Severity.MINOR, Severity.MINOR, Severity.NOTE]
     assert [one.fingerprint for one in shown] == [CYCLE.fingerprint, PLAIN.fingerprint, WAITING.fingerprint, "small"]
+
+
+def test_leaks_that_fill_the_memory_together_are_critical_and_a_small_one_beside_them_is_not() -> None:
+    """Each alone was just too slow: none was critical, and nothing said when memory runs out."""
+    one, other = (replace(LOSSES, per_step=PerStep(tensors=1, storages=1, bytes=nbytes)) for nbytes in (600, 500))
+    small = replace(LOSSES, per_step=PerStep(tensors=1, storages=1, bytes=10))
+    room = Room(free=100_000_000, peak=0)
+    assert [(found.severity, found.steps_to_limit) for found in graded([small, other, one], room)] == [
+        (Severity.MAJOR, None),
+        (Severity.CRITICAL, 200_000),
+        (Severity.CRITICAL, 166_666),
+    ]
+    assert {found.severity for found in graded([small, other], room)} == {Severity.MAJOR}

@@ -26,7 +26,7 @@ from gradlife.model.hunt import (
     Severity,
     StoredAt,
 )
-from gradlife.model.ranks import RankEnd, RankRow, Skew, Spread
+from gradlife.model.ranks import FindingRanks, RankEnd, RankRow, Skew, Spread
 from gradlife.reports.hunt.changes import changed_rows
 from gradlife.reports.hunt.first_screen import LINES, path, path_lines, plain_name, print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
@@ -503,3 +503,35 @@ def test_a_proof_without_a_rate_says_why_instead_of_the_rate_before() -> None:
     assert f"Not proven: {note}" in screen(report).splitlines()
     assert "a step, in every round" in printed(lambda console: print_hunt(console, report), 200)
     assert "→ unknown a step" in printed(lambda console: print_hunt(console, report), 200)
+
+
+NOTED = replace(LOSSES, severity=Severity.NOTE)
+
+
+def test_a_note_is_no_leak_in_the_sums() -> None:
+    """The full report of a program with garbage and a note said "nothing leaks ...: 1 leak of this program"."""
+    text = printed(lambda console: print_hunt(console, hunt(NOTED, WAITING)), 200)
+    head = "nothing leaks, but memory waits for the collector: 1 cycle waiting for the collector, 1 note"
+    assert f"needs-gc  train.py  {head}" in text.splitlines()[0]
+    assert "Leaks of this program" not in text
+    assert "Notes: no leaks, but memory that is kept" in text
+    assert "LEAK: 1 leak of this program, 1 note\n" in printed(
+        lambda console: print_hunt(console, hunt(LOSSES, NOTED)), 200
+    )
+
+
+def test_the_rate_of_a_program_is_that_of_its_leaks() -> None:
+    """It had the states of metrics in it, and the rates of workers per batch."""
+    ranks = FindingRanks("0-1", 2, 2, Spread(9_000, 9_000), "DataLoader worker", "batch")
+    worker = replace(LOSSES, in_workers=ranks, per_step=PerStep(bytes=9_000), fingerprint="w")
+    lines = screen(hunt(LOSSES, worker, NOTED), 120).splitlines()
+    assert lines[0].endswith(" grows by 65.5 kB per step; its workers by 9 kB per batch")
+    assert " grows by 9 kB per batch" in screen(hunt(worker, NOTED), 120).splitlines()[0]
+
+
+def test_the_time_that_is_left_is_that_of_all_leaks_together() -> None:
+    """Two leaks of 1 MB per step each filled 1 GB "after about 1,000 more steps"."""
+    half = replace(LOSSES, per_step=PerStep(bytes=1_000_000), steps_to_limit=1_000)
+    other = replace(half, fingerprint="other", steps_to_limit=None)
+    assert "grows by 2 MB per step: out of memory after about 500 more steps" in screen(hunt(half, other), 120)
+    assert "out of memory after about 500 more steps" in screen(hunt(half, replace(other, steps_to_limit=1_000)), 120)
