@@ -268,7 +268,7 @@ def test_what_a_pass_collects_of_its_layers_does_not_grow(tmp_path: Path) -> Non
     """Each layer's call was a step, and the list of features a major leak."""
     assert hunted(DEEP.replace("KEEP", "last = result.sum()"), tmp_path)["verdict"] == "clean"
     kept = hunted(DEEP.replace("KEEP", "kept.append(result)"), tmp_path)
-    assert ["kept: list" in one["trace"]["text"] for one in kept["findings"]] == [True]
+    assert ["variable 'kept'" in one["trace"]["text"] for one in kept["findings"]] == [True]
 
 
 def test_an_optimizer_takes_the_place_of_calls_that_prepared_the_data(tmp_path: Path) -> None:
