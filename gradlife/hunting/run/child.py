@@ -16,13 +16,21 @@ from typing import NoReturn
 
 from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, OutputError
 from gradlife.hunting.findings.main_source import program_of
-from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.launcher import claim, follow_children, is_reporter
-from gradlife.hunting.process.memory_limits import Memory, peak_of, system_limit
+from gradlife.hunting.process.memory_limits import Memory, peak_of
 from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.rank import add_line, write_result
 from gradlife.hunting.process.settings import Settings, load_settings, refuse
 from gradlife.hunting.process.shared_memory import note_shared_memory
+from gradlife.hunting.run.report_notes import (
+    compared_with_ranks,
+    trouble_of,
+    with_arguments,
+    with_failure,
+    with_limit,
+    with_owners,
+    with_steps_named,
+)
 from gradlife.hunting.run.script import (
     INTERRUPTED,
     Ended,
@@ -40,7 +48,6 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import (
     EarlyJudge,
     report_while_running,
-    snapshots_at_return,
     with_kept_results,
     with_late_growth,
     with_uncollected,
@@ -65,8 +72,7 @@ from gradlife.hunting.steps.targets import (
 )
 from gradlife.hunting.workers.install import hunt_in_workers
 from gradlife.model import hunt_codec
-from gradlife.model.heap import Owner
-from gradlife.model.hunt import ARGUMENTS, FindingKind, HuntReport, HuntVerdict, Severity
+from gradlife.model.hunt import FindingKind, HuntReport, HuntVerdict, Severity
 
 #: File names of reports, by the moment at which they are written.
 ANSWER, INTERIM, END = "answer", "interim", "end"
@@ -98,7 +104,7 @@ class Child:
         self._sampling: Sampling | None = None
         self._is_sampled = False  # steps were found by sampling; better ones may replace them
         self._confirmations = 0  # sampled steps since a leak was found
-        self._earlier: HuntReport | None = None  # the answer from sampled steps that better ones replaced
+        self._earlier: HuntReport | None = None  # what steps showed that better ones, of which few came, replaced
         self._step_seconds: float | None = None  # length of a step where steps are time intervals
         self._trained = GraphMark()
         self._lost = ""  # the moment of the last report that could not be written
@@ -130,7 +136,7 @@ class Child:
         if self._settings.in_step:
             hunt_in_workers(self._settings.folder, self._leave_to_worker)
         if not self._settings.step_on:
-            hear_torch(self._begin_again, self._go_on, has_answer=self._has_answer)
+            hear_torch(self._begin_again, self._go_on, has_answer=self._has_answer, begin_rarer=self._begin_rarer)
         else:
             count_when_loaded(CallSteps(self._settings.step_on, self._begin_again))
 
@@ -176,6 +182,7 @@ class Child:
                 self._go_on,
                 self._sampling,
                 has_answer=self._has_answer,
+                begin_rarer=self._begin_rarer,
                 is_alone=is_alone,
                 on_training=self._trained.set,
             )
@@ -309,14 +316,28 @@ class Child:
         if self._step is None:
             return self._begin_again(stepped_by)
         is_first, self._has_followed = not self._has_followed, True
-        if is_first and self._answered is None and not self._is_copy and len(self._hunt.snapshots) > MIN_ROUNDS:
-            report = self._report_while_running()
-            if report.verdict is HuntVerdict.LEAK and not may_add(report):
-                self._hunt.close()
-                self._answered = report
-                self._is_final = True
-                self._write(report, ANSWER)
+        report = self._leak_so_far() if is_first else None
+        if report is not None:
+            self._hunt.close()
+            self._answered = report
+            self._is_final = True
+            self._write(report, ANSWER)
         return self._step
+
+    def _begin_rarer(self, stepped_by: str) -> Callable[[], bool]:
+        """Begin anew with steps that come less often. Growth so far is the answer if there are too few of them."""
+        with self._lock:
+            earlier = self._leak_so_far() or self._earlier
+            step = self._begin_again(stepped_by)
+            self._earlier = earlier or self._earlier
+        return step
+
+    def _leak_so_far(self) -> HuntReport | None:
+        """The report of a hunt without an answer, if it shows a leak that later steps do not make worse."""
+        if self._answered is not None or self._is_sampled or self._is_copy or len(self._hunt.snapshots) <= MIN_ROUNDS:
+            return None
+        report = self._report_while_running()
+        return report if report.verdict is HuntVerdict.LEAK and not may_add(report) else None
 
     def _new_hunt(self) -> Hunt:
         schedule = schedule_for(
@@ -435,7 +456,8 @@ class Child:
             if self._is_sampled:
                 report = with_steps_named(report, self._step_seconds)
             if report.verdict is HuntVerdict.INCONCLUSIVE and self._earlier is not None:
-                report = replace(self._earlier, script_status=report.script_status, trouble=report.trouble)
+                trouble = facts.trouble or self._earlier.trouble  # that there are few of the later steps is none
+                report = replace(self._earlier, script_status=status, trouble=trouble)
             report = with_limit(report, facts.memory_limit)
             return report if error is None else with_failure(report, error)
 
@@ -470,76 +492,6 @@ def cutting(cut: str, step: Callable[[], bool]) -> Callable[[], bool]:
         return step()
 
     return cut_and_step
-
-
-def trouble_of(error: BaseException | None, steps: int) -> str:
-    """Describe the error that ended the program, on one line; empty if there is none."""
-    return "" if error is None else f"the program ended with {type(error).__name__} after {steps} counted steps"
-
-
-def with_limit(report: HuntReport, limit: int | None) -> HuntReport:
-    """Add the memory limit in bytes to the report if a finding would reach it. ``limit``: the requested limit."""
-    if all(one.steps_to_limit is None or one.fills for one in report.findings):
-        return report
-    return replace(report, settings={**report.settings, "memory_limit": str(limit or system_limit())})
-
-
-def with_arguments(report: HuntReport, given: int) -> HuntReport:
-    """Note how many arguments the program was given, and leave room for them in commands to type."""
-    if not given:
-        return report
-    noted = replace(report, settings={**report.settings, ARGUMENTS: str(given)})
-    end = f" {report.target}"
-    typed = (f"{one.removesuffix(end)} {noted.typed_target}" if one.endswith(end) else one for one in report.limits)
-    return replace(noted, limits=tuple(typed))
-
-
-def with_steps_named(report: HuntReport, seconds: float | None) -> HuntReport:
-    """Add how the steps were found and how to choose others."""
-    if not report.stepped_by:
-        return report
-    limit = f"steps other than {report.stepped_by} → gradlife hunt --step-on MODULE:FUNCTION {report.typed_target}"
-    settings = {**report.settings, "steps": "sampled", **({"step_seconds": str(seconds)} if seconds else {})}
-    return replace(report, limits=(*report.limits, limit), settings=settings)
-
-
-def with_failure(report: HuntReport, error: BaseException) -> HuntReport:
-    """Add what the failed step still holds to the report."""
-    try:
-        from gradlife.hunting.findings.failed_program import describe_failure
-
-        return replace(report, explained=(*describe_failure(error), *report.explained))
-    except Exception as own:  # memory may be short
-        limit = f"what the failed step holds is unknown: {type(own).__name__}"
-        return replace(report, limits=(limit, *report.limits))
-
-
-def with_owners(report: HuntReport) -> HuntReport:
-    """Add the largest owners of memory to the report, before growth is known."""
-    try:
-        from gradlife.hunting.findings.failed_program import owners_now
-
-        return replace(report, explained=(*owners_now(), *report.explained))
-    except Exception:  # memory may be short: report the rest
-        return report
-
-
-def compared_with_ranks(hunt: Hunt, report: HuntReport) -> HuntReport:
-    """Add the largest owners at the last snapshot with names, by which a rank is compared with the others."""
-    named = next((one for one in reversed(snapshots_at_return(hunt) or hunt.snapshots) if one.has_labels), None)
-    if named is None:
-        return report
-    snapshot = named
-
-    def work() -> tuple[Owner, ...]:
-        from gradlife.hunting.findings.failed_program import largest_owners
-
-        return tuple(largest_owners(snapshot.graph))
-
-    try:
-        return replace(report, owners=in_fork(work))
-    except Exception:  # memory may be short
-        return report
 
 
 def safely(hunt: Hunt, facts: TargetFacts) -> HuntReport:

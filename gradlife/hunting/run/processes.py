@@ -44,7 +44,14 @@ class ProcessHunt(Child):
         InterimReport(self, -1).start()
         self._stay_alone()
         self._sampling = Sampling()
-        hear_torch(self._begin_again, self._go_on, self._sampling, has_answer=self._has_answer, is_alone=True)
+        hear_torch(
+            self._begin_again,
+            self._go_on,
+            self._sampling,
+            has_answer=self._has_answer,
+            begin_rarer=self._begin_rarer,
+            is_alone=True,
+        )
         by_time = functools.partial(self._begin_sampled, is_time=True)
         self._sampling.start(self._begin_sampled, by_time, Program(compile("", "<no program>", "exec")))
 

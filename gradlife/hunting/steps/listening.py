@@ -64,6 +64,7 @@ class TorchSteps:
         self.batches = BatchSteps(self._begin_by_batches)
         self.optimizers = OptimizerSteps(self._begin_by_optimizer, self._go_on_by_optimizer)
         self.optimizers.on_step = self._optimizer_stepped
+        self.begin_rarer = begin  # called in place of `begin` if the steps so far go on, and these come less often
         self.on_training: Callable[[], object] = nothing_to_count  # called at each backward pass and optimizer step
         self.passes.on_pass = lambda: self.on_training()
         self.pauses: dict[BatchSteps | BackwardSteps, Pause] = {self.passes: Pause(), self.batches: Pause()}
@@ -94,9 +95,10 @@ class TorchSteps:
                 return self._by_optimizer
             if self._others_are_many:
                 return nothing_to_count
+        is_rarer = self._by_optimizer is not None or self._others_are_many
         self.batches.is_wanted = self.passes.is_wanted = False
         self._sampling.stop()
-        self._by_optimizer = self._begin(stepped_by)
+        self._by_optimizer = (self.begin_rarer if is_rarer else self._begin)(stepped_by)
         return self._by_optimizer
 
     def _go_on_by_optimizer(self, stepped_by: str) -> CountStep:
@@ -137,18 +139,21 @@ def hear_torch(
     warmup_passes: int = WARMUP_PASSES,
     has_answer: Callable[[], bool] = lambda: False,
     *,
+    begin_rarer: Begin | None = None,
     is_alone: bool = False,
     on_training: Callable[[], object] = nothing_to_count,
 ) -> None:
     """Count the steps of a program that uses torch. The first ``warmup_passes`` backward passes are no steps.
 
     An optimizer's steps replace others also if those ``has_answer``, because they may have come before the training.
+    ``begin_rarer`` is called in place of ``begin`` if the steps so far go on and these come less often.
     A process that ``is_alone``, and no rank, also counts batches or passes where optimizers are silent for long: ranks must
     take the same steps, and one of them may evaluate for all. ``on_training`` is called at each backward pass and each step
     of any optimizer.
     """
     steps = TorchSteps(begin, go_on, sampling or Sampling(), warmup_passes, has_answer)
     steps.on_training = on_training
+    steps.begin_rarer = begin_rarer or begin
     if is_alone:
         steps.count_others_in_pauses()
     steps.attach()

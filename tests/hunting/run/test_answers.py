@@ -53,6 +53,19 @@ def test_other_calls_do_not_replace_a_leak_that_calls_have_confirmed() -> None:
     assert child._stepped_by == "call of load"
 
 
+def test_what_steps_have_shown_is_the_answer_if_too_few_of_the_rarer_ones_follow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A second optimizer that steps in every 40th step threw away a leak: could not tell."""
+    child = Child(Settings("main.py"))
+    monkeypatch.setattr(child, "_leak_so_far", lambda: hunt(LOSSES))
+    child._begin_rarer("SGD.step")
+    assert child.counter is not None
+    child.counter.step()
+    assert child._report_while_running(0) == replace(hunt(LOSSES), script_status=0)
+    child.counter.end()
+
+
 @pytest.mark.parametrize(
     ("severity", "kind", "is_open"),
     [

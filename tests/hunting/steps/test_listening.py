@@ -17,16 +17,22 @@ class SGD:
     pass
 
 
+class Adam:
+    pass
+
+
 class Torch:
     """A program that uses torch, and the names of the steps that are counted."""
 
     def __init__(self) -> None:
         self.counted: list[str] = []
         self.begun: list[str] = []
+        self.begun_rarer: list[str] = []
         self.followed: list[str] = []
         self.has_answer = False
         self.heard = TorchSteps(self.begin, self.go_on, Sampling(), WARMUP_PASSES, lambda: self.has_answer)
         self.autograd = types.SimpleNamespace(_engine_run_backward=lambda: None)
+        self.heard.begin_rarer = self.begin_rarer
         self.heard.count_others_in_pauses()
         self.heard.passes.attach(self.autograd)
 
@@ -41,6 +47,10 @@ class Torch:
     def begin(self, name: str) -> Callable[[], object]:
         self.begun.append(name)
         return lambda: self.counted.append(name)
+
+    def begin_rarer(self, name: str) -> Callable[[], object]:
+        self.begun_rarer.append(name)
+        return self.begin(name)
 
     def go_on(self, name: str) -> Callable[[], object]:
         self.followed.append(name)
@@ -92,6 +102,24 @@ def test_without_an_answer_the_optimizer_counts_however_many_batches_it_takes() 
     torch.train(WARMUP_STEPS + 3, batches=4 * MANY)
     assert torch.begun == ["batch of a DataLoader", "SGD.step"]
     assert torch.counted[-3:] == ["SGD.step"] * 3
+
+
+def test_steps_that_come_less_often_among_those_so_far_are_told_from_a_later_phase() -> None:
+    """What the steps so far had shown was thrown away."""
+    torch = Torch()
+    torch.train(WARMUP_STEPS + 3, batches=4 * MANY)
+    assert torch.begun_rarer == ["SGD.step"]
+    later = Torch()
+    later.take(100)
+    later.train(20)
+    assert (later.begun_rarer, later.begun[-1]) == ([], "SGD.step")
+    often, rarely = later.optimizer, Adam()
+    for _ in range(WARMUP_STEPS):
+        later.optimizer = often
+        later.train(5)
+        later.optimizer = rarely
+        later.train(1)
+    assert later.begun_rarer == ["Adam.step"]
 
 
 def test_an_optimizer_that_never_steps_does_not_hide_backward_passes() -> None:
