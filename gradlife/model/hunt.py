@@ -202,6 +202,7 @@ class Finding:
     grows_at: int | None = None  # index of the trace step whose container grows after every round
     arrivals: Arrivals | None = None  # for growth that is slower than once per step
     consequences: int = 0  # other places that grow because of this one; counted here
+    emptied_at: str = ""  # "train.py:18": a statement that may empty later what grows; empty if there is none
 
     @property
     def code(self) -> str:

@@ -95,9 +95,10 @@ def statement_of(one: Finding) -> tuple[str, ...]:
 
 def metric_of(one: Finding) -> tuple[str, ...]:
     """Return the path to the metric whose state grows; empty if it is no such state."""
-    if one.code != METRIC or one.grows_at is None:
+    if one.code != METRIC:
         return ()
-    return tuple(step.via for step in one.trace.steps[: one.grows_at - 1])
+    at = len(one.trace.steps) - 1 if one.grows_at is None else one.grows_at
+    return tuple(step.via for step in one.trace.steps[: at - 1])
 
 
 def is_hook(one: GrowingGroup) -> bool:

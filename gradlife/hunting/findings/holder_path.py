@@ -250,10 +250,13 @@ def other_holders(graph: _heap.Graph, group: Group, path: HolderPath) -> tuple[s
 
 def growth_in_trace(graph: _heap.Graph, path: HolderPath, grown: GrownGroup) -> Growth:
     """Find the container that grows among the steps of the group's trace."""
-    if grown.kind is not GrowthKind.CONTAINER:
+    if grown.kind not in {GrowthKind.CONTAINER, GrowthKind.LARGER}:
         return Growth(grown.kind)
     raw = raw_path(graph, path.node, path.nodes)
     spans = spans_of(raw)
+    if grown.kind is GrowthKind.LARGER:
+        growth = Growth(GrowthKind.LARGER)
+        return replace(growth, is_state=is_metric_state(graph, merged_steps(raw), spans, growth))
     wanted = [set() if path.holder is None else {path.holder}, set(grown.containers)]
     steps = (number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one))
     number = next(steps, None)

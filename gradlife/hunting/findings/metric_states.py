@@ -22,10 +22,14 @@ PROTOCOL = ("update", "compute", "reset")
 
 
 def is_metric_state(graph: _heap.Graph, steps: Sequence[PathStep], spans: Sequence[Set[int]], growth: Growth) -> bool:
-    """Whether the growing container is an attribute of a metric that its `reset()` empties. ``spans``: the nodes of steps."""
-    if growth.kind is not GrowthKind.CONTAINER or not growth.step:
+    """Whether what grows is an attribute of a metric that its `reset()` empties: a container, or a tensor that gets longer.
+
+    ``spans``: the nodes of steps.
+    """
+    at = len(steps) - 1 if growth.kind is GrowthKind.LARGER else growth.step
+    if growth.kind not in {GrowthKind.CONTAINER, GrowthKind.LARGER} or not at:
         return False
-    owner = growth.step - 1
+    owner = at - 1
     place = place_at(steps[owner])
     kind = class_named(steps[owner].type)
     if place is None or place.kind is not PlaceKind.ATTRIBUTE or kind is None:

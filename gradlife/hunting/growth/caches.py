@@ -102,6 +102,13 @@ def limited(finding: Finding, growth: Growth, limit: str) -> Explained:
     return Explained(BOUNDED, f"{what}: not full yet; {limit} limits its length", finding.retained_bytes)
 
 
+def emptied(finding: Finding) -> Explained:
+    """Explain on one line what grew until the program emptied it."""
+    end = None if finding.grows_at is None else finding.grows_at + 1
+    what = f"{path_text(finding.trace.steps[:end])}: {finding.emptied_at} empties it, and it grows again"
+    return Explained("emptied now and then", what, finding.retained_bytes)
+
+
 def built(finding: Finding, growth: Growth) -> Explained:
     """Explain on one line what an expression is building: no name holds it yet."""
     frame, holder = finding.trace.steps[0], finding.trace.steps[growth.step or 0]

@@ -474,8 +474,10 @@ class Child:
 
 
 def may_add(report: HuntReport) -> bool:
-    """Whether later steps may add to a report: a minor leak does not hide a worse one that comes once an epoch."""
-    growing = [one for one in report.findings if one.kind is not FindingKind.NEEDS_GC]
+    """Whether later steps may change a report: a minor leak does not hide a worse one that comes once an epoch, and what
+    the program may empty is no leak if it does.
+    """
+    growing = [one for one in report.findings if one.kind is not FindingKind.NEEDS_GC and not one.emptied_at]
     is_minor = not any(one.severity.is_at_least(Severity.MAJOR) for one in growing)
     return report.verdict is not HuntVerdict.INCONCLUSIVE and is_minor
 

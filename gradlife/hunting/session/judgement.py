@@ -25,6 +25,7 @@ from gradlife.hunting.findings.short_runs import advice
 from gradlife.hunting.growth import caches
 from gradlife.hunting.growth.after_steps import kept_after
 from gradlife.hunting.growth.arrivals import arrived
+from gradlife.hunting.growth.emptied import is_emptied
 from gradlife.hunting.growth.garbage import appeared, garbage_of
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.inplace_growth import is_replaced, places_that_grow
@@ -50,6 +51,7 @@ from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.steps.schedule import MIN_ROUNDS, MIN_SNAPSHOTS
+from gradlife.hunting.stores.emptyings import emptying_of
 from gradlife.hunting.stores.limits import limit_of
 from gradlife.hunting.stores.program_sources import program_sources
 from gradlife.model.growth import Growth, GrowthKind
@@ -205,7 +207,7 @@ def split_by_intent(
         elif limit := limit_in_program(result, growth):
             meant.append(caches.limited(result, growth, limit))
         else:
-            leaks.append(GrowingGroup(one, result))
+            leaks.append(GrowingGroup(one, replace(result, emptied_at=emptying_in_program(result, growth))))
     return one_per_cause(graph, leaks), meant
 
 
@@ -229,6 +231,32 @@ def limit_in_program(result: Finding, growth: Growth) -> str:
     if growth.step is None or growth.kind is not GrowthKind.CONTAINER or result.per_step.keeps_graphs:
         return ""
     return limit_of(result.trace, growth.step, program_sources())
+
+
+def emptying_in_program(result: Finding, growth: Growth) -> str:
+    """Return where the program may empty later what grows; empty if nowhere. Graphs are not kept for an epoch on purpose."""
+    if result.per_step.keeps_graphs or growth.kind not in {GrowthKind.CONTAINER, GrowthKind.LARGER}:
+        return ""
+    if growth.kind is GrowthKind.CONTAINER and growth.step is None:
+        return ""
+    return emptying_of(result.trace, growing_step(result), program_sources())
+
+
+def growing_step(result: Finding) -> int:
+    """Return the step of the trace that grows: a container, or the last object."""
+    return len(result.trace.steps) - 1 if result.grows_at is None else result.grows_at
+
+
+def without_emptied(report: HuntReport, snapshots: Sequence[StepSnapshot]) -> HuntReport:
+    """Explain the findings that the program has emptied since; they are leaks again if they grow in the late rounds."""
+    emptied = [
+        one
+        for one in report.findings
+        if one.emptied_at
+        and is_emptied(snapshots, one.trace.steps[: growing_step(one) + 1], is_container=one.grows_at is not None)
+    ]
+    left = tuple(one for one in report.findings if one not in emptied)
+    return replace(report, findings=left, explained=(*report.explained, *map(caches.emptied, emptied)))
 
 
 def infrequent_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[GrownGroup]:

@@ -169,12 +169,13 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
     now = take_snapshot(hunt.steps_now, with_labels=True, collect=collect)
 
     def work() -> HuntReport:
-        from gradlife.hunting.session.judgement import add_late_growth
+        from gradlife.hunting.session.judgement import add_late_growth, without_emptied
 
-        last = add_late_growth(hunt, [*snapshots, now], report, memory_limit)
-        if len(last.findings) > len(report.findings) or len(snapshots) == hunt.early_snapshots:
+        open_report = without_emptied(report, snapshots[hunt.early_snapshots - 1 :])
+        last = add_late_growth(hunt, [*snapshots, now], open_report, memory_limit)
+        if len(last.findings) > len(open_report.findings) or len(snapshots) == hunt.early_snapshots:
             return last
-        return add_late_growth(hunt, snapshots, report, memory_limit)
+        return add_late_growth(hunt, snapshots, open_report, memory_limit)
 
     try:
         return hunt.in_copy(work)
@@ -207,9 +208,10 @@ def with_late_rounds(
     """Add the growth that the late rounds show to the report of a program that still runs."""
 
     def work() -> HuntReport:
-        from gradlife.hunting.session.judgement import add_late_growth
+        from gradlife.hunting.session.judgement import add_late_growth, without_emptied
 
-        return add_late_growth(hunt, snapshots, report, memory_limit)
+        open_report = without_emptied(report, snapshots[hunt.early_snapshots - 1 :])
+        return add_late_growth(hunt, snapshots, open_report, memory_limit)
 
     return hunt.in_copy(work)
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 
-from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import FindingKind
-from gradlife.patterns.matching.chains import backbone
+from gradlife.patterns.matching.growth_kinds import (
+    is_larger,
+    is_longer_state,
+    is_spread,
+    is_spread_with_graph,
+    is_state,
+    is_without_graph,
+)
 from gradlife.patterns.matching.pattern import Case, Pattern
 
 GROWTH = frozenset({FindingKind.GROWTH})
@@ -30,34 +36,9 @@ def is_plain_chain(case: Case) -> bool:
     return case.site is None and any(kinds.count(kind) >= 3 for kind in set(kinds))
 
 
-def is_larger(case: Case) -> bool:
-    """Whether the held object itself gets larger."""
-    return case.growth.kind is GrowthKind.LARGER and is_without_graph(case)
-
-
-def is_spread(case: Case) -> bool:
-    """Whether each of many objects got one."""
-    return case.growth.kind is GrowthKind.SPREAD
-
-
-def is_spread_with_graph(case: Case) -> bool:
-    """Whether each of many objects got a result with its graph."""
-    return is_spread(case) and case.has_graph
-
-
 def is_of_warnings(case: Case) -> bool:
     """Whether the registry of a module's warnings holds it."""
     return any(hop.label == "'__warningregistry__'" for step in case.steps for hop in step.hops)
-
-
-def is_state(case: Case) -> bool:
-    """Whether it is the state of a metric, without graphs."""
-    return case.growth.is_state and is_without_graph(case)
-
-
-def is_without_graph(case: Case) -> bool:
-    """Whether there is no graph on the path or on the kept object."""
-    return not case.has_graph and not backbone(case)
 
 
 def is_of_torchscript(case: Case) -> bool:
@@ -522,6 +503,18 @@ PLAIN_PATHS = (
         when=is_plain_chain,
         kinds=GROWTH,
         example="state .current → Step .previous → Step .previous → Step …",
+    ),
+    Pattern(
+        "GL514",
+        "a metric keeps every update until reset()",
+        "{holder} ({what}) gets longer with each update of {owner}, and its reset() empties it. It was not called in the "
+        "steps seen.",
+        "Call reset() when you have computed the result, for example after each epoch.",
+        "value = {owner_code}.compute()\n{owner_code}.reset()",
+        paths=("=*$",),
+        when=is_longer_state,
+        kinds=GROWTH,
+        example="module train global variable 'metric' → AveragePrecision .preds → Tensor float32 [240, 10]",
     ),
     Pattern(
         "GL704",

@@ -84,6 +84,8 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
         lines.append(f"It comes {how_often(finding.arrivals, report.step)}.")
     if finding.consequences:
         lines.append(f"{because_of_it(finding)}.")
+    if finding.emptied_at:
+        lines.append(f"{finding.emptied_at} may empty it later: a longer run shows whether it does.")
     if finding.also_held_by:
         lines.append(f"These also hold it, each on its own, and must let go too: {'; '.join(finding.also_held_by)}.")
     if who_has(finding):

@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 from gradlife.hunting.findings.builder import growth_finding  # noqa: E402
 from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause  # noqa: E402
 from gradlife.hunting.findings.severity import Room, with_severity  # noqa: E402
+from gradlife.hunting.growth.inplace_growth import places_that_grow  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import grown_groups  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
 from gradlife.model.hunt import Finding, Severity  # noqa: E402
@@ -78,6 +79,34 @@ class OnlyReset(Auc):
     compute = None  # type: ignore[assignment]
 
 
+class Joined:
+    """Keeps all scores in one tensor; `reset` begins a new one."""
+
+    scores: Any
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def update(self, score: Any) -> None:
+        self.scores = torch.cat([self.scores, score])
+
+    def compute(self) -> Any:
+        return self.scores.mean()
+
+    def reset(self) -> None:
+        self.scores = torch.zeros(0, 64)
+
+
+class Endless(Joined):
+    """Its `reset` keeps everything."""
+
+    def __init__(self) -> None:
+        self.scores = torch.zeros(0, 64)
+
+    def reset(self) -> None:
+        print(self.scores.shape)
+
+
 class KeepsOnReset(Auc):
     """Its `reset` reads what it keeps, and keeps it."""
 
@@ -131,6 +160,24 @@ def test_states_of_one_metric_are_one_finding() -> None:
     groups = [GrowingGroup(one, growth_finding(found.graph, one, CreationSites())) for one in grown]
     mine = [one for one in one_per_cause(found.graph, groups) if one.code == "GL514"]
     assert [(one.consequences, round(one.per_step.tensors)) for one in mine] == [(1, 2), (1, 2)]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("kind", "code", "severity"), [(Joined, "GL514", Severity.NOTE), (Endless, "GL704", Severity.MAJOR)]
+)
+def test_a_tensor_that_a_metric_makes_longer_until_its_reset_is_a_note(
+    kind: type[Joined], code: str, severity: Severity
+) -> None:
+    """Only lists were; the tensor of such a metric was a leak."""
+    metric = kind()
+    found = evidence(lambda number: metric.update(torch.ones(8, 64)), *LENGTHS)
+    rows = [growth_finding(found.graph, one, CreationSites()) for one in places_that_grow(found, [])]
+    (one,) = [with_severity(row, ROOM) for row in rows]
+    assert (one.code, one.severity) == (code, severity)
+    is_state = code == "GL514"
+    assert ("its reset() empties it" in one.diagnosis.reason) == is_state
+    assert (one.diagnosis.advice.code == "value = metric.compute()\nmetric.reset()") == is_state
 
 
 @pytest.mark.whole
