@@ -12,6 +12,7 @@ def gradlife_attached(path, folder, text):
     if text:
         ctypes.CDLL(None).free(ctypes.c_void_p(text))
     connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(None)
     try:
         connection.connect(path)
     except OSError:
@@ -25,7 +26,7 @@ def gradlife_attached(path, folder, text):
         from gradlife.attach.server import serve_one
     except BaseException as error:
         reply = {"error": f"it cannot import gradlife: {type(error).__name__}: {error}", "executable": sys.executable}
-        connection.sendall(json.dumps(reply).encode() + b"\\n")
+        connection.sendall(json.dumps(reply).encode() + b"\\n", socket.MSG_NOSIGNAL)
         connection.close()
         return
     finally:

@@ -17,7 +17,16 @@ from gradlife._version import __version__
 from gradlife.attach.bootstrap import expression, script
 from gradlife.attach.debugger import inject
 from gradlife.attach.processes import Target, find_target
-from gradlife.attach.protocol import VERSION, AttachError, Channel, Message, error_of, peer_of, socket_paths
+from gradlife.attach.protocol import (
+    VERSION,
+    AttachError,
+    Channel,
+    Message,
+    error_of,
+    folder_for_sockets,
+    peer_of,
+    socket_paths,
+)
 from gradlife.attach.remote_exec import request, runs_on_request
 from gradlife.errors import UsageError
 from gradlife.hunting.run.running import Progress, Terms
@@ -155,7 +164,7 @@ def attach(pid: int, folder: str = "") -> Session:
         with suppress(Unanswered):  # there is no socket, or one that a dead process of the same number left behind
             return connect(path, target)
     with ExitStack() as stack:
-        private = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradlife-attach-"))
+        private = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradlife-attach-", dir=folder_for_sockets()))
         path = os.path.join(private, "socket")
         listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         listener.bind(path)
@@ -205,4 +214,4 @@ def greeting(connection: socket.socket, title: str) -> Channel:
         connection.close()
         words = f"{title} did not answer in {PATIENCE:.0f} seconds: it is stopped, or another client is served"
         raise AttachError(words, "try again later")
-    return Channel(connection)
+    return Channel(connection, is_client=True)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import socket
 import sys
 import threading
+import time
 
 from gradlife.attach.protocol import Channel, Gone, peer_of, socket_folder, socket_path
 from gradlife.errors import UsageError
@@ -24,6 +26,12 @@ THREAD = "gradlife"
 #: Seconds that a client waits for the one before it to go.
 PATIENCE = 30.0
 
+#: Seconds until the next try if no connection can be accepted, for example because no descriptor is free.
+RETRY = 1.0
+
+#: Errors of a socket that was closed.
+CLOSED = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
+
 
 class Server:
     """Listens on a socket, and serves one client at a time. Another one waits a while, then is refused."""
@@ -34,7 +42,6 @@ class Server:
         self._socket = bound(path)
         self._is_free = threading.Lock()
         self._thread = threading.Thread(target=self._serve, name=THREAD, daemon=True)
-        os.register_at_fork(after_in_child=self._leave_copy)
         atexit.register(self.close)
         self._thread.start()
 
@@ -50,20 +57,30 @@ class Server:
         atexit.unregister(self.close)
         _servers.pop(self.path, None)
 
-    def _leave_copy(self) -> None:
+    def leave_copy(self) -> None:
+        """Close a forked child's copy of the socket."""
         self._socket.close()
-        _servers.pop(self.path, None)
 
     def _serve(self) -> None:
         while True:
             try:
                 connection, _ = self._socket.accept()
-            except OSError:
-                return
-            if not self._is_free.acquire(timeout=PATIENCE):
-                refuse(connection)
+            except OSError as error:
+                if error.errno in CLOSED:
+                    return
+                time.sleep(RETRY)
                 continue
+            if self._is_free.acquire(timeout=PATIENCE):
+                self._start_serving(connection)
+            else:
+                refuse(connection)
+
+    def _start_serving(self, connection: socket.socket) -> None:
+        try:
             threading.Thread(target=self._serve_one, args=(connection,), name=THREAD, daemon=True).start()
+        except RuntimeError:  # the process may start no more threads
+            connection.close()
+            self._is_free.release()
 
     def _serve_one(self, connection: socket.socket) -> None:
         try:
@@ -73,6 +90,22 @@ class Server:
 
 
 _servers: dict[str, Server] = {}
+
+#: The connections of clients that are being served.
+_served: set[Channel] = set()
+
+
+def leave_copies() -> None:
+    """Close a forked child's copies of sockets and connections: the client waits for their end."""
+    copies: list[Server | Channel] = [*_servers.values(), *_served]
+    for one in copies:
+        one.leave_copy()
+    _servers.clear()
+    _served.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=leave_copies)
 
 
 def serve(path: str | os.PathLike[str] | None = None) -> Server:
@@ -98,6 +131,7 @@ def serve_quietly() -> None:
 def serve_one(connection: socket.socket) -> None:
     """Answer one client of the same user or of root. Errors are sent to the client, never raised in the program."""
     channel = Channel(connection)
+    _served.add(channel)
     try:
         if peer_of(connection)[1] in (os.geteuid(), 0):
             from gradlife.attach.service import answer_all  # imported late: most programs are never attached to
@@ -107,6 +141,7 @@ def serve_one(connection: socket.socket) -> None:
         with contextlib.suppress(Gone):
             channel.send(error=f"it cannot use gradlife: {type(error).__name__}: {error}", executable=sys.executable)
     finally:
+        _served.discard(channel)
         channel.close()
 
 
@@ -134,6 +169,7 @@ def own_door() -> str:
 def bound(path: str) -> socket.socket:
     """Return a listening socket; one that an ended process left behind is replaced."""
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    made.settimeout(None)  # the program may have a default
     try:
         if os.path.exists(path) and not is_heard(path):
             os.unlink(path)

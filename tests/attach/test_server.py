@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import signal
 import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +22,7 @@ from attachable import ASLEEP, running
 from gradlife.attach import client, server
 from gradlife.attach.client import attach, connect
 from gradlife.attach.processes import Target
-from gradlife.attach.protocol import AttachError, Channel, socket_path
+from gradlife.attach.protocol import AttachError, Channel, folder_for_sockets, socket_path
 from gradlife.attach.server import Server, serve
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
@@ -120,6 +125,104 @@ def test_a_second_client_is_refused_while_the_first_is_served(door: Server, monk
     monkeypatch.setattr(server, "PATIENCE", 900.0)
     with connect(door.path) as session:
         assert session.pid == os.getpid()
+
+
+def test_a_client_that_goes_does_not_end_a_program_that_sigpipe_ends(tmp_path: Path) -> None:
+    """Python ignores the signal; many programs set it back to the default."""
+    source = "import gradlife, signal\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\ngradlife.serve('door')\n"
+    with running(source + ASLEEP, tmp_path) as pid, socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(tmp_path / "door"))
+        channel = Channel(connection)
+        channel.receive()
+        connection.shutdown(socket.SHUT_RD)
+        channel.send(do="juggle")
+        with connect(str(tmp_path / "door")) as session:
+            assert session.pid == pid
+
+
+def test_a_default_timeout_of_the_program_closes_neither_door_nor_connection(tmp_path: Path) -> None:
+    socket.setdefaulttimeout(10.0)
+    try:
+        made = Server(str(tmp_path / "door"))
+        one, other = socket.socketpair()
+    finally:
+        socket.setdefaulttimeout(None)
+    channels = [Channel(one), Channel(other)]
+    assert [made._socket.gettimeout(), one.gettimeout(), other.gettimeout()] == [None, None, None]
+    for channel in channels:
+        channel.close()
+    made.close()
+
+
+def test_a_server_that_could_not_accept_tries_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = [OSError(errno.EMFILE, "too many open files"), OSError(errno.ECONNABORTED, "aborted"), TimeoutError()]
+
+    class Socket(socket.socket):
+        def accept(self) -> tuple[socket.socket, Any]:
+            if failures:
+                raise failures.pop()
+            return super().accept()
+
+    monkeypatch.setattr(server, "RETRY", 0.0)
+    monkeypatch.setattr(socket, "socket", Socket)
+    made = Server(str(tmp_path / "door"))
+    monkeypatch.undo()
+    with connect(made.path) as session:
+        assert session.pid == os.getpid()
+    made.close()
+    made._thread.join(60)
+    assert not made._thread.is_alive()
+
+
+def test_a_forked_child_keeps_neither_door_nor_connection(door: Server) -> None:
+    """The client waited for the end of the child."""
+    with connect(door.path):
+        child = os.fork()
+        if not child:
+            kept = [os.readlink(f"/proc/self/fd/{one}") for one in held_sockets()]
+            os._exit(len(kept))
+        _, status = os.waitpid(child, 0)
+        others = len(held_sockets()) - 3  # without the door, and both ends of the connection
+    assert os.waitstatus_to_exitcode(status) == others + 1  # the client's end
+
+
+def held_sockets() -> list[str]:
+    """The descriptors of Unix sockets of this process."""
+    found = []
+    for one in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            found += [one] if os.readlink(f"/proc/self/fd/{one}").startswith("socket:") else []
+    return found
+
+
+def test_a_client_sees_the_end_of_a_process_although_its_child_holds_the_connection(tmp_path: Path) -> None:
+    """A child that C code forks closes nothing."""
+    source = """\
+import ctypes, gradlife, os, time
+def never(): pass
+gradlife.serve("door")
+print("ready", flush=True)
+while not os.path.exists("connected"):
+    time.sleep(0.01)
+child = ctypes.CDLL(None).fork()
+if child:
+    open("child", "w").write(str(child))
+    os._exit(0)
+os.close(1)
+ctypes.CDLL(None).pause()
+"""
+    with running(source, tmp_path), connect(str(tmp_path / "door")) as session:
+        (tmp_path / "connected").touch()
+        with pytest.raises(AttachError, match="has ended or closed the connection"):
+            session.hunt(Terms(step_on="__main__:never"), "gradlife attach 1", lambda progress: None)
+    os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
+
+
+def test_a_long_temporary_folder_leaves_the_socket_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    assert folder_for_sockets() is None
+    monkeypatch.setattr(tempfile, "tempdir", "/scratch/" + 60 * "x")
+    assert folder_for_sockets() == "/tmp"
 
 
 def test_a_process_that_says_nothing_is_not_waited_for_for_ever(

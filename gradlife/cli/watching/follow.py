@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gradlife.attach.client import Session, Unanswered, connect
 from gradlife.attach.launched import START
+from gradlife.attach.protocol import folder_for_sockets
 from gradlife.cli.options.follow_options import EVERY
 from gradlife.errors import GradlifeError, UsageError
 from gradlife.hunting.run.findings_log import FindingsLog
@@ -72,7 +73,8 @@ def follow_program(args: argparse.Namespace, target: str) -> Result:
     follower = Follower(args)
     command = f"gradlife hunt --follow {target}"
     terms = Terms(args.steps, inf, args.step_on, args.memory_limit)
-    with tempfile.TemporaryDirectory(prefix="gradlife-follow-") as folder, passing_on() as forward:
+    private = tempfile.TemporaryDirectory(prefix="gradlife-follow-", dir=folder_for_sockets())
+    with private as folder, passing_on() as forward:
         path = os.path.join(folder, "socket")
         options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         child = subprocess.Popen([sys.executable, *options, "-c", START, path, target, *args.arguments])
