@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import types
-from collections.abc import Callable, Generator, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -32,9 +33,8 @@ REASONS = {
     FindingKind.NEEDS_GC: "only the collector frees it",
 }
 
-#: If a function returns one of these, its items are watched in its place, down to this depth.
-CONTAINERS = (list, tuple, set, frozenset)
-DEPTH = 4
+#: If a function returns one of these, its items are watched in its place. An object of a subclass is watched, too.
+CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset, deque, dict)
 
 
 class Watched:
@@ -126,7 +126,7 @@ class Lifetimes:
     def _expect_result_freed(self, make: Callable[[], Any], by: str) -> None:
         __tracebackhide__ = True
         with collector_at_rest():
-            watched = [self.watch(one) for one in parts(make())]
+            watched = [Watched(watch, self._recording) for watch in watches_of(make())]
             if not watched:
                 raise UsageError("the function returned nothing that can be watched", "return what is to be freed")
             for one in watched:
@@ -247,15 +247,35 @@ def collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def parts(result: Any, depth: int = DEPTH) -> Iterator[Any]:
-    """Yield the watchable parts of a function's result: the result itself, or its containers' contents."""
-    if depth and isinstance(result, dict):
-        result = list(result.values())
-    if depth and type(result) in CONTAINERS:
-        for one in result:
-            yield from parts(one, depth - 1)
-    elif result is not None and watch_object("", result).ref is not None:
-        yield result
+def watches_of(result: Any) -> list[Watch]:
+    """Watch the parts of a function's result: the result itself, or its containers' contents. Plain values are no parts.
+
+    Raises UsageError for a part that could outlive the function unseen.
+    """
+    watches, seen, waiting = [], set(), [result]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        waiting += contents(one)
+        watch = watch_object("", one) if type(one) not in CONTAINERS else None
+        if watch is not None and watch.ref is not None:
+            watches.append(watch)
+        elif not isinstance(one, CONTAINERS) and gc.is_tracked(one):  # a number or a text is not tracked
+            kind = type(one).__name__
+            raise UsageError(
+                f"an object of type {kind} can't be watched: nothing refers to it weakly", "return its items"
+            )
+    return watches
+
+
+def contents(one: object) -> Iterable[Any]:
+    """Return a container's items, whatever a subclass makes of them; empty for other objects."""
+    if isinstance(one, dict):
+        return dict.values(one)
+    kind = next((kind for kind in CONTAINERS if isinstance(one, kind)), None)
+    return kind.__iter__(one) if kind is not None else ()
 
 
 def still_alive(found: Finding | None, by: str, is_freed_by_collector: bool) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -69,6 +70,67 @@ def test_what_a_function_keeps_is_reported_with_its_holder_and_its_line(own: Lif
         "    item 0 of list len 1, which is held by",
         f"    global variable 'kept' of module {__name__}",
     ]
+
+
+class Output(NamedTuple):
+    logits: Any
+    name: str = "output"
+
+
+class Batch(list[Any]):
+    """A list that can be watched itself."""
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        Output,
+        lambda tensor: deque([tensor]),
+        lambda tensor: Batch([tensor]),
+        lambda tensor: OrderedDict(logits=tensor),
+        lambda tensor: [[[[[[tensor]]]]]],
+    ],
+    ids=["named tuple", "deque", "own list", "ordered dict", "deep list"],
+)
+def test_what_a_function_keeps_is_found_in_every_kind_of_container(own: Lifetimes, wrapped: Any) -> None:
+    """A named tuple passed: its items were not watched."""
+
+    def make() -> Any:
+        kept.append(torch.ones(3))
+        return (wrapped(kept[0]), torch.ones(3))
+
+    with pytest.raises(AssertionError, match="should be freed when its last name goes, but it is held"):
+        own.expect_freed(make)
+    own.expect_freed(lambda: wrapped(torch.ones(3)))
+
+
+def test_a_container_of_an_own_class_that_is_kept_is_reported(own: Lifetimes) -> None:
+    def make() -> Any:
+        kept.append(Batch())
+        return kept[0]
+
+    with pytest.raises(AssertionError, match=r"Batch.* should be freed when its last name goes, but it is held"):
+        own.expect_freed(make)
+
+
+def test_a_list_that_contains_itself_is_opened_once(own: Lifetimes) -> None:
+    def make() -> Any:
+        own_item: list[Any] = [torch.ones(3)]
+        own_item.append(own_item)
+        return own_item
+
+    with pytest.raises(AssertionError, match="only the collector frees it"):
+        own.expect_freed(make)
+
+
+def test_a_part_that_cannot_be_watched_is_a_usage_error(own: Lifetimes) -> None:
+    """It passed whether it was freed or not."""
+    with pytest.raises(UsageError) as caught:
+        own.expect_freed(lambda: (torch.ones(3), 1, "two", 3.0, iter([torch.ones(3)])))
+    assert str(caught.value) == (
+        "an object of type list_iterator can't be watched: nothing refers to it weakly (try: return its items)"
+    )
+    own.expect_freed(lambda: (torch.ones(3), 1, "two", 3.0, b"four", 5j, None, True, range(6)))
 
 
 @pytest.mark.whole
