@@ -13,7 +13,7 @@ import pytest
 from gradlife.hunting.snapshots.creation_recorder import Recording
 from gradlife.pytest_plugin.checks.fixture_values import Fixtures
 from gradlife.pytest_plugin.checks.gc_boundary import NewObjects
-from gradlife.pytest_plugin.checks.repeats import Repeats, forget
+from gradlife.pytest_plugin.checks.repeats import Arguments, Repeats, forget
 from gradlife.pytest_plugin.checks.survivors import Outliving
 from gradlife.pytest_plugin.checks.sweep import BLIND, Blind, Sweep
 from gradlife.pytest_plugin.checks.trial import Trial
@@ -111,6 +111,15 @@ class Manager:
             pytest.fail(FORKED, pytrace=False)
         item.stash[PASSED] = False
         repeats = Repeats(item)
+        try:
+            done = yield from self._call(item, terms, repeats)
+        finally:
+            repeats.give_back_arguments()
+        item.stash[PASSED] = not self._has_failed(item)
+        return done
+
+    def _call(self, item: pytest.Item, terms: Terms | None, repeats: Repeats) -> Generator[None, object, object]:
+        """Run the test, and judge it."""
         if terms is None:
             done = yield
             self._conclude_lifetimes(item, repeats)
@@ -130,7 +139,6 @@ class Manager:
                 done = yield
                 self._conclude_lifetimes(item, repeats)
                 self._repeat(item, terms, repeats)
-        item.stash[PASSED] = not self._has_failed(item)
         return done
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -213,9 +221,13 @@ class Manager:
 
     def _sweep_teardown(self, item: pytest.Item, terms: Terms) -> None:
         """Look for survivors after the fixtures are gone."""
-        if self._sweep.carriers():
-            forget(item)
-        self._judge_rest(item, terms, "teardown")
+        arguments = Arguments(item)
+        try:
+            if self._sweep.carriers():
+                forget(item)
+            self._judge_rest(item, terms, "teardown")
+        finally:
+            arguments.give_back()
 
     def _judge_rest(self, item: pytest.Item, terms: Terms, phase: str) -> None:
         """Judge the survivors of the test, if there are any."""

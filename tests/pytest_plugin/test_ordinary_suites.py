@@ -251,3 +251,52 @@ def test_the_options_of_a_folder_that_follows_leaks_are_known(tmp_path: Path) ->
     (folder / "test_a.py").write_text("def test_passes():\n    pass\n", "utf-8")
     ran = run_suite(tmp_path, "--leaks", "slow", "--runslow=1")
     assert outcomes(ran) == {"test_passes": "PASSED"}
+
+
+READS_ARGUMENTS = """
+    import pytest
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(item, call):
+        report = yield
+        values = item.funcargs
+        said = report.when, values["tmp_path"].name, values["number"], "batch" in values
+        if report.when != "setup":
+            with open("said", "a") as file:
+                print(*said, file=file)
+        return report
+"""
+
+ARGUMENTS = """
+    @pytest.fixture
+    def number():
+        return 4
+
+    @pytest.fixture
+    def batch():
+        yield torch.ones(4)
+
+    def test_keeps(tmp_path, number, batch):
+        kept.append(torch.ones(3))
+
+    @pytest.mark.no_leaks
+    def test_is_repeated(tmp_path, number, batch):
+        kept.append(torch.ones(3))
+
+    def test_keeps_an_argument(tmp_path, number, batch):
+        kept.append(batch)
+"""
+
+
+def test_a_conftest_reads_the_arguments_of_a_test_that_leaks(tmp_path: Path) -> None:
+    """pytest's documentation advises it; it was an internal error."""
+    ran = run_suite(tmp_path, "--leaks", conftest=READS_ARGUMENTS, test_suite=HEAD + ARGUMENTS)
+    assert outcomes(ran) == dict.fromkeys(("test_keeps", "test_is_repeated", "test_keeps_an_argument"), "FAILED")
+    assert (tmp_path / "said").read_text().splitlines() == [
+        "call test_keeps0 4 True",
+        "teardown test_keeps0 4 True",
+        "call test_is_repeated0 4 True",
+        "teardown test_is_repeated0 4 True",
+        "call test_keeps_an_argument0 4 True",
+        "teardown test_keeps_an_argument0 4 True",
+    ]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import types
 import warnings
-from collections.abc import Iterable, Iterator
+import weakref
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 import pytest
@@ -18,6 +20,9 @@ from gradlife.pytest_plugin.settings.marks import FIXTURE
 
 #: Exceptions that end a run of a test without ending pytest.
 ENDS = (Exception, pytest.skip.Exception, pytest.fail.Exception)
+
+#: Types of fixture values that hold nothing else.
+PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 #: Most characters of an exception.
 MAX_TEXT = 200
@@ -38,6 +43,7 @@ class Repeats:
         self._globals = dict(getattr(getattr(item, "dtest", None), "globs", {}))  # a run of a doctest clears them
         self._globals.pop("getfixture", None)  # each set-up gives it anew; this one keeps the values of fixtures
         self._is_reported = False
+        self._arguments: Arguments | None = None
 
     @property
     def seconds_a_run(self) -> float:
@@ -47,6 +53,7 @@ class Repeats:
     def settle(self) -> None:
         """Tear down the test's own fixtures and release their values. Raises what the fixtures raise."""
         item = self._item
+        self._arguments = self._arguments or Arguments(item)
         for key, value in self._stash.items():
             item.stash.setdefault(key, value)
         self._report()
@@ -56,6 +63,11 @@ class Repeats:
         finally:
             drop_spent(active)
             forget(item)
+
+    def give_back_arguments(self) -> None:
+        """After the last run, give the test the arguments of the first one, if it lost them."""
+        if self._arguments is not None:
+            self._arguments.give_back()
 
     def _report(self) -> None:
         """Show the plugins that the test has passed: its fixtures may read at their end what a plugin noted of it.
@@ -109,6 +121,35 @@ class Repeats:
             self.settle()
         else:
             lifetimes.conclude_after(self.settle)
+
+
+class Arguments:
+    """The fixture values of a test, for a `conftest.py` that reads `item.funcargs` when it makes the report.
+
+    Holds only values that hold nothing else. Another one may be gone when it is given back: then it is None.
+    """
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._item = item
+        known = getattr(item, "funcargs", None) or {}
+        self._values = {name: reference_to(value) for name, value in known.items()}
+
+    def give_back(self) -> None:
+        """Let the test have those again that it has no longer."""
+        known = getattr(self._item, "funcargs", None)
+        if known is not None:
+            for name, value in self._values.items():
+                known.setdefault(name, value())
+
+
+def reference_to(value: Any) -> Callable[[], Any]:
+    """Return what returns a value: always if it holds nothing else, or else while it is alive."""
+    if type(value) in PLAIN or issubclass(type(value), PurePath):
+        return lambda: value
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: None
 
 
 def drop_spent(active: Iterable[Any]) -> None:
