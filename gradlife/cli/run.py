@@ -12,7 +12,7 @@ from typing import TextIO
 from rich.console import Console
 
 from gradlife.backends.recorded import PREFIX
-from gradlife.backends.registry import STAND_IN, default_backends
+from gradlife.backends.registry import STAND_IN, backend_names, default_backends
 from gradlife.cli.formats import Outputs, Writer, add_formats, add_svg, picture
 from gradlife.cli.progress import ProgressBar
 from gradlife.environments.probe_script import FRAMEWORKS
@@ -142,7 +142,9 @@ def apart(backends: Sequence[str], paths: Sequence[str]) -> tuple[list[str], lis
 
 
 def is_path(name: str) -> bool:
-    """Whether this names a file, not a system."""
+    """Whether this names a file, not a system. A folder may have the name of a system."""
+    if name in backend_names():
+        return False
     file = name.partition("::")[0]
     return os.path.exists(file) or (file.endswith(".py") and not file.startswith(SYSTEMS))
 

@@ -69,10 +69,10 @@ def words_for_ranks(args: argparse.Namespace) -> list[str]:
 
 
 def target_words(args: argparse.Namespace) -> list[str]:
-    """Return the words for the program and its own arguments."""
+    """Return the words for the program and its own arguments. ``--`` keeps these from being read as gradlife's."""
     is_module = args.target.startswith(MODULE_MARK)
     target = ["-m", args.target.removeprefix(MODULE_MARK)] if is_module else [args.target]
-    return [*target, *args.arguments]
+    return [*target, "--", *args.arguments]
 
 
 def hunt_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finish: Finish) -> int:

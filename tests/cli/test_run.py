@@ -149,3 +149,14 @@ def test_a_time_limit_is_a_number_of_seconds(gradlife: Gradlife, stories: str, t
     status, _, errors = gradlife("run", stories, f"--time-limit={text}")
     assert status == 2
     assert f"argument --time-limit: {text!r} is not a number of seconds" in errors
+
+
+def test_a_folder_with_the_name_of_a_system_is_not_taken_for_stories(
+    gradlife: Gradlife, stories: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clone of PyTorch has a folder `torch`."""
+    (tmp_path / "fake").mkdir()
+    monkeypatch.chdir(tmp_path)
+    status, output, errors = gradlife("run", stories, "--backend", "fake")
+    assert (status, errors) == (0, "")
+    assert " on 1 system: " in output

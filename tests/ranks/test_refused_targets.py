@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from gradlife.cli import main
+from gradlife.errors import UsageError
 from gradlife.ranks import launch
 
 
@@ -35,6 +37,25 @@ def test_a_launcher_is_not_started_in_each_rank(target: list[str], capsys: pytes
         f"gradlife: error: {name} starts ranks itself: leave out --nproc-per-node of gradlife "
         f"(try: gradlife peak {name} ... SCRIPT)\n"
     )
+
+
+@pytest.mark.parametrize("command", ["hunt", "peak"])
+def test_the_programs_own_options_are_not_read_by_its_ranks(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ranks of a script whose package reads the command line took `--steps` for gradlife's."""
+    script = tmp_path / "train.py"
+    script.write_text("from package.app import main\nmain()\n")
+    started: list[list[str]] = []
+
+    def start(count: int, words: list[str], *others: object) -> None:
+        started.append(words)
+        raise UsageError("started")
+
+    monkeypatch.setattr(importlib.import_module(f"gradlife.ranks.{command}"), "launch", start)
+    main([command, "--nproc-per-node", "2", str(script), "--", "--steps", "1000"])
+    main([command, "--nproc-per-node", "2", *started[0][started[0].index(str(script)) :]])
+    assert [words[-4:] for words in started] == 2 * [[str(script), "--", "--steps", "1000"]]
 
 
 @pytest.mark.parametrize("command", ["hunt", "peak"])
