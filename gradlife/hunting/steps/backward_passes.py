@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradlife.hunting.steps.count_step import Begin, CountStep
+from gradlife.hunting.steps.replacement import replaced
 
 #: Backward passes before they count as steps, if nothing better is found.
 WARMUP_PASSES = 8
@@ -49,8 +50,7 @@ class BackwardSteps:
         def run_backward(*args: Any, **kwargs: Any) -> Any:
             return self._around(plain, *args, **kwargs)
 
-        self._undo = functools.partial(setattr, autograd, "_engine_run_backward", plain)
-        autograd._engine_run_backward = run_backward
+        self._undo = replaced(autograd, "_engine_run_backward", run_backward)
 
     def _around(self, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if getattr(self._inside, "is_now", False):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradlife.hunting.steps.count_step import Begin, CountStep
+from gradlife.hunting.steps.replacement import replaced
 
 #: Wait this many batches for an optimizer to step. If no optimizer does, each later batch is a step.
 WARMUP_BATCHES = 8
@@ -36,7 +37,6 @@ class BatchSteps:
         """Wrap the iterators' `__next__`."""
         iterator_class = dataloader_module._BaseDataLoaderIter
         plain = iterator_class.__next__
-        self._undo = functools.partial(setattr, iterator_class, "__next__", plain)
 
         @functools.wraps(plain)
         def next_batch(iterator: Any) -> Any:
@@ -45,7 +45,7 @@ class BatchSteps:
             self._is_in_use = True
             return batch
 
-        iterator_class.__next__ = next_batch
+        self._undo = replaced(iterator_class, "__next__", next_batch)
 
     def forget(self) -> None:
         """Begin anew at the next batch."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.hunting.snapshots.creation_sites import short_path
+from gradlife.hunting.steps.replacement import replaced
 from gradlife.hunting.steps.targets import UnknownFunction
 
 MAIN = "__main__"
@@ -112,12 +113,10 @@ class CallSteps:
             raise UnknownFunction("function", ".".join(self._names), names, f"a function of {self.module}")
         name = self._names[-1]
         original = inspect.getattr_static(owner, name)
-        is_inherited = name not in getattr(owner, "__dict__", {name: original})
-        self._undo = partial(delattr, owner, name) if is_inherited else partial(setattr, owner, name, original)
         # A static or class method is wrapped as such. Any other attribute, such as a partialmethod, is wrapped as the
         # callable that `getattr` makes of it.
         is_static_or_class = isinstance(original, staticmethod | classmethod)
-        setattr(owner, name, self.with_counting(original if is_static_or_class else found))
+        self._undo = replaced(owner, name, self.with_counting(original if is_static_or_class else found))
 
     def compile_decorated(self, source: bytes, path: str) -> CodeType:
         """Compile the main module with the decorator `DECORATOR` on the function.

@@ -12,6 +12,7 @@ from gradlife.hunting.steps.batches import BatchSteps
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.optimizers import OptimizerSteps
+from gradlife.hunting.steps.replacement import take_turn
 from gradlife.hunting.steps.targets import UnknownFunction
 
 Listener = OptimizerSteps | BatchSteps | BackwardSteps | CallSteps
@@ -21,7 +22,8 @@ class RunningSteps:
     """Counts optimizer steps, else batches, else backward passes; or calls of one function.
 
     ``begin`` is called with the name of a step each time a better one is found, and returns what to call at each step.
-    Raises UsageError if the function's module is not loaded, unless it ``waits`` for it.
+    Raises UsageError if the function's module is not loaded, unless it ``waits`` for it; and if another one listens in
+    this process.
     """
 
     def __init__(self, begin: Begin, step_on: str = "", waits: bool = False) -> None:
@@ -30,11 +32,16 @@ class RunningSteps:
         self._undo: list[Callable[[], object]] = []
         self._unheard: list[tuple[str, Listener]] = []  # for modules that are not loaded yet
         self._torch: list[OptimizerSteps | BatchSteps | BackwardSteps] = []
-        if step_on:
-            self._hear_calls(step_on)
-        else:
-            self._hear_torch()
-        self.hear_loaded()
+        self._end_turn: Callable[[], object] = take_turn()
+        try:
+            if step_on:
+                self._hear_calls(step_on)
+            else:
+                self._hear_torch()
+            self.hear_loaded()
+        except BaseException:
+            self.detach()
+            raise
 
     def _hear_calls(self, step_on: str) -> None:
         calls = CallSteps(step_on, self._begin)
@@ -79,5 +86,8 @@ class RunningSteps:
 
     def detach(self) -> None:
         """Remove all listeners."""
-        for undo in self._undo:
-            undo()
+        undo, self._undo = self._undo, []
+        for one in undo:
+            one()
+        self._end_turn()
+        self._end_turn = bool

@@ -47,7 +47,13 @@ class RunningPeak:
             raise GradlifeError("the process has not loaded torch", "gradlife attach PID, for what grows in it")
         Start.note()
         self._contexts.attach(sys.modules[OPTIMIZERS])
-        steps = RunningSteps(self._begin, self._terms.step_on)
+        try:
+            self._record(RunningSteps(self._begin, self._terms.step_on), heard)
+        finally:
+            self._contexts.detach()
+        return self._report()
+
+    def _record(self, steps: RunningSteps, heard: Callable[[Progress], None]) -> None:
         start = time.monotonic()
         try:
             while not self._done.wait(min(1.0, self._terms.seconds)) and time.monotonic() - start < self._terms.seconds:
@@ -55,8 +61,6 @@ class RunningPeak:
         finally:
             self._leave()
             steps.detach()
-            self._contexts.detach()
-        return self._report()
 
     def _report(self) -> PeakReport:
         if self._session is not None and self._session.report is not None:
