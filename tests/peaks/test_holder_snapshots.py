@@ -9,9 +9,10 @@ from gradlife.peaks.analysis.groups import grouped
 from gradlife.peaks.analysis.holder_snapshots import HolderSnapshot, HolderSnapshots
 from gradlife.peaks.analysis.judge import end_in_dead_frames
 from gradlife.peaks.analysis.savings import Replay
+from gradlife.peaks.analysis.unread import UnreadStorages
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import gaps
-from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Held, Holder
+from gradlife.peaks.recording.holders import UNREAD_GRADIENT, UPDATED, Held, Holder
 from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
 from peak_recordings import recording, storage
@@ -150,6 +151,20 @@ def test_gradients_are_not_called_unread_where_no_operation_reads_any() -> None:
     found = Recording(operations, [gradient, added], [0, 8])
     snapshot = HolderSnapshot(4, {gradient.address: Held([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")])})
     assert UnreadGradients(found, [snapshot]).group() is None
+
+
+def test_a_gradient_waits_for_an_optimizer_that_has_its_parameter() -> None:
+    operations = [Operation("op", (), "", number > 3) for number in range(8)]
+    operations[5] = Operation("aten.add_", (), "", True)
+    gradient, other = storage(0, 40, None, None, (5,)), storage(1, 50, None, None, (3,))
+    found = Recording(operations, [gradient, other], [0, 4, 8])
+    waits = Held([Holder(Owner.GRADIENT, ".grad of b", Kind.GRADIENT, "grad", path=UPDATED)])
+    unread = UnreadGradients(found, [HolderSnapshot(4, {gradient.address: waits, other.address: waits})])
+    assert (unread.group(), unread.waiting) == (None, {0})
+    held = {0: waits, 1: waits}
+    [row] = UnreadStorages(found, held, 0, 5, unread.waiting).rows(90, is_cpu=True)
+    assert (row.holder, row.bytes, row.steps) == (".grad of b", 40, 2)
+    assert row.advice == "if their optimizer does not step again: `requires_grad_(False)` for the parameters"
 
 
 def test_a_gradient_that_an_optimizer_reads_is_read() -> None:

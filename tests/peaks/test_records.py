@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gradlife.peaks.recording.holders import UPDATED
 from gradlife.peaks.recording.records import is_bound_anew, is_filled_by_its_class, is_stored_by_key
 
 
@@ -68,6 +69,11 @@ def test_a_cache_in_the_output_of_a_model_goes_with_the_output(holders: dict[str
 @pytest.mark.torch
 def test_a_cache_that_lasts_keeps_its_keys_by_an_attribute(holders: dict[str, Any]) -> None:
     assert holders["cache_that_lasts"] == ["attribute .keys of Layer"]
+
+
+@pytest.mark.torch
+def test_a_gradient_of_which_an_optimizer_has_the_parameter_is_told(holders: dict[str, Any]) -> None:
+    assert holders["gradient_of_an_optimizer"] == [[UPDATED], [""]]
 
 
 @pytest.mark.torch

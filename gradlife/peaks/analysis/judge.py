@@ -134,6 +134,7 @@ class Judge:
         uses |= {one.number: Use.VOID for one in alive if one.number in self._unread.numbers}
         self._held = self._snapshots.all_held(self._storages, operation)
         uses |= {one.number: Use.UNREAD for one in alive if self.is_never_read(one)}
+        uses |= {one.number: Use.UNREAD for one in alive if one.number in self._unread.waiting}
         uses |= {one.number: Use.REUSED for one in alive if self.is_reused(one, uses[one.number], operation)}
         replay = Replay(self._recording, self._storages, self._first, self._end)
         steps = replay.steps(self.sorted_by_dependency([one.group for one in replay.best_savings(self.groups())]))
@@ -216,7 +217,7 @@ class Judge:
     def unread(self, operation: int, peak: int) -> tuple[UnreadMemory, ...]:
         """Return what nothing reads from the judged step on, although it outlives the recording."""
         ours = Recording(self._recording.operations, self._storages, self._recording.steps)
-        found = UnreadStorages(ours, self._held, self._first, operation)
+        found = UnreadStorages(ours, self._held, self._first, operation, self._unread.waiting)
         return tuple(found.rows(peak, self._device_name == "cpu"))
 
     def is_gradient(self, storage: Storage) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TypeVar
@@ -73,21 +74,30 @@ class Row:
 
     owner: Owner
     title: str
-    is_part: bool  # something like it is read: the other parameters of an optimizer, the rest of a model
+    is_part: (
+        bool  # something like it is read: the other parameters of an optimizer, the rest of a model, other gradients
+    )
     kept: list[Kept] = field(default_factory=list)
 
 
 class UnreadStorages:
     """Finds the storages of a peak that no recorded step from the judged one on reads or makes."""
 
-    def __init__(self, recording: Recording, held: Mapping[int, Held], first: int, operation: int) -> None:
-        self._recording = recording
+    def __init__(
+        self,
+        recording: Recording,
+        held: Mapping[int, Held],
+        first: int,
+        operation: int,
+        waiting: AbstractSet[int] = frozenset(),  # gradients that a backward pass adds to
+    ) -> None:
+        self._recording, self._added_to = recording, waiting
         self._first = first
         self._tick = tick_within(operation)
         alive = [one for one in recording.storages if one.bytes_at(self._tick) and one.number in held]
         known = [Kept(one, holder) for one in alive if (holder := standing(held[one.number])) is not None]
         self._unread = [one for one in known if self._is_unread(one.storage, held[one.storage.number])]
-        self._read = [one for one in known if one.storage.reads]
+        self._read = [one for one in known if one.storage.reads and not self._is_added_to(one)]
 
     def rows(self, peak: int, is_cpu: bool) -> Iterator[UnreadMemory]:
         """Yield what is reported, the most bytes first."""
@@ -99,13 +109,13 @@ class UnreadStorages:
                 yield UnreadMemory(row.title, row.owner, nbytes, len(row.kept), steps, advice(row, is_cpu))
 
     def _is_unread(self, storage: Storage, held: Held) -> bool:
-        return is_never_read(self._recording, storage, held) or (
-            storage.died is None and last_use(storage) < self._first
-        )
+        if is_never_read(self._recording, storage, held) or storage.number in self._added_to:
+            return True
+        return storage.died is None and last_use(storage) < self._first
 
     def _steps(self, storage: Storage) -> int:
         """Count the recorded steps in which nothing reads a storage, or those like it that it replaces."""
-        last = storage.reads[-1] if storage.reads else -1
+        last = storage.reads[-1] if storage.reads and storage.number not in self._added_to else -1
         return sum(first > last for first in self._recording.steps[:-1])
 
     def _waiting(self) -> frozenset[str]:
@@ -140,10 +150,14 @@ class UnreadStorages:
         """Yield what names, graphs and gradients hold."""
         waiting = self._waiting()
         others = self._of(NAMED - MODULE_PARTS - {Owner.OPTIMIZER})
-        ours = [one for one in others if family(one.holder.text) not in waiting]
-        for kept in split(ours, lambda one: (one.holder.owner, *one.holder.place)).values():
+        ours = [one for one in others if self._is_added_to(one) or family(one.holder.text) not in waiting]
+        for kept in split(ours, lambda one: (one.holder.owner, self._is_added_to(one), *one.holder.place)).values():
             kept.sort(key=lambda one: -one.storage.final_bytes)
-            yield Row(kept[0].holder.owner, common_title([one.holder.text for one in kept]), False, kept)
+            title, is_part = common_title([one.holder.text for one in kept]), self._is_added_to(kept[0])
+            yield Row(kept[0].holder.owner, title, is_part, kept)
+
+    def _is_added_to(self, one: Kept) -> bool:
+        return one.storage.number in self._added_to
 
     def _of(self, owners: Iterable[Owner]) -> list[Kept]:
         return [one for one in self._unread if one.holder.owner in owners]
@@ -205,6 +219,8 @@ def advice(row: Row, is_cpu: bool) -> str:
         return f"if `{name}.step()` is not called again: drop the optimizer, and its scheduler"
     if row.owner is Owner.SAVED:
         return "it is the graph of an earlier step: store `.detach()` of the result"
+    if row.owner is Owner.GRADIENT and row.is_part:
+        return "if their optimizer does not step again: `requires_grad_(False)` for the parameters"
     if row.owner is Owner.GRADIENT:
         return "if nothing reads these gradients: set `.grad` of the parameters to None"
     if row.owner in MODULE_PARTS and row.is_part:

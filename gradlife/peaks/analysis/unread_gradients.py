@@ -1,7 +1,9 @@
 """Gradients that backward accumulates but nobody reads, such as those of parameters that require gradients although no
 optimizer updates them, and the work spent on them.
 
-Where no operation reads any gradient, something else does: an optimizer of scipy gets them as arrays of numpy.
+An optimizer that has their parameters may step in a later step, as where it steps less often than others: such gradients
+wait, and are no saving. Where no operation reads any gradient, something else does: an optimizer of scipy gets them as
+arrays of numpy.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from gradlife.peaks.analysis.groups import Group
 from gradlife.peaks.analysis.holder_snapshots import Gap, HolderSnapshot, held_in
 from gradlife.peaks.analysis.titles import common_title
 from gradlife.peaks.analysis.uses import ZEROING
-from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Held, Holder
+from gradlife.peaks.recording.holders import UNREAD_GRADIENT, UPDATED, Held, Holder
 from gradlife.peaks.recording.lifetimes import Recording, Storage, tick_before
 from gradlife.peaks.recording.variables import Kind
 
@@ -29,8 +31,11 @@ class UnreadGradients:
     def __init__(self, recording: Recording, snapshots: Sequence[HolderSnapshot]) -> None:
         self._recording = recording
         self._snapshots = snapshots
-        unread = {one.number for one in recording.storages if self._is_unread(one)}
-        self.numbers = unread if unread and any(map(self._is_read_gradient, recording.storages)) else set[int]()
+        unread = [one for one in recording.storages if self._is_unread(one)]
+        if not any(map(self._is_read_gradient, recording.storages)):
+            unread = []
+        self.waiting = {one.number for one in unread if self._is_updated(one)}  # an optimizer may read them later
+        self.numbers = {one.number for one in unread} - self.waiting
         self._dead = self._dead_operations() if self.numbers else set[int]()
 
     def snapshots(self) -> list[HolderSnapshot]:
@@ -72,6 +77,10 @@ class UnreadGradients:
         is_gradient = all(one.kind is Kind.GRADIENT for holders in found for one in holders)
         is_zeroed = all(self._recording.operations[at].function in ZEROING for at in storage.overwrites)
         return is_gradient and is_zeroed and all(map(self._is_addition, storage.reads))
+
+    def _is_updated(self, storage: Storage) -> bool:
+        found = (held_in(snapshot, storage) for snapshot in self._snapshots)
+        return any(one.path == UPDATED for held in found if held is not None for one in held.holders)
 
     def _is_read_gradient(self, storage: Storage) -> bool:
         """Whether a storage is a gradient that an operation outside of backward passes reads."""

@@ -10,7 +10,7 @@ from gradlife.heap.graph import HeapGraph
 from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.module_paths import ModulePaths
-from gradlife.peaks.recording.variables import Kind, Variable, optimizer_states
+from gradlife.peaks.recording.variables import Kind, Variable, optimizer_states, parameters_of_optimizers
 
 #: Most nested containers, items of each, and nodes of one graph to follow.
 MAX_LEVELS = 3
@@ -50,6 +50,11 @@ class Names:
     def states(self) -> dict[int, tuple[int, int]]:
         """The optimizer and the parameter of each dict with the state of one parameter, all by address."""
         return optimizer_states()
+
+    @cached_property
+    def updated(self) -> frozenset[int]:
+        """The parameters that optimizers have, by address."""
+        return parameters_of_optimizers()
 
     @cached_property
     def _by_node(self) -> dict[int, list[Name]]:

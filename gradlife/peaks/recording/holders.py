@@ -46,6 +46,9 @@ STACK = "stack"
 #: The name of a gradient that is only added to.
 UNREAD_GRADIENT = "grad that nobody reads"
 
+#: The path of a gradient whose parameter an optimizer has.
+UPDATED = "updated by an optimizer"
+
 #: The name of what a graph saves and no backward pass reads.
 NEVER_UNPACKED = "saved and not read"
 
@@ -74,7 +77,7 @@ class Holder:
     function: str = ""  # of a local variable; of a global one the module, of an attribute the class
     line: int = 0  # the line that the frame is at
     #: From the variable to the tensor: ".logits". Of an optimizer's state the parameter that it is for, of a parameter or
-    #: buffer the outermost module.
+    #: buffer the outermost module; of a gradient `UPDATED`, if an optimizer has its parameter.
     path: str = ""
     record: int = 0  # the address of the object, held by the variable, that has the tensor as a field
 
@@ -186,8 +189,8 @@ class Search:
             if reference.kind == "grad_node":
                 yield from self._saved(node, reference)
             elif reference.kind == "tensor" and reference.label == "grad":
-                name = self._parameter_name(node)
-                yield Holder(Owner.GRADIENT, f".grad of {name}", Kind.GRADIENT, "grad")
+                name, path = self._parameter_name(node), UPDATED if self._is_updated(node) else ""
+                yield Holder(Owner.GRADIENT, f".grad of {name}", Kind.GRADIENT, "grad", path=path)
             elif reference.kind == "tensor":
                 yield from self._tensor_holders(node, depth - 1)
             elif reference.kind == "python":
@@ -354,6 +357,11 @@ class Search:
             reference = self._reference(above, node)
             if (module := self._modules.get(reference.address)) is not None:
                 yield getattr(module, "__file__", None) or "", reference.label.strip("'")
+
+    def _is_updated(self, tensor: int) -> bool:
+        """Whether an optimizer has a tensor among its parameters."""
+        wrappers = (self._graph.describe(node).address for node in self._graph.referrers(tensor))
+        return any(address in self._graphs.updated for address in wrappers)
 
     def _parameter_name(self, tensor: int) -> str:
         for node in self._graph.referrers(tensor):

@@ -79,15 +79,26 @@ def variables_now() -> dict[int, list[Variable]]:
 def optimizer_states() -> dict[int, tuple[int, int]]:
     """Return the optimizer and the parameter of each dict with the state of one parameter, all by address."""
     found: dict[int, tuple[int, int]] = {}
-    base: type[Any] | None = getattr(sys.modules.get("torch.optim.optimizer"), "Optimizer", None)
-    if base is None:
-        return found
-    for one in gc.get_objects():
-        if issubclass(type(one), base):
-            states = vars(one).get("state")
-            for parameter, state in states.items() if isinstance(states, dict) else ():
-                found[id(state)] = id(one), id(parameter)
+    for one in optimizers():
+        states = vars(one).get("state")
+        for parameter, state in states.items() if isinstance(states, dict) else ():
+            found[id(state)] = id(one), id(parameter)
     return found
+
+
+def parameters_of_optimizers() -> frozenset[int]:
+    """Return the addresses of the parameters that optimizers have."""
+    every = (vars(one).get("param_groups") for one in optimizers())
+    groups = (group for groups in every if isinstance(groups, list) for group in groups if isinstance(group, dict))
+    found = (group.get("params") for group in groups)
+    return frozenset(id(one) for parameters in found if isinstance(parameters, list) for one in parameters)
+
+
+def optimizers() -> Iterator[Any]:
+    """Yield the living optimizers."""
+    base: type[Any] | None = getattr(sys.modules.get("torch.optim.optimizer"), "Optimizer", None)
+    if base is not None:
+        yield from (one for one in gc.get_objects() if issubclass(type(one), base))
 
 
 def modules_now() -> dict[int, ModuleType]:

@@ -59,6 +59,16 @@ def cache_that_lasts() -> object:
     return [one.text for one in holders_at(kept.layers[0].keys.untyped_storage()._cdata) if one.can_let_go]
 
 
+def gradient_of_an_optimizer() -> object:
+    """Of two parameters with gradients, an optimizer has one."""
+    ours, other = (torch.nn.Parameter(torch.ones(100_003)) for _ in range(2))
+    optimizer = torch.optim.SGD([ours], 0.1)
+    (ours * other).sum().backward()
+    found = [holders_at(one.grad.untyped_storage()._cdata) for one in (ours, other) if one.grad is not None]
+    assert len(optimizer.param_groups) == 1
+    return [[one.path for one in holders if one.kind == "gradient"] for holders in found]
+
+
 LOOP = """\
 def items():
     for number in range(3):
@@ -82,6 +92,6 @@ def loop_over_enumerate(folder: Path) -> object:
 
 def say_all(folder: str) -> None:
     """Print what each program found."""
-    programs = (cache_in_an_output, cache_that_lasts)
+    programs = (cache_in_an_output, cache_that_lasts, gradient_of_an_optimizer)
     found = {program.__name__: program() for program in programs}
     print(json.dumps({**found, "loop_over_enumerate": loop_over_enumerate(Path(folder))}))
