@@ -42,7 +42,7 @@ from gradlife.peaks.analysis.savings import PlannedSaving, Replay
 from gradlife.peaks.analysis.timeline import is_accelerator, live_bytes, main_device, on_device, peak_operation
 from gradlife.peaks.analysis.unread import UnreadStorages, is_never_read
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
-from gradlife.peaks.analysis.uses import use_at
+from gradlife.peaks.analysis.uses import are_zeros_read, use_at
 from gradlife.peaks.edits.advice import GraphMakers, Life, dropped_statements, edits_for
 from gradlife.peaks.recording.holders import Held
 from gradlife.peaks.recording.lifetimes import OPTIMIZER, Frame, Recording, Storage, tick_before, tick_within
@@ -343,6 +343,7 @@ class Judge:
             last is not None and last.in_backward,
             self.is_graph_read(group),
             operations[group.zeroing].frames if group.zeroing is not None else (),
+            group.zeroing is not None and are_zeros_read(self._recording, group.zeroing),
             tuple(filter(None, [needless_retain(self._recording, group.last)])) if last is not None else (),
             self.graph_makers(group),
         )

@@ -44,8 +44,10 @@ def is_needed(recording: Recording, frame: Frame, step: int) -> bool:
     It may run in a later step, as that of a generator after the step of its discriminator.
     """
     for storage in recording.storages:
-        if storage.birth is None or recording.operations[storage.birth].in_backward:
+        if storage.birth is not None and recording.operations[storage.birth].in_backward:
             continue
+        if storage.birth is None and not all(recording.operations[at].in_backward for at in storage.reads):
+            continue  # such as a parameter, which each pass reads
         passes = [at for at in storage.reads if step <= at and recording.operations[at].in_backward]
         ours = [at for at in passes if frame in recording.operations[at].frames]
         if ours and any(reads_same_graph(recording, storage, ours[0], at) for at in passes if at > ours[0]):

@@ -60,6 +60,18 @@ def last_use(storage: Storage, start: int, end: int | None) -> int:
     return start if last is None or last < start else last
 
 
+def are_zeros_read(recording: Recording, zeroing: int) -> bool:
+    """Whether anything but a backward pass reads zeros first that the line of an operation writes."""
+    operations, frames = recording.operations, recording.operations[zeroing].frames
+    for storage in recording.storages:
+        for number in storage.overwrites:
+            read = storage.next_read(number)
+            is_ours = operations[number].function in ZEROING and operations[number].frames == frames
+            if is_ours and read is not None and not operations[read].in_backward:
+                return True
+    return False
+
+
 def zeroed_gaps(storage: Storage, recording: Recording) -> Iterator[tuple[int, int]]:
     """Yield the ticks between writing zeros and their first read. The memory could be freed and allocated again then."""
     for number in storage.overwrites:

@@ -11,7 +11,7 @@ from functools import cache
 from gradlife.model.peak.report import Edit, LineChange
 from gradlife.peaks.edits.changes import changed, diff
 from gradlife.peaks.edits.fields import field_taken_out
-from gradlife.peaks.edits.graph_readers import may_lose_gradients, reader_of_graph
+from gradlife.peaks.edits.graph_readers import may_lose_gradients, other_backward, reader_of_graph
 from gradlife.peaks.edits.loops import loops_over, without_enumerate
 from gradlife.peaks.edits.names import (
     all_spots,
@@ -40,7 +40,7 @@ from gradlife.peaks.edits.statements import (
     statements_around,
     without,
 )
-from gradlife.peaks.edits.zeroing import MovedZeroing, moved_zeroing
+from gradlife.peaks.edits.zeroing import MovedZeroing, moved_zeroing, reader_of_gradients
 from gradlife.peaks.recording.holders import NEVER_UNPACKED, UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
@@ -73,6 +73,7 @@ class Life:
     in_backward: bool = False  # whether a backward pass ran that operation
     is_graph_read: bool = False  # whether a backward pass reads other tensors saved by the graph
     zeroing: Sequence[Frame] = ()  # the stack of the operation that overwrote it with zeros
+    are_zeros_read: bool = False  # whether something else than a backward pass reads any of these zeros first
     retained: Sequence[Frame] = ()  # the `backward(retain_graph=True)` that kept it, if nothing else needs the graph
     makers: GraphMakers | None = None
 
@@ -419,24 +420,28 @@ def unset_after(source: Source, function: Function, spot: Spot, holder: Holder) 
 def gradient_edit(life: Life) -> Edit:
     """Drop the gradients as soon as the optimizer has read them."""
     if life.zeroing:
-        return none_edit(life.zeroing[0])
+        return none_edit(life)
     for file, line, name in life.last:
         source = source_of(file)
         function = function_of(source, name, line) if source is not None else None
-        found = moved_zeroing(function, line) if function is not None else None
+        found = moved_zeroing(source, function, line) if source is not None and function is not None else None
         if source is not None and found is not None:
             return zeroing_edit(source, found)
     return Edit("`optimizer.zero_grad()` directly after `optimizer.step()`")
 
 
-def none_edit(frame: Frame) -> Edit:
+def none_edit(life: Life) -> Edit:
     """Drop gradients instead of overwriting them with zeros."""
-    file, line, _ = frame
+    file, line, _ = life.zeroing[0]
     source, text = source_of(file), "`zero_grad(set_to_none=True)`"
     if source is None:
         return Edit(f"{text} instead of zeros", file, line)
     row = source.rows[line - 1]
     text = f"{text} at line {line}, instead of zeros"
+    if life.are_zeros_read:
+        return Edit(f"{text}, if what reads the zeros may pass over parameters without a gradient", file, line)
+    if (reader := reader_of_gradients(source)) is not None:
+        return Edit(f"{text}, if `{ast.unparse(reader)}` may be None", file, line)
     if row.count(ZEROS) != 1:
         return Edit(text, file, line)
     return edit_of(source, text, line, LineChange(line, line, (row.replace(ZEROS, "set_to_none=True"),)))
@@ -482,6 +487,8 @@ def retain_edit(frame: Frame) -> Edit:
     file, line, _ = frame
     source, text = source_of(file), f"no `retain_graph=True` at line {line}: no other backward pass reads that graph"
     row = source.rows[line - 1] if source is not None else ""
+    if source is not None and (reader := other_backward(source, frame)) is not None:
+        return Edit(f"{text} if that of line {reader.lineno} never does", file, line)
     if source is None or len(RETAIN.findall(row)) != 1:
         return Edit(text, file, line)
     return edit_of(source, text, line, LineChange(line, line, (RETAIN.sub("", row),)))

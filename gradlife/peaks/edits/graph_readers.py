@@ -14,9 +14,11 @@ from typing import Any
 
 from gradlife.peaks.edits.names import all_spots, is_filling
 from gradlife.peaks.edits.other_files import is_global_read_elsewhere, other_sources
+from gradlife.peaks.edits.zeroing import functions_in, name_of
+from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.sources.liveness import hidden_readers
 from gradlife.peaks.sources.paths import Reader, Search
-from gradlife.peaks.sources.program import Function, Source, Spot, source_of
+from gradlife.peaks.sources.program import Function, Source, Spot, function_of, source_of, spot_at
 
 #: Attributes and methods that need no graph.
 PLAIN = frozenset({"item", "detach", "tolist", "data", "shape", "dtype", "device", "size", "argmax", "requires_grad"})
@@ -36,6 +38,37 @@ COPIES_ANEW = (2, 13)
 def reader_of_graph(source: Source, function: Function, statements: Sequence[ast.stmt]) -> ast.AST | None:
     """Return the first node that may need the graph of what statements of a block compute; None if none does."""
     return Readers(source, function).first(statements)
+
+
+def other_backward(source: Source, frame: Frame) -> ast.expr | None:
+    """Return what may run another backward pass through the graph that a line retains; None if nothing does.
+
+    It is in the same function, in one that this function calls, or in any other if the function gives its values away.
+    """
+    function = function_of(source, frame[2], frame[1])
+    spot = spot_at(function, frame[1]) if function is not None else None
+    if function is None or spot is None:
+        return None
+    own = {id(node) for node in ast.walk(spot.statement)}
+    called = functions_with_backward(source.file) - {getattr(function, "name", "")}
+    for node in ast.walk(function):
+        is_other = id(node) not in own
+        if isinstance(node, ast.expr) and is_other and (is_backward(node) or name_of(node) in called):
+            return node
+    leaves = any(gives_graph(node) for node in ast.walk(function))
+    trees = [source.tree, *(one.tree for one in other_sources(source.file))] if leaves else []
+    nodes = (node for tree in trees for node in ast.walk(tree) if id(node) not in own)
+    return next((node for node in nodes if isinstance(node, ast.expr) and is_backward(node)), None)
+
+
+def gives_graph(node: ast.AST) -> bool:
+    """Whether a node returns or stores a value that may have a graph."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return True
+    value = node.value if isinstance(node, ast.Return | ast.Yield) else None
+    called = value.func if isinstance(value, ast.Call) else value
+    is_number = value is None or isinstance(value, ast.Constant) or name_of(called) in PLAIN | PLAIN_CALLS
+    return not is_number
 
 
 def may_lose_gradients(source: Source) -> bool:
@@ -122,8 +155,8 @@ class Readers:
 
     def _may_go_back(self, call: ast.Call) -> bool:
         """Whether a call may run a backward pass, or keep the value: a function of the program that has one in it."""
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        return name in functions_with_backward(self._source.file)
+        file = self._source.file
+        return name_of(call.func) in functions_with_backward(file) | functions_that_keep(file)
 
 
 def is_plain(node: ast.AST, above: ast.AST) -> bool:
@@ -181,14 +214,20 @@ def is_backward(node: ast.AST) -> bool:
 
 @cache
 def functions_with_backward(file: str) -> frozenset[str]:
-    """Return the names of the functions of a program's files in which a backward pass may run or an object is changed."""
-    sources = [one for one in (source_of(file), *other_sources(file)) if one is not None]
-    return frozenset(
-        node.name
-        for one in sources
-        for node in ast.walk(one.tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (mentions_backward(node) or keeps(node))
-    )
+    """Return the names of the functions of a program's files in which a backward pass may run."""
+    return frozenset(one.name for one in functions_of_program(file) if mentions_backward(one))
+
+
+@cache
+def functions_that_keep(file: str) -> frozenset[str]:
+    """Return the names of the functions of a program's files that store to objects."""
+    return frozenset(one.name for one in functions_of_program(file) if keeps(one))
+
+
+def functions_of_program(file: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the functions of a file and of the other files of its program."""
+    sources = [one.tree for one in (source_of(file), *other_sources(file)) if one is not None]
+    yield from functions_in(sources)
 
 
 def keeps(function: ast.AST) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradlife.peaks.edits.names import all_spots, calls, owner_in
-from gradlife.peaks.sources.program import Function, Spot, spot_at
+from gradlife.peaks.edits.other_files import other_sources
+from gradlife.peaks.sources.program import Function, Source, Spot, spot_at
 
 #: What a moved `zero_grad()` would change: code that reads gradients, and passes that add to them.
 READING = frozenset({"grad", "backward", "manual_backward"})
@@ -25,7 +26,7 @@ class MovedZeroing:
     reader: ast.AST | None  # what would find other gradients then
 
 
-def moved_zeroing(function: Function, line: int) -> MovedZeroing | None:
+def moved_zeroing(source: Source, function: Function, line: int) -> MovedZeroing | None:
     """Return how to move the only `zero_grad()` for the optimizer whose step is at a line; None if it stands well."""
     step = spot_at(function, line)
     if step is None or not calls(step.statement, "step"):
@@ -42,7 +43,8 @@ def moved_zeroing(function: Function, line: int) -> MovedZeroing | None:
         step = last
     if found[0].index == step.index + 1:
         return None
-    return MovedZeroing(step, found[0], next(readers_between(function, step, found[0]), None))
+    reader = next(readers_between(function, step, found[0]), None)
+    return MovedZeroing(step, found[0], reader or next(readers_elsewhere(source, function, step, found[0]), None))
 
 
 def owners_of(step: ast.stmt) -> set[str]:
@@ -80,6 +82,38 @@ def readers_between(function: Function, step: Spot, zeroing: Spot) -> Iterator[a
             yield node
 
 
+def readers_elsewhere(source: Source, function: Function, step: Spot, zeroing: Spot) -> Iterator[ast.Attribute]:
+    """Yield what uses gradients elsewhere in the program: it may run between a moved zeroing and the place where it stands.
+
+    Functions that only the statements from the zeroing to the step name run as before.
+    """
+    trees = [source.tree, *(one.tree for one in other_sources(source.file))]
+    ours = {id(node) for node in ast.walk(function)} if not isinstance(function, ast.Module) else set[int]()
+    if step.index < zeroing.index:
+        called = {name_of(node) for one in step.block[step.index + 1 : zeroing.index] for node in ast.walk(one)}
+        for one in functions_in(trees):
+            yield from (node for node in uses(one, READING) if one.name in called and id(node) not in ours)
+        return
+    between = {id(node): name_of(node) for one in step.block[zeroing.index : step.index + 1] for node in ast.walk(one)}
+    named = {name_of(node) for tree in trees for node in ast.walk(tree) if id(node) not in between}
+    kept = [one for one in functions_in(trees) if one.name in set(between.values()) - named]
+    own = {id(node) for one in kept for node in ast.walk(one)} | set(between) | ours
+    yield from (node for tree in trees for node in uses(tree, READING) if id(node) not in own)
+
+
+def reader_of_gradients(source: Source) -> ast.Attribute | None:
+    """Return the first attribute of the program that is a gradient and read; None if there is none."""
+    trees = (source.tree, *(one.tree for one in other_sources(source.file)))
+    found = (node for tree in trees for node in uses(tree, frozenset({"grad"})) if isinstance(node.ctx, ast.Load))
+    return next((node for node in found if not ast.unparse(node.value).endswith("autograd")), None)
+
+
+def functions_in(trees: Sequence[ast.AST]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield all functions of some trees."""
+    for tree in trees:
+        yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
 def called_only_in(function: Function, between: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """Yield the inner functions that only some statements mention."""
     own = {id(node) for one in between for node in ast.walk(one)}
@@ -89,7 +123,7 @@ def called_only_in(function: Function, between: Sequence[ast.stmt]) -> Iterator[
             yield node
 
 
-def name_of(node: ast.AST) -> str:
+def name_of(node: ast.AST | None) -> str:
     """Return the name or attribute that a node is; empty if it is neither."""
     return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
 

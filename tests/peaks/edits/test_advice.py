@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.model.peak.report import LineChange, Owner
+from gradlife.model.peak.report import Edit, LineChange, Owner
 from gradlife.peaks.edits.advice import RETAIN, GraphMakers, Life, dropped_statements, edits_for
 from gradlife.peaks.edits.changes import changed
 from gradlife.peaks.recording.holders import NEVER_UNPACKED, UNREAD_GRADIENT, Holder
@@ -191,8 +191,10 @@ def test_items_of_one_dict_are_dropped_by_the_statements_that_store_them(file: s
 
 
 def test_zero_grad_is_moved_below_the_step(file: str) -> None:
+    alone = TEXT.replace("    loss.backward()\n\ndef remember", "\ndef remember")
+    Path(file).write_text(alone)
     edits = edits_for([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")], Life((), stack(file, 12)))
-    text = changed(TEXT, [change for edit in edits for change in edit.changes])
+    text = changed(alone, [change for edit in edits for change in edit.changes])
     assert [edit.text for edit in edits] == ["move `optimizer.zero_grad()` from line 10 to below line 12"]
     assert "self.last = loss\n        loss.backward()\n" in text
     assert "optimizer.step()\n        optimizer.zero_grad()\n" in text
@@ -203,6 +205,38 @@ def test_gradients_are_dropped_instead_of_zeroed(file: str) -> None:
     texts, text = after(file, [Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")], life)
     assert texts == ["`zero_grad(set_to_none=True)` at line 27, instead of zeros"]
     assert "optimizer.zero_grad(set_to_none=True)" in text
+
+
+def test_zero_grad_stays_above_passes_of_other_functions(file: str) -> None:
+    """A pass of another function that runs after the step would add to the gradients of the next one.
+
+    A function that only the lines from the zeroing to the step call runs as before.
+    """
+    Path(file).write_text(TEXT.replace("optimizer.zero_grad()\n", "optimizer.zero_grad()\n        outputs(net, x)\n"))
+    [edit] = edits_for([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")], Life((), stack(file, 13)))
+    assert edit.text == "move `optimizer.zero_grad()` from line 10 to below line 13"
+
+
+def test_zero_grad_stays_above_passes_of_functions_that_may_run_before_it(file: str) -> None:
+    [edit] = edits_for([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")], Life((), stack(file, 12)))
+    text = "move `optimizer.zero_grad()` from line 10 to below line 12; line 52 uses gradients"
+    assert (edit.text, edit.changes) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "are_read", "condition"),
+    [
+        ("", "", True, "if what reads the zeros may pass over parameters without a gradient"),
+        ("work(x)", "x.grad.clamp_(-1, 1)", False, "if `x.grad` may be None"),
+    ],
+)
+def test_zeros_that_are_read_are_kept(file: str, old: str, new: str, are_read: bool, condition: str) -> None:
+    """An optimizer with momentum or weight decay moves parameters whose gradient is zero, not those without one."""
+    Path(file).write_text(TEXT.replace(old, new))
+    life = Life((), stack(file, 12), zeroing=[(file, 27, "zeros")], are_zeros_read=are_read)
+    [edit] = edits_for([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")], life)
+    text = f"`zero_grad(set_to_none=True)` at line 27, instead of zeros, {condition}"
+    assert (edit.text, edit.changes) == (text, ())
 
 
 def test_a_graph_that_no_backward_pass_reads_is_not_recorded(file: str) -> None:
@@ -292,13 +326,35 @@ def test_a_diff_can_be_applied(file: str) -> None:
     assert "+        del logits" in edit.patch.splitlines()
 
 
-def test_a_graph_that_one_pass_reads_is_not_retained(file: str) -> None:
-    Path(file).write_text(
-        TEXT.replace("loss.backward()\n        optimizer", "loss.backward(retain_graph=True)\n        optimizer")
-    )
+def unretained(file: str, text: str) -> Edit:
+    """The edit for a graph that line 11 retains."""
+    text = text.replace("loss.backward()\n        optimizer", "loss.backward(retain_graph=True)\n        optimizer")
+    Path(file).write_text(text)
     holder = Holder(Owner.SAVED, "", Kind.SAVED, "loss", file, "Trainer.step", 11)
-    life = Life((), stack(file, 11), in_backward=True, retained=stack(file, 11)[1:])
-    [edit] = edits_for([holder], life)
+    [edit] = edits_for([holder], Life((), stack(file, 11), in_backward=True, retained=stack(file, 11)[1:]))
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        pytest.param("return 1", "if rare: (loss * 2).backward()", 13, id="in the function"),
+        pytest.param(
+            "return 1", "penalty(loss)\n\ndef penalty(loss):\n    autograd.grad(loss, w)", 13, id="in another one"
+        ),
+        pytest.param("return 1", "return loss", 52, id="of the value that it returns"),
+        pytest.param("return 1", "return 1", 52, id="of the value that an object keeps"),
+    ],
+)
+def test_a_graph_that_a_rarer_pass_may_read_is_retained(file: str, old: str, new: str, line: int) -> None:
+    text = TEXT if new == old else TEXT.replace("self.last = loss", "pass").replace(old, new, 1)
+    edit = unretained(file, text)
+    read = "no `retain_graph=True` at line 11: no other backward pass reads that graph if that of line"
+    assert (edit.text, edit.changes) == (f"{read} {line} never does", ())
+
+
+def test_a_graph_that_one_pass_reads_is_not_retained(file: str) -> None:
+    edit = unretained(file, TEXT.replace("self.last = loss", "pass"))
     assert edit.text == "no `retain_graph=True` at line 11: no other backward pass reads that graph"
     assert [change.lines for change in edit.changes] == [("        loss.backward()",)]
 
