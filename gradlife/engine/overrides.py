@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, NoReturn
 
 from gradlife import _engine
 from gradlife.engine.mode_blocks import Modes, StackedMode
+
+_PLAIN_METHOD = "as a plain method is deprecated and will be an error in future, please define it as a classmethod."
 
 _modes = Modes(_engine._watch_functions)
 
@@ -88,24 +91,26 @@ def handle_torch_function(
     asked = _one_of_each_class(relevant_args, _has_own_function)
     result = _first_answer(public_api, asked, args, kwargs)
     if result is NotImplemented:
-        _refuse(f"{getattr(public_api, '__module__', None)}.{getattr(public_api, '__name__', public_api)}", asked)
+        module = str(getattr(public_api, "__module__", None)).replace("gradlife.engine", "torch")
+        _refuse(f"{module}.{getattr(public_api, '__name__', public_api)}", asked)
     return result
 
 
-def _ask(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any] | None) -> Any:
-    """Ask as PyTorch's C++ functions do, which leave out plain tensors; its operators in Python (named: None) do not."""
-    kwargs = named or {}
+def ask(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, with_plain: bool) -> Any:
+    """Ask for a function, method or attribute of the extension; ``with_plain``: plain tensors are asked, too."""
     asks_first = getattr(function, "__name__", "") in ("__set__", "__eq__")  # only the class of the first argument
-    given = args[:1] if asks_first else _flat((*args, *kwargs.values()))
+    given = args[:1] if asks_first else _flat((*args, *(kwargs or {}).values()))
     relevant = [each for each in given if not isinstance(each, (list, tuple))]
     watched = _engine._watch_functions(False)  # for a mode every class overrides
     try:
-        asked = _one_of_each_class(relevant, _has_own_function if named is None else _engine._overrides_torch_function)
+        asked = _one_of_each_class(relevant, _has_own_function if with_plain else _engine._overrides_torch_function)
     finally:
         _engine._watch_functions(watched)
     result = _first_answer(function, asked, args, kwargs)
     if result is not NotImplemented:
         return result
+    if with_plain and kwargs is not None:  # a method that PyTorch has in Python
+        _refuse(f"torch._tensor.{function.__name__}", asked)
     if _engine._current_release() < ("torch", 200):
         _refuse(_name_of(function), asked)
     classes = "".join(f"\n  - mode object {mode!r}" for mode in _modes.stack[-1:])
@@ -118,10 +123,9 @@ def _ask(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, A
 
 def _name_of(function: Any) -> str:
     owner = getattr(function, "__self__", None)
-    if isinstance(owner, ModuleType):
-        return f"torch.{function.__name__}"
-    attribute = getattr(owner, "fget", owner)  # of a property
-    return ".".join(("torch.Tensor", *([attribute.__name__] if attribute is not None else []), function.__name__))
+    if isinstance(owner, ModuleType) or inspect.isfunction(function):  # in PyTorch it is in a module in C++
+        return f"torch.{'nn.' if owner is None else ''}{function.__name__}"
+    return ".".join(("torch.Tensor", *([owner.__name__] if owner is not None else []), function.__name__))
 
 
 def _refuse(name: str, asked: list[Any]) -> NoReturn:
@@ -142,15 +146,31 @@ def _one_of_each_class(values: Iterable[Any], is_asked: Callable[[Any], bool]) -
     return asked
 
 
-def _first_answer(function: Any, asked: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _first_answer(function: Any, asked: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
     types = tuple(type(each) for each in asked)
     if _modes.stack:
         with _modes.innermost() as mode:
             answer = mode.__torch_function__(function, types, args, kwargs)
         if answer is not NotImplemented:
             return answer
-    answers = (type(each).__torch_function__(function, types, args, kwargs) for each in asked)
+    named = () if kwargs is None else (kwargs,)
+    answers = (_function_of(each, kwargs is None)(function, types, args, *named) for each in asked)
     return next((answer for answer in answers if answer is not NotImplemented), NotImplemented)
+
+
+@functools.cache
+def _warn_once() -> None:
+    warnings.warn(f"Defining your `__torch_function__` {_PLAIN_METHOD}", UserWarning, stacklevel=7)
+
+
+def _function_of(value: Any, is_cpp: bool) -> Callable[..., Any]:
+    function: Callable[..., Any] = value.__torch_function__
+    if getattr(function, "__self__", None) is value:
+        if is_cpp:
+            _warn_once()
+        else:
+            warnings.warn(f"Defining your `__torch_function__ {_PLAIN_METHOD}", DeprecationWarning, stacklevel=6)
+    return function
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
@@ -171,19 +191,9 @@ def asking(method: Any) -> Any:
         named = {name: given.arguments.pop(name) for name in optional}
         return handle_torch_function(call, (self,), *given.arguments.values(), **named)
 
+    call.__module__ = "torch._tensor"
     return call
 
 
-def asking_property(method: Any) -> Any:
-    """Return a property that asks the class of its tensor."""
-
-    @functools.wraps(method)
-    def get(self: Any) -> Any:
-        return _ask(made.__get__, (self,), {}) if _engine._overrides_torch_function(self) else method(self)
-
-    made = property(get)
-    return made
-
-
-_engine._register("torch_function", _ask)
+_engine._register("torch_function", ask)
 _engine._register("disabled_torch_function", disabled_torch_function_impl)

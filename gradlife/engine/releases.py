@@ -103,6 +103,7 @@ CHECKPOINT = {
     "create_selective_checkpoint_contexts": Span(204),
 }
 CONTEXT = {"mark_dirty": Span()}
+NN = {"Buffer": Span(205)}
 MODULE = {"register_full_backward_hook": Span()}
 FUNCTION = {"setup_context": Span(200)}
 FUNCTION_CLASS = {
@@ -237,6 +238,7 @@ def limit_names() -> None:
         ".autograd": AUTOGRAD,
         ".autograd.graph": GRAPH,
         ".autograd.function": FUNCTIONS,
+        ".nn": NN,
         ".overrides": OVERRIDES,
         ".utils": UTILS,
         ".utils.checkpoint": CHECKPOINT,

@@ -36,19 +36,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     __array_priority__ = 1000  # numpy then leaves `array * tensor` to the tensor
 
     __torch_function__ = classmethod(overrides.default_torch_function)
-    #: Properties that a tensor can have elsewhere, but not here.
-    is_sparse = is_sparse_csr = is_xpu = is_quantized = is_mkldnn = is_meta = is_nested = property(lambda self: False)
-    is_cuda = is_mps = is_mtia = is_maia = is_ipu = is_xla = is_vulkan = _has_symbolic_sizes_strides = is_sparse
-
-    @overrides.asking_property
-    def T(self) -> Tensor:
-        """A view with all dimensions in reverse order."""
-        return self.permute(tuple(range(self.dim() - 1, -1, -1)))
-
-    @overrides.asking_property
-    def mT(self) -> Tensor:
-        """A view with the last two dimensions swapped."""
-        return self.transpose(-2, -1)
+    _has_symbolic_sizes_strides = property(lambda self: False)
 
     @overrides.asking
     def storage(self) -> TypedStorage:
@@ -111,7 +99,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         assert self.device.type == "cpu"  # an empty wrapper fails here, as in torch
         cls = plain_class(self)
         is_plain = cls is Tensor or cls.__name__ == "Parameter" or release() < (1, 13)
-        return text_of(self, "tensor(" if is_plain else f"{cls.__name__}(")
+        text = text_of(self, "tensor(" if is_plain else f"{cls.__name__}(")
+        is_parameter = hasattr(self, "_is_param") or any(base.__name__ == "Parameter" for base in cls.__mro__)
+        return f"Parameter({text})" if is_parameter and not is_plain else text
 
     @overrides.asking
     def split(self, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:

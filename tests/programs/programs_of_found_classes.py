@@ -1,8 +1,10 @@
-"""Programs of the fuzzer with subclasses of Tensor, setup_context and several outputs of one node."""
+"""Programs of the fuzzer with subclasses of Tensor: what they are asked, setup_context, several outputs of one node."""
 
 from __future__ import annotations
 
+import copy
 import operator
+import warnings
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -245,6 +247,219 @@ def inputs_given_back_as_they_are(fw: Any) -> Any:
                 kept: list[Any] = []
                 found += [fates(partial(build, cls, marks + grown, seen, kept)), seen]
     return found
+
+
+def asking(fw: Any, calls: list[Any]) -> Any:
+    """A subclass that notes each question, with "none" for named arguments that were not passed."""
+
+    def asked(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = "none") -> Any:
+        owner = getattr(getattr(func, "__self__", None), "__name__", "")
+        calls.append((func.__name__, owner.rpartition(".")[2], [each.__name__ for each in types], len(args), kwargs))
+        return fw.Tensor.__torch_function__.__func__(cls, func, types, args, {} if kwargs == "none" else kwargs)
+
+    return type("Asking", (fw.Tensor,), {"__torch_function__": classmethod(asked)})
+
+
+def questions(fw: Any, of: Callable[[Any, Any], Any], **members: Any) -> Any:
+    """What a call asks the class of its first tensor; the second is plain."""
+    calls: list[Any] = []
+    x = fw.ones(2, 2).as_subclass(asking(fw, calls)).requires_grad_()
+    calls.clear()
+    of(x, fw.ones(2, 2))
+    return [(name, types, count, kwargs) for name, _, types, count, kwargs in calls]
+
+
+def named_arguments_are_passed_only_if_there_are_some(fw: Any) -> Any:
+    calls: list[Callable[[Any, Any], Any]] = [
+        lambda x, p: (x + 1, 1 + x, x - p, p - x, 1 - x, x * 2, x / 2, 1 / x, x**2, 2**x, x @ p, p @ x),
+        lambda x, p: (-x, +x, abs(x), x == 1, p != x, x < 1, len(x), bool(x[0, 0]), float(x[0, 0]), int(x[0, 0])),
+        lambda x, p: (x.sin(), x.sum(0), x.sum(dim=0), x.shape, x.is_leaf, x.T, x.mT, x.detach(), x.size()),
+        lambda x, p: (fw.exp(x), fw.stack([x, p]), fw.sum(x, dim=0), fw.ones_like(x)),
+        lambda x, p: (x.register_hook(print), x.sum().backward(), x.detach().set_()),
+        lambda x, p: (x.is_cuda, x.is_sparse, x.is_nested, x.is_quantized, x.is_meta),
+        lambda x, p: [fw.nn.functional.linear(x, p), fw.nn.functional.linear(x, p, p[0])],
+        lambda x, p: fw.nn.functional.linear(x, p, bias=None),
+        lambda x, p: [fw.autograd.grad(x.sum(), x), fw.autograd.grad(x.sum(), x, materialize_grads=True)],
+        lambda x, p: [x.detach().__iadd__(1), x.detach().__setitem__(0, p[0])],
+    ]
+    return [questions(fw, each) for each in calls]
+
+
+def modes_get_none_for_missing_named_arguments(fw: Any) -> Any:
+    seen: list[Any] = []
+
+    class Log(fw.overrides.TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append((func.__name__, kwargs))
+            return func(*args, **(kwargs or {}))
+
+    x = fw.ones(2)
+    with Log():
+        values = [x + 1, 1 - x, x.sum(dim=0), len(x), x.shape, x.register_hook if x.requires_grad else 0]
+    return len(values), seen
+
+
+def without_a_default_for_named_arguments(fw: Any) -> Any:
+    def asked(cls: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return func.__name__
+
+    x = fw.ones(2).as_subclass(type("Strict", (fw.Tensor,), {"__torch_function__": classmethod(asked)}))
+    calls: list[Callable[[], Any]] = [
+        lambda: x + 1,
+        lambda: x.sin(),
+        lambda: x.shape,
+        lambda: x == 1,
+        lambda: 1 - x,
+        lambda: x.sum(dim=0),
+        lambda: len(x),
+        lambda: x.backward(),
+    ]
+    return [attempt(each).split("asked()")[-1] for each in calls]
+
+
+def plain_methods_are_asked_on_the_instance(fw: Any) -> Any:
+    def asked(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func.__name__, type(self).__name__, kwargs
+
+    x = fw.ones(2).as_subclass(type("Plain", (fw.Tensor,), {"__torch_function__": asked}))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answers = [x + 1, x.sin(), x.shape, 1 - x, x.register_hook(print), fw.autograd.backward(x)]
+    return answers, [(each.category.__name__, str(each.message).split(" (Trig")[0]) for each in caught]
+
+
+def answers_that_are_taken_as_they_are(fw: Any) -> Any:
+    seen = []
+    for answer in (None, "text", 3, -3, 2.5, [1], True, NotImplemented):
+        body = {"__torch_function__": classmethod(lambda *args, answer=answer: answer)}
+        x = fw.ones(2).as_subclass(type("Fixed", (fw.Tensor,), body))
+        for call in (len, bool, fw.autograd.backward, lambda x: fw.autograd.grad(x, x), lambda x: x.backward()):
+            try:
+                seen.append(call(x))
+            except (TypeError, ValueError) as error:
+                seen.append(str(error).split("\n")[0])
+    return seen
+
+
+def names_of_functions_in_refusals(fw: Any) -> Any:
+    body = {"__torch_function__": classmethod(lambda cls, func, types, args=(), kwargs=None: NotImplemented)}
+    x = fw.ones(2).as_subclass(type("Silent", (fw.Tensor,), body))
+    linear = fw.nn.functional.linear
+    calls: list[Callable[[], Any]] = [
+        lambda: len(x),
+        lambda: repr(x),
+        lambda: x.register_hook(print),
+        lambda: x.__reduce_ex__(2),
+        lambda: +x,
+        lambda: x.T,
+        lambda: x.is_cuda,
+        lambda: linear(x, x),
+        lambda: fw.autograd.backward(x),
+        lambda: fw.autograd.grad(x, x),
+    ]
+    return [attempt(each) for each in calls]
+
+
+def constructor_takes_data_as_float32(fw: Any) -> Any:
+    sub = type("Sub", (fw.Tensor,), {})
+    given: list[Any] = [[1, 2], [[1, 2], [3, 4]], [True, False], (1, 2), ((1.5,), (2,)), [], [[]], fw.tensor([1, 2])]
+    return [
+        (type(made).__name__, str(made.dtype).split(".")[-1], list(made.shape), made.tolist())
+        for data in given
+        for made in (fw.Tensor(data), sub(data))
+    ] + [list(fw.Tensor(size).shape) for size in (2, fw.Size([2]), fw.Size([2, 3]), fw.Size([]))]
+
+
+def constructor_refuses_what_it_cannot_use(fw: Any) -> Any:
+    class Named(fw.Tensor):  # type: ignore[misc]
+        def __init__(self, *data: Any, **named: Any) -> None:
+            pass
+
+    x = fw.ones(2)
+    calls: list[Callable[[], Any]] = [
+        lambda: fw.Tensor(-1),
+        lambda: fw.Tensor(2, -1),
+        lambda: fw.Tensor({}),
+        lambda: fw.Tensor(None),
+        lambda: fw.Tensor(1.5),
+        lambda: fw.Tensor(True),
+        lambda: fw.Tensor("a"),
+        lambda: fw.Tensor({1}),
+        lambda: fw.Tensor(2, "a"),
+        lambda: fw.Tensor(2, 1.5),
+        lambda: fw.Tensor(True, 2),
+        lambda: fw.Tensor([1], 2),
+        lambda: fw.Tensor(x, x),
+        lambda: fw.Tensor(x, 1),
+        lambda: Named([1.0], tag=3),
+        lambda: Named(tag=3),
+        lambda: Named(2, tag=3),
+        lambda: Named(x, tag=1),
+        lambda: fw.Tensor(requires_grad=True),
+        lambda: fw.Tensor([1.0], device="cpu"),
+    ]
+    return [attempt(each) for each in calls]
+
+
+def calls_with_wrong_arguments(fw: Any) -> Any:
+    x = fw.ones(2)
+    sub, other = type("Sub", (fw.Tensor,), {}), type("Other", (fw.Tensor,), {})
+    make = fw.Tensor._make_subclass
+    calls: list[Callable[[], Any]] = [
+        lambda: x.requires_grad_(1),
+        lambda: x.requires_grad_("a"),
+        lambda: x.requires_grad_(foo=1),
+        lambda: x.requires_grad_(True, False),
+        lambda: x.requires_grad_(requires_grad=False),
+        lambda: make(fw.Tensor, x, 1),
+        lambda: fw.nn.Parameter(x, 1),
+        lambda: make(sub, fw.tensor([1]), True),
+        lambda: fw.nn.Parameter(fw.tensor([1])),
+        lambda: make(fw.Tensor),
+        lambda: make(fw.Tensor, x, foo=1),
+        lambda: make(sub, data=x, require_grad=True),
+        lambda: x.as_subclass(cls=sub),
+        lambda: x.as_subclass(),
+        lambda: x.as_subclass(sub, other),
+        lambda: fw.set_grad_enabled(1),
+        lambda: x.unsqueeze(0, 1),
+    ]
+    return [attempt(each) for each in calls]
+
+
+def transposing_what_is_no_matrix(fw: Any) -> Any:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fw.set_warn_always(True)  # else it warns once per process
+        shapes = [list(each.T.shape) for each in (fw.ones(2, 3), fw.ones(2, 3, 4), fw.ones(2), fw.tensor(1.0))]
+        shapes += [list(each.mT.shape) for each in (fw.ones(2, 3), fw.ones(2, 3, 4))]
+        fw.set_warn_always(False)
+    texts = [str(each.message).split(" (Trig")[0] for each in caught]
+    return shapes, texts, attempt(lambda: fw.ones(2).mT), fw.ones(2, 3, requires_grad=True).T.grad_fn.name()
+
+
+def copies_and_texts_of_parameters(fw: Any) -> Any:
+    named = type("Named", (fw.nn.Parameter,), {})
+    sub = type("Sub", (fw.Tensor,), {})
+    kinds = [fw.nn.Parameter(fw.ones(2)), named(fw.ones(2)), fw.nn.Parameter(fw.ones(2).as_subclass(sub))]
+    copied = copy.copy(kinds[0])._backward_hooks
+    return [repr(each) for each in kinds], type(copied).__name__, copied, copy.deepcopy(kinds[0])._backward_hooks
+
+
+def buffers_are_registered_when_assigned(fw: Any) -> Any:
+    model = fw.nn.Module()
+    model.saved = fw.nn.Buffer(fw.ones(2))
+    model.unsaved = fw.nn.Buffer(fw.zeros(2), persistent=False)
+    model.empty = fw.nn.Buffer()
+    said = [isinstance(model.saved, fw.nn.Buffer), isinstance(fw.ones(2), fw.nn.Buffer), type(model.saved).__name__]
+    said += [sorted(dict(model.named_buffers())), sorted(model.state_dict()), list(model.parameters())]
+    model.saved = fw.ones(3)
+    model.unsaved = fw.nn.Buffer(fw.ones(1))
+    said += [isinstance(model.saved, fw.nn.Buffer), sorted(model.state_dict()), repr(model.saved)]
+    bare = fw.nn.Module.__new__(fw.nn.Module)
+    said.append(attempt(lambda: setattr(bare, "early", fw.nn.Buffer(fw.ones(1)))))
+    said.append(attempt(lambda: setattr(model, "saved", 3)))
+    return said, attempt(lambda: fw.autograd.Function.jvp(None, 1))
 
 
 PROGRAMS = programs_in(globals())

@@ -1,4 +1,4 @@
-"""Programs of the fuzzer about gradients on their way, and about inference tensors that become data of others."""
+"""Programs of the fuzzer about gradients on their way, marks of Functions, and inference tensors as data of others."""
 
 from __future__ import annotations
 
@@ -333,6 +333,169 @@ def gradient_that_was_added_is_owned_until_its_node_has_delivered(fw: Any) -> An
     z.grad_fn.register_prehook(lambda grads: places.append(grads[0].data_ptr()))
     (y * (z + x)).sum().backward()
     return places[0] == places[1]
+
+
+def changed_view_without_gradient_is_saved_as_it_is(fw: Any) -> Any:
+    def forward(ctx: Any, a: Any) -> Any:
+        ctx.mark_dirty(a)
+        ctx.save_for_backward(a)
+        ctx.mark_non_differentiable(a)
+        return a, a * 2
+
+    view = (vector(fw, 1.0, 2.0) * 1)[:]
+    result = function(fw, forward, lambda ctx, *gradients: gradients[1]).apply(view)[1]
+    (saved,) = result.grad_fn.saved_tensors
+    said = [saved is view, saved.grad_fn and saved.grad_fn.name(), saved.requires_grad]
+    (alive,) = watch(view)
+    del view, saved
+    gc.collect()
+    said.append(alive() is not None)
+    del result
+    gc.collect()
+    return [*said, alive() is None]
+
+
+def accumulators_that_are_called_call_the_hooks_after(fw: Any) -> Any:
+    seen: list[Any] = []
+    x = vector(fw, 1.0, 2.0)
+    x.register_post_accumulate_grad_hook(
+        lambda leaf: seen.append(leaf.grad if leaf.grad is None else leaf.grad.tolist())
+    )
+    node = (x * 1).grad_fn.next_functions[0][0]
+    return [attempt(partial(node, given)) for given in (None, fw.ones(2), fw.ones(2), None)], seen
+
+
+def outputs_that_are_integers_have_no_metadata(fw: Any) -> Any:
+    seen = []
+    for mark in (False, True):
+
+        def forward(ctx: Any, a: Any, mark: bool = mark) -> Any:
+            number = fw.tensor([1, 2])
+            if mark:
+                ctx.mark_non_differentiable(number)
+            return a * 2, number, fw.tensor([True])
+
+        y, number, _ = function(fw, forward, lambda ctx, *gradients: gradients[0]).apply(vector(fw, 1.0, 2.0))
+        seen += [(list(each.shape), str(each.dtype)[-7:]) for each in y.grad_fn._input_metadata]
+        seen.append((number.grad_fn, number.requires_grad))
+        y.sum().backward()
+    return seen
+
+
+def complex_gradients_of_real_inputs(fw: Any) -> Any:
+    said: list[Any] = []
+    for leaf, given in (
+        (fw.ones(2), fw.tensor([1j, 2j])),
+        (fw.ones(2, dtype=fw.complex64), fw.ones(2)),
+        (fw.ones(2), fw.tensor([1, 2])),
+        (fw.ones(2, dtype=fw.complex64), fw.tensor([1, 2])),
+        (fw.ones(2), fw.tensor([1j, 2j, 3j])),
+        (fw.ones(2), fw.tensor([[1j, 2j]])),
+        (fw.ones(2), fw.ones(2, dtype=fw.float64)),
+    ):
+        leaf.requires_grad_()
+        scaled = function(fw, lambda ctx, a: a * 2, lambda ctx, gradient, given=given: given).apply(leaf)
+        said.append(attempt(partial(scaled.backward, fw.ones_like(leaf))).split(" at ")[0])
+        said.append(None if leaf.grad is None else str(leaf.grad.dtype)[-7:])
+    return said
+
+
+def hooks_run_in_the_order_of_a_plain_dict(fw: Any) -> Any:
+    seen: list[Any] = []
+    x = vector(fw, 1.0, 2.0)
+    handles = [x.register_hook(lambda grad, name=name: seen.append(name)) for name in "abc"]
+    (x * 2).sum().backward()
+    x._backward_hooks.move_to_end(handles[0].id)
+    (x * 2).sum().backward()
+    x._backward_hooks.move_to_end(handles[2].id, last=False)
+    (x * 2).sum().backward()
+    del x._backward_hooks[handles[1].id]
+    x._backward_hooks[handles[1].id] = lambda grad: seen.append("d")
+    (x * 2).sum().backward()
+    return seen
+
+
+def order_of_nodes_is_told_at_the_root_only(fw: Any) -> Any:
+    seen: list[Any] = []
+
+    def tell(*_: Any) -> None:
+        try:
+            seen.append([node.name() for node in fw._C._current_graph_task_execution_order()])
+        except RuntimeError as error:
+            seen.append(str(error))
+
+    for many in (False, True):
+        x = vector(fw, 1.0, 2.0)
+        middle = x * 2
+        y = middle.sin()
+        z = middle.exp()
+        for node in (middle.grad_fn, y.grad_fn, z.grad_fn):
+            node.register_prehook(tell)
+        if many:
+            fw.autograd.backward([y.sum(), z.sum()])
+        else:
+            y.register_hook(tell)
+            y.backward(fw.ones(2))
+        seen.append("next")
+    return seen
+
+
+def tensors_to_save_are_a_tuple_without_gradients_as_well(fw: Any) -> Any:
+    said = []
+    for given in ("list", "object", "tuple"):
+
+        def forward(ctx: Any, a: Any, given: str = given) -> Any:
+            ctx.to_save = {"list": [a], "object": 3, "tuple": (3,)}[given]
+            return a * 2
+
+        for enabled in (True, False):
+            with fw.set_grad_enabled(enabled):
+                apply = function(fw, forward, lambda ctx, gradient: gradient).apply
+                said.append(attempt(partial(apply, vector(fw, 1.0, 2.0))))
+    return said
+
+
+def numbers_of_nodes_that_a_function_makes(fw: Any) -> Any:
+    base = vector(fw, 1.0, 2.0, 3.0) * 1
+    view = base[:2]
+    base.mul_(2)
+    before = (base * 1).grad_fn._sequence_nr()
+    result = function(fw, lambda ctx, a: a * 2, lambda ctx, gradient: gradient).apply(view)
+    return [node._sequence_nr() - before for node in (view.grad_fn, result.grad_fn)]
+
+
+def gradients_of_several_outputs_with_wrong_shapes(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0, 3.0)
+    outputs = [x * 2, x[:2] * 3, x.sum()]
+    ones = fw.ones
+    given: list[Any] = [
+        [ones(2), ones(2), ones(())],
+        [ones(3), ones(3), ones(())],
+        [ones(3), ones(2), ones(1)],
+        [ones(()), ones(()), ones(1)],
+        [None, ones(3), None],
+        [ones(3), ones(2, dtype=fw.complex64), ones(())],
+    ]
+    said = [attempt(partial(fw.autograd.grad, outputs, x, each)) for each in given]
+    sums = [x.sum(), (x * 2).sum()]
+    given = [[fw.tensor(1.0), ones(1)], [ones(1), fw.tensor(1.0)], [fw.tensor(2.0), ones(1)]]
+    return said + [attempt(partial(fw.autograd.backward, sums, each)) for each in given]
+
+
+def gradients_for_each_row_of_a_batch(fw: Any) -> Any:
+    x, unused = vector(fw, 1.0, 2.0, 3.0), vector(fw, 1.0)
+    y, z = x * x, (x * 2).sum()
+    rows = fw.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
+    batched = partial(fw.autograd.grad, is_grads_batched=True)
+    found = [batched(y, x, rows, retain_graph=True), batched([y, z], [x], [rows, fw.ones(3)], retain_graph=True)]
+    found.append(batched(y, [x, unused], rows, retain_graph=True, allow_unused=True))
+    found.append(batched(y, x, rows, create_graph=True))
+    found.append(fw.autograd.grad(found[-1][0].sum(), x, retain_graph=True))
+    said = [attempt(partial(batched, y, x, given, retain_graph=True)) for given in (fw.ones(3), fw.ones(2, 2))]
+    said.append(attempt(partial(batched, fw.autograd.graph.get_gradient_edge(y), x, fw.ones(2, 2))))
+    said += [attempt(partial(batched, y, unused, rows, retain_graph=True)), attempt(partial(batched, y, x, rows))]
+    said.append(attempt(partial(batched, y, x, rows)))
+    return [values(each) for each in found], [each.split(" at ")[0] for each in said]
 
 
 PROGRAMS = programs_in(globals())

@@ -160,9 +160,9 @@ bool is_expandable_to(const Dims& from, const Dims& to) {
 }
 
 // Convert each gradient to the shape and dtype of its forward value. Raise if that fails; the message begins with
-// `head()`.
+// `head()`. Operations of the engine may give a real value a complex gradient, whose real part counts.
 template <class Head>
-void fit_gradients(const EdgeList& edges, TensorList& gradients, Head head) {
+void fit_gradients(const EdgeList& edges, TensorList& gradients, bool are_of_engine, Head head) {
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!edges[i] || !gradients[i]) continue;
     const std::vector<InputMetadata>& all = edges[i].node->input_metadata();
@@ -174,6 +174,10 @@ void fit_gradients(const EdgeList& edges, TensorList& gradients, Head head) {
               gradient->sizes(), " but expected shape compatible with ", metadata.sizes);
       gradient = ops::sum_to_size(gradient, metadata.sizes);
     }
+    const bool is_real = is_differentiable(gradient->dtype()) && !is_complex(gradient->dtype());
+    require(are_of_engine || is_real || is_complex(gradient->dtype()) == is_complex(metadata.dtype),
+            "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got "
+            "false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)");
     const DType dtype = edges[i].node->gradient_dtype(edges[i].input_nr).value_or(gradient->dtype());
     if (gradient->dtype() != dtype) gradient = ops::to_dtype(gradient, dtype);
   }
@@ -184,7 +188,8 @@ void validate_outputs(const Node& node, TensorList& outputs) {
   if (outputs.size() != edges.size() && !outputs.empty())
     fail(ErrorKind::runtime, "Function ", qualified_name(node), " returned an invalid number of gradients - got ",
          outputs.size(), ", but expected ", edges.size());
-  fit_gradients(edges, outputs, [&] { return concat("Function ", qualified_name(node), " returned an "); });
+  fit_gradients(edges, outputs, !node.has_python_context(),
+                [&] { return concat("Function ", qualified_name(node), " returned an "); });
 }
 
 }  // namespace
@@ -214,10 +219,6 @@ TensorList GraphTask::call_node(Node& node, TensorList inputs) const {
   TensorList outputs = node.apply(std::move(inputs));
   drop_unneeded(node, outputs);
   validate_outputs(node, outputs);
-  if (PostAccumulateHook* hook = node.post_accumulate_hook()) {
-    record(EventKind::hook, node, "post accumulate hook");
-    hook->call(static_cast<AccumulateGrad&>(node).variable());
-  }
   for (size_t i = 0; i < node.post_hooks.size(); ++i) {
     record(EventKind::hook, node, "post hook");
     outputs = node.post_hooks[i]->call(std::move(outputs), kept);
@@ -270,8 +271,9 @@ void GraphTask::evaluate(ReadyNode& item) {
 TensorList GraphTask::run(TensorList gradients) {
   const Scoped<GraphTask*> running(running_task, this);
   const Scoped<int> deeper(running_depth, running_depth + 1);
-  fit_gradients(roots_, gradients, [] { return std::string(); });  // in the caller's grad mode: they are the caller's
-  unrun_nodes().drop();                                            // not if the caller's gradients do not fit
+  fit_gradients(roots_, gradients, false,
+                [] { return std::string(); });  // in the caller's grad mode: they are the caller's
+  unrun_nodes().drop();                         // not if the caller's gradients do not fit
   const GradMode mode(options_.create_graph);
   const KeepDefaultHooks hooks;
   if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();

@@ -126,22 +126,27 @@ bool GraphTask::will_execute(const Node& node) const {
   return true;
 }
 
-// Simulate the call without running a node.
+// Simulate the call from its start without running a node, but count only the edges left: as in PyTorch this fails once
+// a node has run.
 std::vector<NodePtr> GraphTask::execution_order() const {
   const auto runs_later = [](const NodePtr& a, const NodePtr& b) { return a->sequence_nr() < b->sequence_nr(); };
   std::priority_queue<NodePtr, std::vector<NodePtr>, decltype(runs_later)> ready(runs_later);
-  Dependencies dependencies = count_dependencies(roots_);
-  const auto deliver = [&](const EdgeList& edges) {
-    for (const Edge& edge : edges)
-      if (edge && --dependencies[edge.node.get()] == 0) ready.push(edge.node);
-  };
-  deliver(roots_);
+  Dependencies dependencies = dependencies_;
+  for (const Edge& root : roots_)
+    if (root) ready.push(root.node);
   std::vector<NodePtr> order;
   while (!ready.empty()) {
     const NodePtr node = ready.top();
     ready.pop();
     if (should_run(*node)) order.push_back(node);
-    deliver(node->next_edges());
+    for (const Edge& edge : node->next_edges()) {
+      if (!edge) continue;
+      const auto pending = dependencies.find(edge.node.get());
+      require(pending != dependencies.end() && pending->second > 0,
+              "it != dependencies.end() INTERNAL ASSERT FAILED at "
+              "\"/__w/pytorch/pytorch/torch/csrc/autograd/engine.cpp\":477, please report a bug to PyTorch. ");
+      if (--pending->second == 0) ready.push(edge.node);
+    }
   }
   return order;
 }

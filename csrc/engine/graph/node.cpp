@@ -158,6 +158,10 @@ TensorList AccumulateGrad::apply(TensorList&& gradients) {
   gradients.clear();
   require(!gradient || !grad_fn(variable_), "leaf variable has been moved into the graph interior");
   if (gradient && requires_grad(variable_)) accumulate_grad(variable_, std::move(gradient), post_hooks.empty() ? 1 : 2);
+  if (const AutogradMeta* meta = variable_->meta(); meta != nullptr && meta->post_accumulate_hook) {
+    record(EventKind::hook, *this, "post accumulate hook");
+    meta->post_accumulate_hook->call(variable_);
+  }
   return {};
 }
 
@@ -172,10 +176,6 @@ std::vector<Node::TensorHookEntry> AccumulateGrad::live_tensor_hooks() {
   if (meta != nullptr && (meta->requires_grad || has(policy(), traits::tensor_hooks_come_first)))
     for (const auto& hook : meta->hooks) found.push_back({hook, 0});
   return found;
-}
-
-PostAccumulateHook* AccumulateGrad::post_accumulate_hook() {
-  return variable_->meta() != nullptr ? variable_->meta()->post_accumulate_hook.get() : nullptr;
 }
 
 void AccumulateGrad::let_go() {

@@ -224,7 +224,6 @@ class Node : public Managed {
   std::vector<std::unique_ptr<NodePreHook>> pre_hooks;
   std::vector<std::unique_ptr<NodePostHook>> post_hooks;
   virtual std::vector<TensorHookEntry> live_tensor_hooks() { return {}; }  // AccumulateGrad: those of its leaf
-  virtual PostAccumulateHook* post_accumulate_hook() { return nullptr; }
 
   Handle metadata;  // a dict of Python, made on first use
 
@@ -257,7 +256,6 @@ class AccumulateGrad final : public Node {
   const NodeSpec& spec() const override;
   std::optional<DType> gradient_dtype(uint32_t input_nr) const override;
   std::vector<TensorHookEntry> live_tensor_hooks() override;
-  PostAccumulateHook* post_accumulate_hook() override;
   void visit_owned(OwnedVisitor& visitor) const override;
 
  protected:

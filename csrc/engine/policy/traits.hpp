@@ -94,6 +94,7 @@ inline constexpr Trait has_torch_function = since(107, false);
 inline constexpr Trait warns_of_nonleaf_grad = since(105, false);
 inline constexpr Trait warns_of_expanded_change = since(108, false);
 inline constexpr Trait warns_of_lost_history = since(209, false);
+inline constexpr Trait warns_of_transpose = since(111, false);
 inline constexpr Trait warns_of_sequence_index = since(209, false);
 inline constexpr Trait recorded_view_owns_source = since(203, false);
 inline constexpr Trait assigned_scalar_keeps_graph = since(113, true);  // and its node has another number

@@ -120,7 +120,10 @@ PyObject* is_grad_enabled_function(PyObject*, PyObject*) { return PyBool_FromLon
 
 PyObject* set_grad_enabled_function(PyObject*, PyObject* enabled) {
   return guarded([&] {
-    set_grad_enabled(is_true(enabled));
+    if (!PyBool_Check(enabled))
+      raise_python(PyExc_TypeError, "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s",
+                   Py_TYPE(enabled)->tp_name);
+    set_grad_enabled(enabled == Py_True);
     return Py_NewRef(Py_None);
   });
 }

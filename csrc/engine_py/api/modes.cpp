@@ -3,6 +3,7 @@
 #include "engine/graph/autograd.hpp"
 #include "engine/graph/error_nodes.hpp"
 #include "engine_py/api/api.hpp"
+#include "engine_py/call/args.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/user_code.hpp"
 #include "engine_py/wrappers/wrapper.hpp"
@@ -77,13 +78,6 @@ PyObject* remove_cached_tensor(PyObject*, PyObject* tensor) {
 
 PyObject* is_cached_tensor(PyObject*, PyObject* tensor) {
   return guarded([&] { return PyBool_FromLong(unwrap(tensor)->is_cached()); });
-}
-
-Ref wrap_tuple(TensorList tensors) {
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
-  for (size_t i = 0; i < tensors.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(std::move(tensors[i])).release());
-  return tuple;
 }
 
 // _delayed_error(text, tensors), _undefined_grad(tensors): the tensors behind a node that raises or drops the gradient.

@@ -20,17 +20,17 @@ size_t position_of(PyObject* name, const std::array<const char*, 9>& parameters,
   return count;
 }
 
-const char* short_type_name(PyObject* object) {
-  const char* name = Py_TYPE(object)->tp_name;
-  const char* dot = std::strrchr(name, '.');
-  return dot != nullptr ? dot + 1 : name;
-}
-
 [[noreturn]] void refuse_out(const char* function) {
   raise_python(PyExc_RuntimeError, "%s(): gradlife's engine gives results, it does not write them into out=", function);
 }
 
 }  // namespace
+
+const char* short_name(PyObject* object) {
+  const char* name = Py_TYPE(object)->tp_name;
+  const char* dot = std::strrchr(name, '.');
+  return dot != nullptr ? dot + 1 : name;
+}
 
 Args::Args(const char* function, std::initializer_list<const char*> parameters, size_t required,
            PyObject* const* arguments, Py_ssize_t count, PyObject* names)
@@ -38,8 +38,9 @@ Args::Args(const char* function, std::initializer_list<const char*> parameters, 
   for (const char* parameter : parameters) parameters_[count_++] = parameter;
   const size_t given = static_cast<size_t>(count);
   if (given > count_)
-    raise_python(PyExc_TypeError, "%s() takes %zu positional argument%s but %zu were given", function, count_,
-                 count_ == 1 ? "" : "s", given);
+    raise_python(PyExc_TypeError, "%s() takes %s%zu positional argument%s but %zu %s given", function,
+                 required != count_ ? concat("from ", required, " to ").c_str() : "", count_,
+                 count_ == 1 && required == 1 ? "" : "s", given, given == 1 ? "was" : "were");
   for (size_t i = 0; i < given; ++i) values_[i] = arguments[i];
   const Py_ssize_t named = names != nullptr ? PyTuple_GET_SIZE(names) : 0;
   for (Py_ssize_t i = 0; i < named; ++i) {
@@ -65,7 +66,7 @@ void refuse_arguments(PyObject* const*, Py_ssize_t count, PyObject* names) {
 
 void Args::wrong_type(size_t i, const char* expected) const {
   raise_python(PyExc_TypeError, "%s(): argument '%s' (position %zu) must be %s, not %s", function_, parameters_[i],
-               i + 1, expected, short_type_name(values_[i]));
+               i + 1, expected, short_name(values_[i]));
 }
 
 int64_t Args::integer(size_t i, int64_t fallback) const {
@@ -96,7 +97,7 @@ DType Args::dtype(size_t i, DType fallback) const {
   DType result = fallback;
   if (!has(i) || parse_dtype(values_[i], &result)) return result;
   raise_python(PyExc_TypeError, "%s(): argument '%s' must be torch.dtype, not %s", function_, parameters_[i],
-               short_type_name(values_[i]));
+               short_name(values_[i]));
 }
 
 Dims Args::dims(size_t i) const {
@@ -117,7 +118,7 @@ TensorList Args::tensors(size_t i) const {
     PyObject* item = PySequence_Fast_GET_ITEM(items.get(), at);
     if (!is_tensor(item))
       raise_python(PyExc_TypeError, "expected Tensor as element %zd in argument %zu, but got %s", at, i,
-                   short_type_name(item));
+                   short_name(item));
     result.push_back(unwrap(item));
   }
   return result;

@@ -56,7 +56,8 @@ inline std::optional<int64_t> optional_integer(const Args& args, size_t i) {
 void refuse_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 // Reads a Python or numpy number. False: not a number. Error: larger than 64 bits.
 bool parse_number(PyObject* object, Scalar* number);
-bool is_sequence(PyObject* object);  // a list or tuple
+bool is_sequence(PyObject* object);        // a list or tuple
+const char* short_name(PyObject* object);  // of its class
 // `view(2, 3)` and `view((2, 3))`.
 Dims parse_sizes(PyObject* const* arguments, Py_ssize_t count);
 bool is_numpy_scalar(PyObject* object);

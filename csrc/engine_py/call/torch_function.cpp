@@ -30,9 +30,11 @@ struct Guarded {
 std::array<Guarded, max_rows> guarded_functions, guarded_methods, guarded_plain_methods;
 
 // Members of a tensor that Python code can override.
-constexpr const char* never_asked[] = {"as_subclass", "_use_count",       "_fix_weakref",   "__init_subclass__",
-                                       "__dict__",    "_make_bare_class", "_make_subclass", "_register_hook_dict",
-                                       "tensor"};
+constexpr const char* never_asked[] = {"as_subclass",    "_use_count",
+                                       "_fix_weakref",   "__init_subclass__",
+                                       "__dict__",       "_make_bare_class",
+                                       "_make_subclass", "_register_hook_dict",
+                                       "tensor",         "set_"};
 
 bool is_never_asked(const char* name) {
   for (const char* own : never_asked)
@@ -59,18 +61,23 @@ bool one_overrides(PyObject* const* arguments, Py_ssize_t count, PyObject* names
   return false;
 }
 
-// handler(function, positional arguments, named ones; None where `types` names plain tensors, too)
+// What PyTorch asks about: functions and methods in C++, attributes, methods in Python. For the last two `types` names
+// plain tensors, too; only methods in Python pass named arguments when there are none.
+enum class Asked { function, attribute, in_python };
+
+// handler(function, positional arguments, named ones or None, whether `types` names plain tensors)
 PyObject* ask(const Ref& function, PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names,
-              bool is_in_python = false) {
+              Asked asked = Asked::function) {
   const Py_ssize_t first = self != nullptr ? 1 : 0;
   const Ref positional = checked(PyTuple_New(count + first));
   if (self != nullptr) PyTuple_SET_ITEM(positional.get(), 0, Py_NewRef(self));
   for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(positional.get(), i + first, Py_NewRef(arguments[i]));
-  const Ref named = checked(PyDict_New());
-  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i)
+  const Py_ssize_t name_count = names != nullptr ? PyTuple_GET_SIZE(names) : 0;
+  const Ref named = asked == Asked::in_python || name_count > 0 ? checked(PyDict_New()) : Ref::borrow(Py_None);
+  for (Py_ssize_t i = 0; i < name_count; ++i)
     checked_status(PyDict_SetItem(named.get(), PyTuple_GET_ITEM(names, i), arguments[count + i]));
-  return checked(PyObject_CallFunctionObjArgs(state().torch_function, function.get(), positional.get(),
-                                              is_in_python ? Py_None : named.get(), nullptr))
+  return checked(PyObject_CallFunctionObjArgs(state().torch_function, function.get(), positional.get(), named.get(),
+                                              asked == Asked::function ? Py_False : Py_True, nullptr))
       .release();
 }
 
@@ -100,8 +107,10 @@ template <size_t index>
 PyObject* guard_plain_method(PyObject* self, PyObject* argument) {
   const Guarded& row = guarded_plain_methods[index];
   if (!overrides(self)) return row.function(self, argument);
-  return guarded(
-      [&] { return ask(method_named(row.name), self, &argument, argument != nullptr, nullptr, argument == nullptr); });
+  return guarded([&] {
+    return ask(method_named(row.name), self, &argument, argument != nullptr, nullptr,
+               argument == nullptr ? Asked::attribute : Asked::function);
+  });
 }
 
 template <size_t... indexes>
@@ -114,7 +123,8 @@ PyCFunction guard_at(size_t index, bool is_method, bool is_plain, std::index_seq
 
 PyObject* ask_attribute(const char* name, const char* how, PyObject* self, PyObject* value) {
   const Ref attribute = method_named(name);
-  return ask(checked(PyObject_GetAttrString(attribute.get(), how)), self, &value, value != nullptr, nullptr, true);
+  return ask(checked(PyObject_GetAttrString(attribute.get(), how)), self, &value, value != nullptr, nullptr,
+             Asked::attribute);
 }
 
 PyObject* guarded_get(PyObject* self, void* row) {
@@ -168,9 +178,10 @@ bool one_overrides(std::initializer_list<PyObject*> arguments) {
 
 PyObject* ask_classes(const char* method, std::initializer_list<PyObject*> arguments) {
   const bool is_in_python =
-      arguments.size() == 1 || std::strncmp(method, "__r", 3) == 0 || std::strncmp(method, "pow", 3) == 0;
+      std::strncmp(method, "__r", 3) == 0 || std::strncmp(method, "pow", 3) == 0 || std::strcmp(method, "__len__") == 0;
+  const Asked asked = is_in_python ? Asked::in_python : arguments.size() == 1 ? Asked::attribute : Asked::function;
   return ask(method_named(method), nullptr, arguments.begin(), static_cast<Py_ssize_t>(arguments.size()), nullptr,
-             is_in_python);
+             asked);
 }
 
 void let_classes_override(std::vector<PyMethodDef>& rows, bool are_methods) {

@@ -16,6 +16,8 @@ void warn_of_expanded(const TensorImpl& target, const char* operation, const cha
 void warn_of_lost_history(const Tensor& tensor);
 // Warns of the cycle that `create_graph` makes. Once per process, unless warnings are always shown.
 void warn_of_created_graph();
+// Warns of T of a tensor that is no matrix. Once per process, unless warnings are always shown.
+void warn_of_transpose(size_t dim);
 
 extern PyMethodDef warning_functions[];
 

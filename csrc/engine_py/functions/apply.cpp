@@ -170,15 +170,15 @@ SavedSlot make_slot(const Tensor& tensor, const NodePtr& node, const OutputMarks
   const AutogradMeta* meta = tensor->meta();
   const bool is_own = meta != nullptr && meta->grad_fn == node;
   const bool is_changed_view = has(policy, traits::changed_view_saved_as_output) && meta != nullptr && meta->view &&
-                               contains(marks.dirty, tensor);
+                               contains(marks.dirty, tensor) && !contains(marks.non_differentiable, tensor);
   return SavedSlot(tensor, is_own || is_changed_view);
 }
 
-void check_to_save(PyObject* to_save) {
+void check_to_save(PyObject* to_save, bool with_items) {
   if (to_save == nullptr || to_save == Py_None) return;
   if (!PyTuple_Check(to_save))
     raise_python(PyExc_RuntimeError, "autograd internal error: to_save attribute is expected to be a tuple but is ");
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save); ++i) {
+  for (Py_ssize_t i = 0; with_items && i < PyTuple_GET_SIZE(to_save); ++i) {
     PyObject* item = PyTuple_GET_ITEM(to_save, i);
     if (item != Py_None && !is_tensor(item))
       raise_python(PyExc_TypeError, "save_for_backward can only save variables, but argument %zd is of type %s", i,
@@ -198,7 +198,7 @@ void save_tensors(PyObject* context, const NodePtr& node, const OutputMarks& mar
   FunctionObject* object = function_object(context);
   object->has_freed_buffers = false;
   std::vector<SavedSlot> saved;
-  check_to_save(to_save.get());
+  check_to_save(to_save.get(), true);
   if (to_save && to_save.get() != Py_None)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save.get()); ++i)
       saved.push_back(make_slot(unwrap_optional(PyTuple_GET_ITEM(to_save.get(), i)), node, marks, *object->policy));
@@ -221,9 +221,9 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     custom.is_tensor_input = inputs.is_tensor;
     custom.output_info.clear();
   }
-  // Since 2.0 it is checked first, and the context loses it if a later step fails.
+  // Since 2.0 it is checked first, its items only if they are to be saved; the context loses it if a later step fails.
   const bool looks_first = has(*object->policy, traits::checks_to_save_first);
-  if (is_executable && looks_first) check_to_save(object->to_save);
+  if (looks_first) check_to_save(object->to_save, is_executable);
   TensorList saved_by_setup;
   if (inputs.has_setup_context) saved_by_setup = saved_tensors_of(*object);
   Ref to_save = Ref::steal(looks_first ? std::exchange(object->to_save, nullptr) : nullptr);
@@ -258,9 +258,10 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
       PyNode& custom = static_cast<PyNode&>(*node);
       // Outputs without history are also counted among the node's inputs, so that the numbers agree.
       const bool is_marked = contains(marks.non_differentiable, tensor);
+      const bool is_bare = is_marked || !is_differentiable(tensor->dtype());
       const bool is_new = custom.num_inputs() == custom.output_info.size();
-      if (is_new && is_marked) custom.add_placeholder_input();
-      if (is_new && !is_marked) custom.add_input_metadata(*given);
+      if (is_new && is_bare) custom.add_placeholder_input();
+      if (is_new && !is_bare) custom.add_input_metadata(*given);
       const bool is_materialized = object->materializes_non_differentiable || !is_marked;
       custom.output_info.push_back({given->sizes(), given->dtype(), is_materialized});
     }
@@ -338,11 +339,11 @@ PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t 
       arguments = PySequence_Fast_ITEMS(bound.get());
       count = PyTuple_GET_SIZE(bound.get());
     }
+    UnpackedInputs inputs = unpack_inputs(arguments, count);  // before the node: this may create nodes of views
     const Ref backward_class = checked(PyObject_GetAttrString(type, "_backward_cls"));
     const Ref context = checked(PyObject_CallNoArgs(backward_class.get()));
     read_class_flags(type, function_object(context.get()));
     const NodePtr node = attach_node(context.get());
-    UnpackedInputs inputs = unpack_inputs(arguments, count);
     inputs.has_setup_context = has_setup;
     // Before forward: the inputs of a Function that fails live as long as its context.
     if (node && inputs.is_executable && !node->policy().is_oneflow) node->set_next_edges(inputs.next_edges);

@@ -1,12 +1,12 @@
 #include "engine_py/functions/function.hpp"
 
-#include <cstring>
 #include <string>
 
 #include "base/events.hpp"
 #include "base/immortal.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/ops/ops.hpp"
+#include "engine_py/call/args.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/user_code.hpp"
 #include "engine_py/wrappers/wrapper.hpp"
@@ -22,11 +22,6 @@ const NodeSpec* spec_of(const char* name) {
   const char* kept = immortal(std::string(name)).c_str();
   specs->push_back(&immortal(NodeSpec{kept, {{"tensors", SavedField::Type::tensor_list}}}));
   return specs->back();
-}
-
-const char* short_name(PyTypeObject* type) {
-  const char* dot = std::strrchr(type->tp_name, '.');
-  return dot != nullptr ? dot + 1 : type->tp_name;
 }
 
 // A control block over a node inside its context: owning it means owning a reference to the context.
@@ -45,7 +40,7 @@ class ContextBlock final : public RefCounted {
 }  // namespace
 
 PyNode::PyNode(PyObject* context, bool owns_context, Identity identity)
-    : Node(identity), context_(context), owns_context_(owns_context), spec_(spec_of(short_name(Py_TYPE(context)))) {
+    : Node(identity), context_(context), owns_context_(owns_context), spec_(spec_of(short_name(context))) {
   if (owns_context_) Py_INCREF(context_);
 }
 
@@ -126,7 +121,7 @@ TensorList PyNode::collect(Borrowed result) const {
     PyObject* gradient = PyTuple_GET_ITEM(tuple.get(), i);
     if (is_tensor_input[static_cast<size_t>(i)]) {
       if (gradient != Py_None && !is_tensor(gradient))
-        raise_python(PyExc_RuntimeError, "expected Variable or None (got %s)", short_name(Py_TYPE(gradient)));
+        raise_python(PyExc_RuntimeError, "expected Variable or None (got %s)", short_name(gradient));
       gradients.push_back(unwrap_optional(gradient));
     } else if (gradient != Py_None) {
       raise_python(PyExc_RuntimeError,

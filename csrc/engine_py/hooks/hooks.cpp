@@ -3,6 +3,7 @@
 #include "base/labels.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/policy/traits.hpp"
+#include "engine_py/call/args.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
 #include "engine_py/interpreter/user_code.hpp"
@@ -16,19 +17,12 @@ PyObject* as_python(Object* object) { return static_cast<PyObject*>(object); }
 
 Handle hold(Borrowed dict) { return Handle::borrow(dict.get(), current_policy()->interpreter_exit); }
 
-// Calls the callables that a hook dict has now: a hook may add or remove others.
+// Calls the callables that a hook dict has now, in the order of a plain dict: a hook may add or remove others.
 template <class Call>
 void each_callable(const Handle& dict, Call&& call) {
-  const Ref callables = checked(PyMapping_Values(as_python(dict.get())));
+  PyObject* hooks = as_python(dict.get());
+  const Ref callables = checked(PyDict_Check(hooks) ? PyDict_Values(hooks) : PyMapping_Values(hooks));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callables.get()); ++i) call(PyList_GET_ITEM(callables.get(), i));
-}
-
-Ref wrap_tuple(const TensorList& tensors) {
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]).release());
-  }
-  return tuple;
 }
 
 Ref hook_name(Borrowed hook) {

@@ -34,7 +34,7 @@ struct Mul {
   static void change(const Tensor& a, const Tensor& b) { ops::mul_in_place(a, b); }
 };
 struct Div {
-  static constexpr const char *name = "div", *reversed_name = "__rtruediv__", *in_place_name = "div_";
+  static constexpr const char *name = "div", *reversed_name = "__rdiv__", *in_place_name = "div_";
   static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::div(a, b); }
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::div_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::mul_number(ops::reciprocal(b), a); }
@@ -144,12 +144,17 @@ PyObject* unary(PyObject* self) {
 }
 
 PyObject* positive(PyObject* self) {
-  return guarded([&] { return overrides(self) ? ask_classes("__pos__", {self}) : Py_NewRef(self); });
+  return guarded([&] { return overrides(self) ? ask_classes("positive", {self}) : Py_NewRef(self); });
 }
 
 int truth(PyObject* self) {
   return guarded(-1, [&] {
-    if (overrides(self)) return PyObject_IsTrue(Ref::steal(ask_classes("__bool__", {self})).get());
+    if (overrides(self)) {
+      const Ref answer = Ref::steal(ask_classes("__bool__", {self}));
+      if (!PyBool_Check(answer.get()))
+        raise_python(PyExc_TypeError, "__bool__ should return bool, returned %s", Py_TYPE(answer.get())->tp_name);
+      return answer.get() == Py_True ? 1 : 0;
+    }
     const Tensor& tensor = unwrap(self);
     require(tensor->numel() != 0, "Boolean value of Tensor with no values is ambiguous");
     require(tensor->numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
@@ -194,8 +199,6 @@ constexpr const char* comparison_names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 constexpr ops::Comparison comparisons[] = {ops::Comparison::lt, ops::Comparison::le, ops::Comparison::eq,
                                            ops::Comparison::ne, ops::Comparison::gt, ops::Comparison::ge};
 
-}  // namespace
-
 PyObject* tensor_richcompare(PyObject* a, PyObject* b, int op) {
   return answered([&]() -> PyObject* {
     Scalar number;
@@ -208,33 +211,32 @@ PyObject* tensor_richcompare(PyObject* a, PyObject* b, int op) {
   });
 }
 
-namespace {
-
-PyNumberMethods make_numbers() {
-  PyNumberMethods numbers{};
-  numbers.nb_add = binary<Add>;
-  numbers.nb_subtract = binary<Sub>;
-  numbers.nb_multiply = binary<Mul>;
-  numbers.nb_true_divide = binary<Div>;
-  numbers.nb_power = power;
-  numbers.nb_matrix_multiply = matrix_multiply;
-  numbers.nb_negative = unary<ops::neg, neg_name>;
-  numbers.nb_positive = positive;
-  numbers.nb_absolute = unary<ops::abs, abs_name>;
-  numbers.nb_bool = truth;
-  numbers.nb_float = to_float;
-  numbers.nb_int = to_int;
-  numbers.nb_index = to_index;
-  numbers.nb_inplace_add = in_place<Add>;
-  numbers.nb_inplace_subtract = in_place<Sub>;
-  numbers.nb_inplace_multiply = in_place<Mul>;
-  numbers.nb_inplace_true_divide = in_place<Div>;
-  numbers.nb_inplace_power = power_in_place;
-  return numbers;
+template <class Function>
+void* as_slot(Function* function) {
+  return reinterpret_cast<void*>(function);
 }
 
 }  // namespace
 
-PyNumberMethods op_numbers = make_numbers();
+PyType_Slot operator_slots[] = {{Py_tp_richcompare, as_slot(tensor_richcompare)},
+                                {Py_nb_add, as_slot(binary<Add>)},
+                                {Py_nb_subtract, as_slot(binary<Sub>)},
+                                {Py_nb_multiply, as_slot(binary<Mul>)},
+                                {Py_nb_true_divide, as_slot(binary<Div>)},
+                                {Py_nb_power, as_slot(power)},
+                                {Py_nb_matrix_multiply, as_slot(matrix_multiply)},
+                                {Py_nb_negative, as_slot(unary<ops::neg, neg_name>)},
+                                {Py_nb_positive, as_slot(positive)},
+                                {Py_nb_absolute, as_slot(unary<ops::abs, abs_name>)},
+                                {Py_nb_bool, as_slot(truth)},
+                                {Py_nb_float, as_slot(to_float)},
+                                {Py_nb_int, as_slot(to_int)},
+                                {Py_nb_index, as_slot(to_index)},
+                                {Py_nb_inplace_add, as_slot(in_place<Add>)},
+                                {Py_nb_inplace_subtract, as_slot(in_place<Sub>)},
+                                {Py_nb_inplace_multiply, as_slot(in_place<Mul>)},
+                                {Py_nb_inplace_true_divide, as_slot(in_place<Div>)},
+                                {Py_nb_inplace_power, as_slot(power_in_place)},
+                                {0, nullptr}};
 
 }  // namespace gradlife

@@ -256,7 +256,12 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
 
 Py_ssize_t length(PyObject* self) {
   return guarded(Py_ssize_t{-1}, [&]() -> Py_ssize_t {
-    if (overrides(self)) return PyLong_AsSsize_t(Ref::steal(ask_classes("__len__", {self})).get());
+    if (overrides(self)) {
+      const Py_ssize_t answer =
+          PyNumber_AsSsize_t(Ref::steal(ask_classes("__len__", {self})).get(), PyExc_OverflowError);
+      if (answer < 0 && PyErr_Occurred() == nullptr) raise_python(PyExc_ValueError, "__len__() should return >= 0");
+      return answer;
+    }
     const Tensor& tensor = unwrap(self);
     if (tensor->dim() == 0) raise_python(PyExc_TypeError, "len() of a 0-d tensor");
     return static_cast<Py_ssize_t>(tensor->sizes()[0]);

@@ -4,6 +4,7 @@
 #include "engine/ops/ops.hpp"
 #include "engine/policy/release_texts.hpp"
 #include "engine_py/call/args.hpp"
+#include "engine_py/call/warnings.hpp"
 #include "engine_py/hooks/hooks.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
@@ -181,6 +182,16 @@ Ref get_itemsize(const Tensor& tensor) { return checked(PyLong_FromSize_t(item_s
 Ref get_nbytes(const Tensor& tensor) {
   return checked(PyLong_FromLongLong(tensor->numel() * static_cast<int64_t>(item_size(tensor->dtype()))));
 }
+Ref get_T(const Tensor& tensor) {
+  if (tensor->dim() != 2) warn_of_transpose(tensor->dim());
+  Dims reversed;
+  for (size_t dim = tensor->dim(); dim > 0; --dim) reversed.push_back(static_cast<int64_t>(dim) - 1);
+  return wrap(ops::permute(tensor, reversed));
+}
+Ref get_mT(const Tensor& tensor) {
+  require(tensor->dim() != 1, "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.");
+  return wrap(tensor->dim() == 0 ? ops::permute(tensor, {}) : ops::transpose(tensor, -2, -1));
+}
 Ref get_real(const Tensor& tensor) { return wrap(ops::real(tensor)); }
 Ref get_imag(const Tensor& tensor) { return wrap(ops::imag(tensor)); }
 // Writes into one part, as a slice assignment does.
@@ -284,6 +295,8 @@ PyGetSetDef tensor_attributes[] = {
     {"itemsize", getter<get_itemsize>, nullptr, nullptr, nullptr},
     {"nbytes", getter<get_nbytes>, nullptr, nullptr, nullptr},
     {"name", getter<get_none>, nullptr, nullptr, nullptr},
+    {"T", getter<get_T>, nullptr, nullptr, nullptr},
+    {"mT", getter<get_mT>, nullptr, nullptr, nullptr},
     {"real", getter<get_real>, setter<set_part<ops::real>>, nullptr, nullptr},
     {"imag", getter<get_imag>, setter<set_part<ops::imag>>, nullptr, nullptr},
     {"is_cpu", getter<get_true>, nullptr, nullptr, nullptr},

@@ -2,6 +2,7 @@
 #include "engine/backward/views.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/ops/ops.hpp"
+#include "engine_py/call/args.hpp"
 #include "engine_py/hooks/hooks.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
@@ -26,9 +27,8 @@ PyObject* tensor_detach_in_place(PyObject* self, PyObject*) {
 
 PyObject* tensor_requires_grad_in_place(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    const Py_ssize_t given = count + (names != nullptr ? PyTuple_GET_SIZE(names) : 0);
-    const bool requires = given == 0 || PyObject_IsTrue(arguments[0]) == 1;
-    set_requires_grad(unwrap(self), requires);
+    const Args args("requires_grad_", {"requires_grad"}, 0, arguments, count, names);
+    set_requires_grad(unwrap(self), args.flag(0, true));
     return Py_NewRef(self);
   });
 }
@@ -78,29 +78,31 @@ void require_tensor_class(PyObject* type) {
 }
 
 // cls._make_subclass(data, require_grad=False): a new impl with the data, of another class.
-PyObject* tensor_make_subclass(PyObject*, PyObject* arguments, PyObject* keywords) {
+PyObject* tensor_make_subclass(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    PyObject *type, *data;
-    int requires = 0;
-    static const char* names[] = {"cls", "data", "require_grad", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|p", const_cast<char**>(names), &type, &data, &requires))
-      throw PythonError();
-    require_tensor_class(type);
-    if (!is_tensor(data))
-      raise_python(PyExc_TypeError, "_make_subclass(): argument 'data' (position 2) must be Tensor, not %.200s",
-                   Py_TYPE(data)->tp_name);
-    Tensor tensor = detach(unwrap(data));
+    const Args args("_make_subclass", {"cls", "data", "require_grad"}, 2, arguments, count, names);
+    const Tensor& data = args.tensor(1);
+    const bool requires = args.flag(2, false);
+    require_tensor_class(args[0]);
+    require(!requires || is_differentiable(data->dtype()),
+            "Only Tensors of floating point and complex dtype can require gradients");
+    Tensor tensor = detach(data);
     if (requires) set_requires_grad(tensor, true);
-    return wrap_as(std::move(tensor), reinterpret_cast<PyTypeObject*>(type)).release();
+    return wrap_as(std::move(tensor), reinterpret_cast<PyTypeObject*>(args[0])).release();
   });
 }
 
-PyObject* tensor_as_subclass(PyObject* self, PyObject* type) {
+PyObject* tensor_as_subclass(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    require_tensor_class(type);
-    return wrap_as(ops::view_as_itself(unwrap(self)), reinterpret_cast<PyTypeObject*>(type)).release();
+    const Args args("as_subclass", {"cls"}, 1, arguments, count, names);
+    require_tensor_class(args[0]);
+    return wrap_as(ops::view_as_itself(unwrap(self)), reinterpret_cast<PyTypeObject*>(args[0])).release();
   });
 }
+
+// The methods behind `+tensor` and `1 / tensor`, which classes are asked about.
+PyObject* tensor_positive(PyObject* self, PyObject*) { return Py_NewRef(self); }
+PyObject* tensor_reversed_division(PyObject* self, PyObject* other) { return PyNumber_TrueDivide(other, self); }
 
 // _bare_class(cls): makes the class of OneFlow's tensors that stands in for `cls`.
 PyObject* tensor_bare_class(PyObject*, PyObject* type) {
@@ -109,11 +111,6 @@ PyObject* tensor_bare_class(PyObject*, PyObject* type) {
       raise_python(PyExc_TypeError, "cls must be a type of tensors (got %.200s)", Py_TYPE(type)->tp_name);
     return make_bare_class(reinterpret_cast<PyTypeObject*>(type)).release();
   });
-}
-
-template <class Function>
-PyCFunction as_method(Function function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
 }  // namespace
@@ -129,9 +126,11 @@ PyMethodDef autograd_methods[] = {
     {"_is_view", tensor_is_view, METH_NOARGS, nullptr},
     {"untyped_storage", tensor_untyped_storage, METH_NOARGS, nullptr},
     {"_register_hook_dict", tensor_register_hook_dict, METH_NOARGS, nullptr},
-    {"_make_subclass", as_method(tensor_make_subclass), METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
+    {"_make_subclass", as_method(tensor_make_subclass), METH_FASTCALL | METH_KEYWORDS | METH_STATIC, nullptr},
     {"_make_bare_class", tensor_bare_class, METH_O | METH_STATIC, nullptr},
-    {"as_subclass", tensor_as_subclass, METH_O, nullptr},
+    {"as_subclass", as_method(tensor_as_subclass), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"positive", tensor_positive, METH_NOARGS, nullptr},
+    {"__rdiv__", tensor_reversed_division, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace gradlife

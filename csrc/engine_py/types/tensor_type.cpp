@@ -1,5 +1,6 @@
 #include "engine_py/types/tensor_type.hpp"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "engine/graph/autograd.hpp"
 #include "engine/ops/ops.hpp"
 #include "engine/policy/traits.hpp"
+#include "engine_py/call/args.hpp"
 #include "engine_py/call/tables.hpp"
 #include "engine_py/call/torch_function.hpp"
 #include "engine_py/functions/function.hpp"
@@ -154,19 +156,65 @@ int tensor_meta_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
   return 0;
 }
 
-PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject*) {
+[[noreturn]] void refuse_construction(PyObject* arguments, PyObject* keywords) {
+  std::string given;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i)
+    given += concat(given.empty() ? "" : ", ", short_name(PyTuple_GET_ITEM(arguments, i)));
+  PyObject *name, *value;
+  for (Py_ssize_t at = 0; keywords != nullptr && PyDict_Next(keywords, &at, &name, &value);)
+    given += concat(given.empty() ? "" : ", ", PyUnicode_AsUTF8(name), "=", short_name(value));
+  if (PyTuple_GET_SIZE(arguments) == 0) given += ", ";
+  raise_python(
+      PyExc_TypeError,
+      "new() received an invalid combination of arguments - got (%s), but expected one of:\n * (*, torch.device "
+      "device = None)\n * (torch.Storage storage)\n * (Tensor other)\n * (tuple of ints size, *, torch.device "
+      "device = None)\n * (object data, *, torch.device device = None)\n",
+      given.c_str());
+}
+
+// Numbers for a size: no bools, and no tensors or arrays, which may have an index, too.
+bool is_integer(PyObject* object) {
+  return PyIndex_Check(object) && !PyBool_Check(object) && !PySequence_Check(object) && !is_tensor(object);
+}
+
+// `Tensor(2, 3)` and `Tensor(torch.Size([2, 3]))`.
+Tensor uninitialized(PyObject* arguments, bool is_size) {
+  const Py_ssize_t count = is_size ? 0 : PyTuple_GET_SIZE(arguments);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (!is_integer(PyTuple_GET_ITEM(arguments, i)))
+      raise_python(PyExc_TypeError,
+                   "new(): argument 'size' failed to unpack the object at pos %zd with error \"type must be tuple of "
+                   "ints,but got %s\"",
+                   i + 1, short_name(PyTuple_GET_ITEM(arguments, i)));
+  const Dims sizes = parse_dims(is_size ? PyTuple_GET_ITEM(arguments, 0) : arguments);
+  ops::require_sizes(sizes);
+  return empty(sizes, DType::float32);
+}
+
+// The data of PyTorch's legacy constructor become float32, whatever they are.
+Tensor from_data(PyObject* data) {
+  if (!PySequence_Check(data) && PyObject_TypeCheck(data, state().storage_base) == 0)
+    raise_python(PyExc_TypeError, "new(): data must be a sequence (got %s)", Py_TYPE(data)->tp_name);
+  const Ref module = checked(PyImport_ImportModule("gradlife._engine"));
+  const Ref made = checked(PyObject_CallMethod(module.get(), "tensor", "OO", data, wrap_dtype(DType::float32).get()));
+  return variable_data(unwrap(made.get()));
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   return guarded([&] {
     if (type == state().tensor_base)
       raise_python(PyExc_RuntimeError, "Cannot directly construct TensorBase; subclass it and then construct that");
-    PyObject* data = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
-    if (data == nullptr) return wrap_as(empty({0}, DType::float32), type).release();
+    const Py_ssize_t count = PyTuple_GET_SIZE(arguments);
+    const Py_ssize_t named = keywords != nullptr ? PyDict_GET_SIZE(keywords) : 0;
+    if (named > 1 || (named == 1 && PyDict_GetItemString(keywords, "device") == nullptr))
+      refuse_construction(arguments, keywords);
+    if (count == 0) return wrap_as(empty({0}, DType::float32), type).release();
+    PyObject* data = PyTuple_GET_ITEM(arguments, 0);
+    if (count > 1 && !is_integer(data)) refuse_construction(arguments, keywords);
     if (is_tensor(data)) return wrap_as(ops::view_as_itself(unwrap(data)), type).release();
-    if (PyTuple_GET_SIZE(arguments) > 1 || PyLong_Check(data))
-      return wrap_as(empty(parse_dims(arguments), DType::float32), type).release();
-    if (PyFloat_Check(data)) raise_python(PyExc_TypeError, "new(): data must be a sequence (got float)");
-    const Ref module = checked(PyImport_ImportModule("gradlife._engine"));
-    const Ref made = checked(PyObject_CallMethod(module.get(), "tensor", "O", data));
-    return wrap_as(variable_data(unwrap(made.get())), type).release();
+    const bool is_size = Py_TYPE(data) == state().size_type;
+    Tensor made = is_size || is_integer(data) ? uninitialized(arguments, is_size) : from_data(data);
+    return wrap_as(std::move(made), type).release();
   });
 }
 
@@ -187,6 +235,19 @@ PyMethodDef subclass_method = {"__init_subclass__",
 PyMemberDef tensor_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
                                 {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
                                 {nullptr, 0, 0, 0, nullptr}};
+
+PyObject* get_false(PyObject*, void*) { return Py_NewRef(Py_False); }
+
+// Joins the attributes and those that a tensor can have elsewhere, but not here.
+PyGetSetDef* all_attributes() {
+  std::vector<PyGetSetDef> rows;
+  for (const PyGetSetDef* row = tensor_attributes; row->name != nullptr; ++row) rows.push_back(*row);
+  for (const char* name : {"is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested",
+                           "is_quantized", "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu"})
+    rows.push_back({name, get_false, nullptr, nullptr, nullptr});
+  rows.push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
+  return let_classes_override(immortal(std::move(rows)).data());
+}
 
 // Joins the method tables of the type: operations and autograd methods.
 PyMethodDef* all_methods() {
@@ -209,39 +270,21 @@ Ref make_tensor_meta() {
 }
 
 Ref make_tensor_base() {
-  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(tensor_new)},
-                                {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
-                                {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},
-                                {Py_tp_members, tensor_members},
-                                {Py_tp_getset, let_classes_override(tensor_attributes)},
-                                {Py_tp_methods, all_methods()},
-                                {Py_tp_richcompare, reinterpret_cast<void*>(tensor_richcompare)},
-                                {Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)},
-                                {Py_nb_add, reinterpret_cast<void*>(op_numbers.nb_add)},
-                                {Py_nb_subtract, reinterpret_cast<void*>(op_numbers.nb_subtract)},
-                                {Py_nb_multiply, reinterpret_cast<void*>(op_numbers.nb_multiply)},
-                                {Py_nb_true_divide, reinterpret_cast<void*>(op_numbers.nb_true_divide)},
-                                {Py_nb_power, reinterpret_cast<void*>(op_numbers.nb_power)},
-                                {Py_nb_matrix_multiply, reinterpret_cast<void*>(op_numbers.nb_matrix_multiply)},
-                                {Py_nb_negative, reinterpret_cast<void*>(op_numbers.nb_negative)},
-                                {Py_nb_positive, reinterpret_cast<void*>(op_numbers.nb_positive)},
-                                {Py_nb_absolute, reinterpret_cast<void*>(op_numbers.nb_absolute)},
-                                {Py_nb_bool, reinterpret_cast<void*>(op_numbers.nb_bool)},
-                                {Py_nb_float, reinterpret_cast<void*>(op_numbers.nb_float)},
-                                {Py_nb_int, reinterpret_cast<void*>(op_numbers.nb_int)},
-                                {Py_nb_index, reinterpret_cast<void*>(op_numbers.nb_index)},
-                                {Py_nb_inplace_add, reinterpret_cast<void*>(op_numbers.nb_inplace_add)},
-                                {Py_nb_inplace_subtract, reinterpret_cast<void*>(op_numbers.nb_inplace_subtract)},
-                                {Py_nb_inplace_multiply, reinterpret_cast<void*>(op_numbers.nb_inplace_multiply)},
-                                {Py_nb_inplace_true_divide, reinterpret_cast<void*>(op_numbers.nb_inplace_true_divide)},
-                                {Py_nb_inplace_power, reinterpret_cast<void*>(op_numbers.nb_inplace_power)},
-                                {Py_mp_length, reinterpret_cast<void*>(op_mapping.mp_length)},
-                                {Py_mp_subscript, reinterpret_cast<void*>(op_mapping.mp_subscript)},
-                                {Py_mp_ass_subscript, reinterpret_cast<void*>(op_mapping.mp_ass_subscript)},
-                                {0, nullptr}};
-  static PyType_Spec spec = {"torch._C.TensorBase", sizeof(TensorObject), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  std::vector<PyType_Slot> slots = {{Py_tp_new, reinterpret_cast<void*>(tensor_new)},
+                                    {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
+                                    {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
+                                    {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},
+                                    {Py_tp_members, tensor_members},
+                                    {Py_tp_getset, all_attributes()},
+                                    {Py_tp_methods, all_methods()},
+                                    {Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)},
+                                    {Py_mp_length, reinterpret_cast<void*>(op_mapping.mp_length)},
+                                    {Py_mp_subscript, reinterpret_cast<void*>(op_mapping.mp_subscript)},
+                                    {Py_mp_ass_subscript, reinterpret_cast<void*>(op_mapping.mp_ass_subscript)}};
+  for (const PyType_Slot* slot = operator_slots; slot->slot != 0; ++slot) slots.push_back(*slot);
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {"torch._C.TensorBase", sizeof(TensorObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   return checked(PyType_FromSpec(&spec));
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from gradlife import _engine
@@ -31,34 +31,6 @@ from gradlife.engine.grad_mode import (
 )
 from gradlife.engine.tensors import Size, Tensor
 
-__all__ = [
-    "Function",
-    "GradcheckError",
-    "Variable",
-    "_functions",
-    "_force_original_view_tracking",
-    "_is_checkpoint_valid",
-    "_unsafe_preserve_version_counter",
-    "anomaly_mode",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "function",
-    "grad",
-    "gradcheck",
-    "grad_mode",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "is_multithreading_enabled",
-    "is_view_replay_enabled",
-    "no_grad",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-    "variable",
-]
-
 _Tensors = Any  # a tensor, a GradientEdge, or a sequence of them
 
 _TAKES_DICTS = ("torch", 213)  # the release from which `inputs` may be a dict
@@ -71,7 +43,7 @@ def backward(
     create_graph: bool = False,
     grad_variables: _Tensors = None,
     inputs: _Tensors = None,
-) -> None:
+) -> Any:
     """Add the gradients of ``tensors`` to ``.grad`` of their leaves, or of ``inputs`` alone."""
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -91,12 +63,12 @@ def backward(
             "create_graph": create_graph,
             "inputs": None if inputs is None else wanted,
         }
-        overrides.handle_torch_function(backward, (*roots, *wanted), roots, grad_tensors=grad_tensors, **named)
-        return
+        return overrides.handle_torch_function(backward, (*roots, *wanted), roots, grad_tensors=grad_tensors, **named)
     gradients = _make_gradients(roots, _sequence(grad_tensors) if grad_tensors is not None else (None,) * len(roots))
     keep = create_graph if retain_graph is None else retain_graph
     with _restricting(bool(wanted)):
         _engine._run_backward(roots, gradients, keep, create_graph, wanted, True, True)
+    return None
 
 
 def grad(
@@ -122,8 +94,6 @@ def grad(
             materialize_grads,
         )
         return dict(zip(inputs, grad(outputs, tuple(inputs.values()), *rest), strict=True))
-    if is_grads_batched:
-        raise NotImplementedError("gradlife's engine has no batched gradients (is_grads_batched=True)")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -135,6 +105,7 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
     roots, wanted = _sequence(outputs), _inputs_in(inputs, "grad")
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -143,13 +114,17 @@ def grad(
         named = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph}
         named |= {"only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
         named["materialize_grads"] = materialize_grads
-        return tuple(overrides.handle_torch_function(grad, asked, roots, wanted, **named))
+        return overrides.handle_torch_function(grad, asked, roots, wanted, **named)
     given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
-    gradients = _make_gradients(roots, given)
+    gradients = _make_gradients(roots, given, is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
-    unused = materialize_grads if allow_unused is None else allow_unused
+    rows: Any = list(zip(*gradients, strict=True)) if is_grads_batched else [gradients]
     with _restricting(True):
-        result = _engine._run_backward(roots, gradients, keep, create_graph, wanted, unused, False)
+        results = [
+            _engine._run_backward(roots, row, keep or number < len(rows), create_graph, wanted, allow_unused, False)
+            for number, row in enumerate(rows, 1)
+        ]
+    result = _stacked(results) if is_grads_batched else results[0]
     if materialize_grads:
         needs_grad = create_graph or _engine._current_release() < ("torch", 210)
         result = tuple(
@@ -157,6 +132,12 @@ def grad(
             for gradient, tensor in zip(result, wanted, strict=True)
         )
     return tuple(result)
+
+
+def _stacked(results: list[Any]) -> tuple[Any, ...]:
+    """Join the gradients of each row of a batch, which PyTorch computes together."""
+    columns = zip(*results, strict=True)
+    return tuple(None if column[0] is None else _engine.stack(column) for column in columns)
 
 
 def _zeros_for(wanted: Any, requires_grad: bool) -> Tensor:
@@ -180,25 +161,41 @@ def _inputs_in(value: _Tensors, caller: str) -> tuple[Any, ...]:
     return tuple(value.values())
 
 
-def _make_gradients(roots: Sequence[Any], gradients: Sequence[Any]) -> tuple[Tensor | None, ...]:
-    made = tuple(map(_make_gradient, range(len(roots)), roots, gradients))
+def _make_gradients(
+    roots: tuple[Any, ...], gradients: tuple[Any, ...], is_batched: bool = False
+) -> tuple[Tensor | None, ...]:
+    made = tuple(_make_gradient(*pair, roots, gradients, is_batched) for pair in zip(roots, gradients, strict=False))
     if len(roots) != len(made):
         raise RuntimeError(f"got {len(roots)} tensors and {len(made)} gradients")
     return made
 
 
-def _make_gradient(index: int, root: Any, gradient: Any) -> Tensor | None:
+def _make_gradient(
+    root: Any, gradient: Any, roots: tuple[Any, ...], gradients: tuple[Any, ...], is_batched: bool
+) -> Tensor | None:
     shape, dtype = _shape_and_dtype(root)
+
+    def mismatch(kind: str, given: object, expected: object) -> str:
+        place = f"grad_output[{gradients.index(gradient)}]", f"output[{roots.index(root)}]"  # by ==, as in PyTorch
+        return f"{place[0]} has a {kind} of {given} and {place[1]} has a {kind} of {expected}."
+
     if isinstance(gradient, Tensor):
-        if shape != gradient.size():
+        first = gradient[0] if is_batched else gradient
+        if shape != first.size() and not is_batched:
+            raise RuntimeError(f"Mismatch in shape: {mismatch('shape', gradient.shape, shape)}")
+        if shape != first.size() and isinstance(root, GradientEdge):
+            raise RuntimeError("Batched grads are not supported with GradientEdge")
+        if shape != first.size():
             raise RuntimeError(
-                f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a shape of "
-                f"{shape}."
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+                f"mismatch was detected: {mismatch('shape', first.shape[1:], shape)} If you only want some tensors in "
+                "`grad_output` to be considered batched, consider using vmap."
             )
         if dtype.is_complex != gradient.dtype.is_complex:
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a dtype of {dtype}."
+                f"{mismatch('dtype', gradient.dtype, dtype)}"
             )
         return gradient
     if gradient is not None:

@@ -198,6 +198,13 @@ class Function(_SingleLevelFunction):
     vjp = backward
 
     @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Compute the outputs' derivatives from those of the inputs. Never called here: the engine runs backward only."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """Compute for a batch. Never called here: the engine has no batches."""
         raise NotImplementedError(

@@ -15,25 +15,4 @@ from gradlife.engine.nn.modules import (
     Threshold,
 )
 from gradlife.engine.nn.parallel import DataParallel
-from gradlife.engine.nn.parameter import Parameter
-
-__all__ = [
-    "BatchNorm1d",
-    "DataParallel",
-    "Identity",
-    "Linear",
-    "Module",
-    "ModuleList",
-    "NLLLoss",
-    "Parameter",
-    "ReLU",
-    "Sequential",
-    "Sigmoid",
-    "Tanh",
-    "Threshold",
-    "functional",
-    "init",
-    "modules",
-    "parallel",
-    "parameter",
-]
+from gradlife.engine.nn.parameter import Buffer, Parameter

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradlife import _engine
+from gradlife.engine import overrides
 from gradlife.engine.tensors import Tensor
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
@@ -25,9 +26,11 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     return _engine._nn_threshold(input, threshold, value)
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, *bias: Any, **named: Any) -> Tensor:
     """``input @ weight.T + bias`` along the last dimension."""
-    return _engine._nn_linear(input, weight, bias)
+    if overrides.has_torch_function((input, weight, *bias, *named.values())):
+        return overrides.ask(linear, (input, weight, *bias), named or None, False)  # type: ignore[no-any-return]
+    return _engine._nn_linear(input, weight, *bias, **named)
 
 
 def batch_norm(

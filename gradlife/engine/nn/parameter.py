@@ -10,17 +10,20 @@ from gradlife.engine import overrides
 from gradlife.engine.tensors import Tensor, plain_class
 
 
-class _ParameterMeta(_TensorMeta):
-    """Makes marked tensors of other classes count as parameters."""
+class _MarkedMeta(_TensorMeta):
+    """Makes tensors of other classes count as instances if they have the mark of this one."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):
             return True
-        return cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+        mark = cls.__dict__.get("_mark")
+        return mark is not None and isinstance(instance, Tensor) and getattr(instance, mark, False)
 
 
-class Parameter(Tensor, metaclass=_ParameterMeta):
+class Parameter(Tensor, metaclass=_MarkedMeta):
     """A leaf that requires grad by default, registered by the module that it is assigned to."""
+
+    _mark = "_is_param"
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         tensor = Tensor() if data is None else data
@@ -57,9 +60,25 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 TensorBase._make_bare_class(Parameter)
 
 
+class Buffer(Tensor, metaclass=_MarkedMeta):
+    """A tensor that belongs to the state of the module that it is assigned to, but is not trained."""
+
+    _mark = "_is_buffer"
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        tensor = Tensor() if data is None else data
+        marked: Any = tensor.detach().requires_grad_(tensor.requires_grad)
+        marked.persistent = persistent
+        marked._is_buffer = True
+        return marked
+
+    __torch_function__ = overrides.disabled_torch_function_impl
+
+
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
     parameter = cast(Parameter, Parameter(data, requires_grad))
-    parameter._backward_hooks = backward_hooks or None
+    parameter._backward_hooks = backward_hooks
     return parameter
 
 

@@ -6,8 +6,6 @@ from typing import Any
 from gradlife.engine.releases import UTILS
 from gradlife.engine.utils import _python_dispatch, checkpoint, hooks
 
-__all__ = ["_python_dispatch", "checkpoint", "hooks", "weak"]
-
 
 def __getattr__(name: str) -> Any:
     """Import ``weak`` on first use: a release without it cannot."""

@@ -4,17 +4,3 @@ from gradlife.engine.nn.modules.container import ModuleList, Sequential
 from gradlife.engine.nn.modules.layers import BatchNorm1d, NLLLoss, ReLU, Sigmoid, Tanh, Threshold
 from gradlife.engine.nn.modules.linear import Identity, Linear
 from gradlife.engine.nn.modules.module import Module
-
-__all__ = [
-    "BatchNorm1d",
-    "Identity",
-    "Linear",
-    "Module",
-    "ModuleList",
-    "NLLLoss",
-    "ReLU",
-    "Sequential",
-    "Sigmoid",
-    "Tanh",
-    "Threshold",
-]

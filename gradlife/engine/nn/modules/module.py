@@ -17,7 +17,7 @@ from gradlife.engine.nn.modules.every_module import (
 from gradlife.engine.nn.modules.loading import Loading
 from gradlife.engine.nn.modules.naming import checked_name
 from gradlife.engine.nn.modules.walking import Walking
-from gradlife.engine.nn.parameter import Parameter
+from gradlife.engine.nn.parameter import Buffer, Parameter
 from gradlife.engine.release import drops_gradients
 from gradlife.engine.tensors import Tensor
 from gradlife.engine.typename import typename
@@ -117,7 +117,7 @@ class Module(Calling, Loading, Walking):
             self._modules[name] = value
         elif name in own.get("_modules", ()):
             self._replace(name, value, "child module", "torch.nn.Module or None")
-        elif name in own.get("_buffers", ()):
+        elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
             self._set_buffer(name, value)
         else:
             super().__setattr__(name, value)
@@ -132,7 +132,8 @@ class Module(Calling, Loading, Walking):
             raise TypeError(
                 f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
             )
-        self._buffers[name] = value
+        is_persistent = name not in self.__dict__.get("_non_persistent_buffers_set", ())
+        self.register_buffer(name, value, value.persistent if isinstance(value, Buffer) else is_persistent)
 
     def _forget(self, name: str, keep: str) -> None:
         self.__dict__.pop(name, None)

@@ -35,23 +35,6 @@ from gradlife.engine.utils.checkpoint.settings import (
     set_checkpoint_early_stop,
 )
 
-__all__ = [
-    "CheckpointError",
-    "CheckpointFunction",
-    "CheckpointPolicy",
-    "SelectiveCheckpointContext",
-    "_CachedTorchDispatchMode",
-    "_CachingTorchDispatchMode",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "create_selective_checkpoint_contexts",
-    "detach_variable",
-    "noop_context_fn",
-    "set_checkpoint_debug_enabled",
-    "set_checkpoint_early_stop",
-]
-
 _Contexts = Callable[[], tuple[Any, Any]]
 
 
