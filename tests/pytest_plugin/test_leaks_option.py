@@ -242,3 +242,48 @@ def test_a_suite_that_is_warned_passes_and_hears_it_on_github(tmp_path: Path) ->
     line = few.splitlines().index("        kept.append(torch.ones(3))") + 1
     start = f"::warning file=test_suite.py,line={line},title=GL512 each step appends to a list::"
     assert f"{start}test_suite.py::test_keeps_a_tensor%0A1 tensor and 12 B a run: GL512" in ran.text
+
+
+TABLES = """
+    import logging
+    import string
+    import weakref
+
+    import gradlife.engine as torch
+
+    class Handler(logging.Handler):
+        def __init__(self):
+            super().__init__()
+            self.batches = []
+
+    class Owner:
+        pass
+
+    def test_adds_a_handler():
+        handler = Handler()
+        handler.batches.append(torch.ones(3))
+        logging.getLogger().addHandler(handler)
+
+    def test_registers_a_function():
+        kept = torch.ones(3)
+        string.hook = lambda: kept
+
+    def test_registers_a_class():
+        class Local:
+            tensor = torch.ones(3)
+        string.kind = Local
+
+    def test_leaves_what_a_library_keeps_for_itself():
+        string.table = {"plain": [torch.ones(3)]}
+"""
+
+
+def test_what_a_program_stores_in_a_library_is_a_leak(tmp_path: Path) -> None:
+    """A handler of logging that keeps batches passed: below a module of Python's own, everything was explained."""
+    ran = run_suite(tmp_path, "--leaks", test_suite=TABLES)
+    assert {name.rpartition("::")[2]: word for name, word in ran.outcomes.items()} == {
+        "test_adds_a_handler": "FAILED",
+        "test_registers_a_function": "FAILED",
+        "test_registers_a_class": "FAILED",
+        "test_leaves_what_a_library_keeps_for_itself": "PASSED",
+    }

@@ -23,6 +23,7 @@ from gradlife.hunting.snapshots.survivors import Births
 from gradlife.model.hunt import UNKNOWN_CODE, Explained, Finding, FindingKind
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.patterns import diagnose
+from gradlife.pytest_plugin.checks.library_tables import library_table
 from gradlife.pytest_plugin.checks.native_survivors import LEAST
 from gradlife.pytest_plugin.checks.why_alive import Heap, heap_of_now
 
@@ -71,6 +72,8 @@ def outliving(
             is_hidden = not hidden.isdisjoint(group.members) and fresh.isdisjoint(group.members)
             is_unsure = is_hidden and group.anchor is None and result.retained_bytes < LEAST
             why = unsure(result) if is_unsure else meant(result)
+            if why is None and group.anchor is not None:
+                why = library_table(graph, result, group.members)
             if why is None:
                 found.append(as_left_once(result))
             else:
@@ -178,14 +181,4 @@ def meant(finding: Finding) -> Explained | None:
             return Explained("gradient", f"of {step.object} {step.detail}".strip(), finding.retained_bytes)
         if step.is_a(OPTIMIZER) and step.via.startswith(".state"):
             return Explained("optimizer state", step.object, finding.retained_bytes)
-    if steps and steps[0].object == "module" and is_of_library(steps[0].detail):
-        return Explained(
-            "kept by a library", f"{steps[0].object} {steps[0].detail}: {steps[0].via}", finding.retained_bytes
-        )
     return None
-
-
-def is_of_library(module: str) -> bool:
-    """Whether this is a module of torch or of Python's own library."""
-    package = module.partition(".")[0]
-    return package == "torch" or package in sys.stdlib_module_names
