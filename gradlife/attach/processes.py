@@ -18,7 +18,7 @@ from gradlife.errors import UsageError
 MACHINES = ("x86_64",)
 
 #: Advice for a machine without a debugger.
-SERVE_HINT = "GRADLIFE_SERVE=1 in its environment before it starts, then gradlife attach PID"
+SERVE_HINT = "gradlife.serve() in the program, or GRADLIFE_SERVE=1 before it starts if it imports gradlife"
 
 #: Yama's setting: 0 same user, 1 parents only, 2 administrators only, 3 nobody.
 PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")

@@ -20,6 +20,7 @@ from gradlife.cli.formats import Outputs, add_formats
 from gradlife.cli.hunt import WRITERS, Show, add_fail_on, finish, number, size
 from gradlife.cli.open import ask
 from gradlife.cli.options.addresses import address_or_type
+from gradlife.cli.options.attach_tasks import refuse_unused
 from gradlife.cli.options.follow_options import EVERY, add_follow, duration, refuse_without_follow
 from gradlife.cli.pages import Why, print_why
 from gradlife.cli.peak import WRITERS as PEAK_WRITERS
@@ -106,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
     if (args.pid is None) == (args.socket is None):
         raise UsageError("name one process", "gradlife attach PID, or gradlife attach --socket PATH")
     refuse_without_follow(args)
+    refuse_unused(args)
     if args.peak:
         return peak(args)
     if args.snapshot is not None:

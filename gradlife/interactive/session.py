@@ -113,7 +113,7 @@ class Session(cmd.Cmd):
         self._view(types=self._patient.snapshot.types()[: rows_of(text)])
 
     def do_cut(self, text: str) -> None:
-        """cut N: remove the suspect reference of a leak; `step 7` and `leaks` then show whether that ends it."""
+        """cut N: remove the suspect reference of a leak; `step 7` then shows whether that ends it."""
         finding = self._finding(text)
         if finding is None:
             if self._patient.report is None:
