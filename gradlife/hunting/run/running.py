@@ -34,6 +34,12 @@ SILENCE = 5.0
 #: Seconds that the end of a hunt waits for the thread that takes the steps, to clean up in it.
 PATIENCE = 2.0
 
+#: What a report says if the function that counts was not called.
+UNHEARD = (
+    "what grows: {} was not called through its module; a caller that took the function earlier, such as a route of a web "
+    "framework, is not heard → --step-on with a function that it calls"
+)
+
 #: Longest round in seconds of a hunt that goes on for days.
 LONGEST = 86_400.0
 
@@ -207,6 +213,8 @@ class RunningHunt:
         if not report.rounds:
             seen = f"{self._hunt.steps} {report.step}s were counted"
             limits = (f"what grows: {seen}; a longer hunt tells more → {self._command} --for 30m",)
+            if self._terms.step_on and not self._stepped_by:
+                limits = (UNHEARD.format(self._terms.step_on),)
         settings = {**report.settings, ATTACHED: self._command}
         if self._stepped_by != SECOND:
             settings[LONGEST_STOP] = f"{1000 * self._longest_stop:.0f}"

@@ -147,3 +147,12 @@ def test_nothing_is_measured_if_nobody_wants_measurements(monkeypatch: pytest.Mo
     monkeypatch.setattr(following, "look_now", lambda steps: pytest.fail("each measurement forks the process twice"))
     hunt = RunningHunt("a service", "", Terms(seconds=0.0), every=0.2)
     assert following.Follow(hunt, 0.2, lambda report: None).run().verdict == "inconclusive"
+
+
+def test_a_function_that_nobody_called_through_its_module_is_named() -> None:
+    """A web framework keeps the function itself; the report said only that no step was counted."""
+    hunt = RunningHunt("a service", "gradlife attach 1", Terms(seconds=0.0, step_on="json:dumps"))
+    assert hunt.run(lambda progress: None).limits == (
+        "what grows: json:dumps was not called through its module; a caller that took the function earlier, such as a route of "
+        "a web framework, is not heard → --step-on with a function that it calls",
+    )
