@@ -160,7 +160,7 @@ def attach(pid: int, folder: str = "") -> Session:
     without it. Raises UsageError if the process cannot be attached to, AttachError if attaching failed.
     """
     target = find_target(pid)
-    for path in socket_paths(pid):
+    for path in socket_paths(target.pid):
         with suppress(Unanswered):  # there is no socket, or one that a dead process of the same number left behind
             return connect(path, target)
     with ExitStack() as stack:

@@ -46,7 +46,10 @@ class Target:
 
 
 def find_target(pid: int) -> Target:
-    """Return the process with this ID; UsageError if there is none, it is not Python, or it is another user's."""
+    """Return the process with this ID, or with a thread of this ID.
+
+    UsageError if there is none, it is not Python, or it is another user's.
+    """
     if not sys.platform.startswith("linux"):
         raise UsageError("gradlife attaches to processes on Linux only", "with gradlife.watch(): in the program")
     folder = Path(f"/proc/{pid}")
@@ -56,6 +59,8 @@ def find_target(pid: int) -> Target:
         command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
     except OSError:
         raise UsageError(f"there is no process {pid}", "pgrep -af python") from None
+    if status.get("Tgid", str(pid)) != str(pid):  # the number of a thread, as htop shows it
+        return find_target(int(status["Tgid"]))
     if pid == os.getpid():
         raise UsageError("gradlife cannot attach to itself", "pgrep -af python")
     if status.get("State", "")[:1] in ("Z", "X"):

@@ -21,7 +21,7 @@ from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.process.rank import RESULT, Rank, write_whole
 from gradlife.hunting.run.parent import is_heard
 from gradlife.model.ranks import rank_ranges
-from gradlife.ranks.rank_report import has_ended, member_at
+from gradlife.ranks.rank_report import has_ended, json_at, member_at
 from gradlife.ranks.run_folder import CLAIM, MERGED, RunFolder
 
 #: Seconds that a rank still waits after a signal: launchers kill it some seconds later.
@@ -113,14 +113,20 @@ class Meeting:
             if self._is_complete(absent) or self._hurry.is_over:
                 complete_since = complete_since or time.monotonic()
                 waited = time.monotonic() - complete_since
-                if (absent or self._is_first(waited > GRACE)) and self._claim():
+                if (absent or self._is_first(waited > self._grace)) and self._claim():
                     self._say_absent(absent)
                     return self._publish(merge)
-                if waited > 2 * GRACE:  # the rank that should merge is gone
+                if waited > 2 * self._grace:  # the rank that should merge is gone
+                    print(f"gradlife: no rank has merged the reports: gradlife merge {self._folder}", file=sys.stderr)
                     return None
             elif is_over:
                 return None
             time.sleep(INTERVAL)
+
+    @property
+    def _grace(self) -> float:
+        """Seconds for a rank on another machine. A launcher kills some seconds after its signal."""
+        return HURRIED if self._hurry.deadline is not None else GRACE
 
     def _merged(self) -> int | None:
         try:
@@ -146,8 +152,8 @@ class Meeting:
 
     def _waits(self, rank: int, is_late: bool) -> bool:
         member = member_at(self._path(rank))
-        if member is None or not os.path.exists(os.path.join(self._path(rank), RESULT)):
-            return False
+        if member is None or json_at(os.path.join(self._path(rank), RESULT)).get("status") != 0:
+            return False  # it still runs, or its program failed, and it does not wait
         return member.is_alive and not (is_late and member.host != socket.gethostname())
 
     def _claim(self) -> bool:

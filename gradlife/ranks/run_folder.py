@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import socket
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradlife.errors import UsageError
-from gradlife.hunting.process.rank import Rank, join_run, rank_of, start_of
+from gradlife.hunting.process.rank import Rank, join_run, rank_of, start_of, write_whole
 from gradlife.output import reason
 from gradlife.ranks.rank_report import folders_of_ranks, member_at
 
@@ -27,8 +28,14 @@ VARIABLE = "GRADLIFE_RUN_FOLDER"
 #: The variable in which torchrun counts restarts of the ranks.
 RESTARTS = "TORCHELASTIC_RESTART_COUNT"
 
+#: The variable that torchrun sets, and which shows that the launcher is of this run alone.
+RUN_ID = "TORCHELASTIC_RUN_ID"
+
 #: The file that the merging rank creates, and the one with the exit status for all ranks.
 CLAIM, MERGED = "merging", "merged.json"
+
+#: The file in a rank's folder that names the process that launched it.
+LAUNCHER = "launcher"
 
 HINT = "an empty folder for each run: --run-folder FOLDER"
 
@@ -47,11 +54,34 @@ class RunFolder:
         try:
             if self.is_private:
                 return self._join_private(rank)
-            if os.path.exists(own):
+            launcher = f"{socket.gethostname()} {launcher_of(os.getpid())}"
+            if os.path.exists(own) and not self._set_aside(rank, launcher):
                 raise UsageError(f"{self.path} has reports of an earlier run", HINT)
-            return join_run(self.path, rank)
+            joined = join_run(self.path, rank)
+            write_whole(os.path.join(joined, LAUNCHER), launcher)
+            return joined
         except OSError as error:
             raise UsageError(f"cannot write to {self.path}: {reason(error)}", HINT) from None
+
+    def _set_aside(self, rank: Rank, launcher: str) -> bool:
+        """Move what an earlier attempt of this run has left: torchrun starts all ranks anew if a node joins or leaves.
+
+        False if it is of another run: another process has launched it.
+        """
+        own = os.path.join(self.path, rank.folder)
+        member = member_at(own)
+        if (
+            RUN_ID not in os.environ
+            or member is None
+            or member.is_alive
+            or text_at(os.path.join(own, LAUNCHER)) != launcher
+        ):
+            return False
+        aside = tempfile.mkdtemp(prefix="earlier-", dir=self.path)
+        for name in (rank.folder, CLAIM, MERGED):
+            with suppress(FileNotFoundError):  # another rank has moved it
+                os.replace(os.path.join(self.path, name), os.path.join(aside, name))
+        return True
 
     def _join_private(self, rank: Rank) -> str:
         """Join after removing what an earlier run of the same launcher has left."""
@@ -108,6 +138,14 @@ def is_rank(pid: int) -> bool:
         return False
     pairs = (word.partition("=") for word in os.fsdecode(found).split("\0"))
     return rank_of({name: value for name, _, value in pairs}) is not None
+
+
+def text_at(path: str) -> str:
+    """Read a small file; empty if there is none."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def parent_of(pid: int) -> int:

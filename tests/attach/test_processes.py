@@ -34,6 +34,13 @@ def test_a_running_python_is_found(tmp_path: Path) -> None:
         assert target.title.startswith(f"process {pid} (")
 
 
+def test_the_number_of_a_thread_names_its_process(tmp_path: Path) -> None:
+    """htop shows it."""
+    source = "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n"
+    with running(source + ASLEEP, tmp_path) as pid:
+        assert [find_target(int(one)).pid for one in os.listdir(f"/proc/{pid}/task")] == [pid, pid]
+
+
 def test_a_number_that_no_process_has_is_refused() -> None:
     child = subprocess.Popen(["true"])
     child.wait()

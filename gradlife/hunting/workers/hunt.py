@@ -118,7 +118,7 @@ def keep_open(descriptors: set[int]) -> None:
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in STANDARD:
             os.dup2(nothing, descriptor)
-    first = len(STANDARD)
-    for kept in [*sorted(descriptors), os.sysconf("SC_OPEN_MAX")]:
-        os.closerange(first, kept)
-        first = kept + 1
+    listed = os.listdir("/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd")
+    for descriptor in {*map(int, listed)} - {*STANDARD, *descriptors}:
+        with suppress(OSError):  # the one that listed them is closed already
+            os.close(descriptor)

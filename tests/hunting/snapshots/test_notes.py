@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -84,3 +85,22 @@ def test_a_worker_that_closes_its_other_files_to_judge_keeps_the_notes() -> None
     assert os.waitpid(copy, 0)[1] == 0
     assert hunt.snapshots[0].noted("totals", never) == 42
     hunt.forget()
+
+
+def test_only_open_files_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit of a billion files took minutes on a Python without `close_range`."""
+    monkeypatch.setattr(os, "closerange", lambda first, last: os._exit(3))
+    reading, writing = os.pipe()
+    copy = os.fork()
+    if not copy:
+        try:
+            keep_open({writing})
+            os.fstat(writing)
+            os.fstat(reading)
+        except OSError as error:
+            os._exit(4 if error.errno == errno.EBADF else 5)
+        finally:
+            os._exit(2)
+    os.close(reading)
+    os.close(writing)
+    assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 4
