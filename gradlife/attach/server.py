@@ -163,7 +163,17 @@ def own_door() -> str:
         raise UsageError(f"cannot make {folder}: {reason(error)}", "gradlife.serve(path)") from None
     if status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise UsageError(f"{folder} is open to other users", "gradlife.serve(path) in a folder of your own")
+    sweep(folder)
     return socket_path(os.getpid())
+
+
+def sweep(folder: str) -> None:
+    """Remove the sockets of processes that were killed. One of another container may be alive: it is heard."""
+    for name in os.listdir(folder) if os.path.isdir("/proc/self") else ():
+        number, path = name.removesuffix(".sock"), os.path.join(folder, name)
+        if number.isdecimal() and not os.path.exists(f"/proc/{number}") and not is_heard(path):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
 
 def bound(path: str) -> socket.socket:

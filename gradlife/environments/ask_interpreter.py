@@ -33,8 +33,15 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THRE
 #: Environment variables of a child that runs stories.
 CHILD_VARIABLES = {**ONE_THREAD, "PYTHONFAULTHANDLER": "1"}
 
-#: Variables that would give an interpreter another one's packages.
-FOREIGN_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__")
+#: Variables that would give an interpreter another one's packages, and the one that makes gradlife serve.
+FOREIGN_VARIABLES = (
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONSTARTUP",
+    "PYTHONEXECUTABLE",
+    "__PYVENV_LAUNCHER__",
+    "GRADLIFE_SERVE",
+)
 
 
 class InterpreterError(UsageError):

@@ -67,14 +67,17 @@ def why(snapshot: str, what: str) -> str:
 
 
 def snapshot(script: str, output: str, arguments: Sequence[str] = (), folder: str = ".") -> str:
-    """Run a script, write its heap at its end to a new file, and say what the program's variables hold."""
+    """Run a script, write its heap at its end to a new file, and say what the program's variables hold.
+
+    The answer begins with the path of the file, for ``why`` and ``diff``.
+    """
     path = os.path.join(folder, *names(output))
     if os.path.exists(path):
         raise ToolFailed(f"{path} exists", "another file name")
     said = command(["snapshot", "-o", output, *target_words(script), *arguments], folder, is_program=True)
     if not os.path.exists(path):
         raise ToolFailed(said, "gradlife snapshot -o FILE SCRIPT in a terminal")
-    return command(["open", output], folder)
+    return f"{os.path.abspath(path)}:\n{command(['open', output], folder)}"
 
 
 def diff(before: str, after: str) -> str:

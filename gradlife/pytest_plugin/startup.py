@@ -96,7 +96,9 @@ def prepare_peaks(config: pytest.Config, items: list[pytest.Item]) -> None:
 def refuse(config: pytest.Config, items: list[pytest.Item], words: str) -> None:
     """Raise a collection error: under xdist, too, it reaches the user before any test runs."""
     report = pytest.CollectReport("gradlife", "failed", longrepr=words, result=[])
-    config.hook.pytest_collectreport(report=report)
+    last_failed = config.pluginmanager.get_plugin("lfplugin")  # would keep it as a test for `--lf`
+    hook = config.pluginmanager.subset_hook_caller("pytest_collectreport", remove_plugins=[last_failed])
+    hook(report=report)
     items.clear()
 
 

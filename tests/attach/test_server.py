@@ -249,6 +249,19 @@ def test_a_door_is_found_although_the_process_has_another_runtime_folder(
             assert session.pid == pid
 
 
+def test_the_sockets_of_processes_that_were_killed_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    folder = tmp_path / "gradlife"
+    folder.mkdir(mode=0o700)
+    doors = [Server(str(folder / "999999998.sock")), Server(str(folder / "kept.sock"))]
+    for name in ("999999999.sock", "1.sock", "notes.txt"):
+        (folder / name).touch()
+    serve().close()
+    assert sorted(os.listdir(folder)) == ["1.sock", "999999998.sock", "kept.sock", "notes.txt"]
+    for door in doors:
+        door.close()
+
+
 def test_another_process_at_the_door_of_the_target_is_nobody(door: Server) -> None:
     """In a folder for all users anybody may listen."""
     with pytest.raises(UsageError, match="another process listens at"):

@@ -186,3 +186,9 @@ def test_threads_that_a_framework_starts_are_reported_and_those_of_its_libraries
     assert (found.version, found.is_threaded) == ("1.1", False)
     thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
     assert ask(make_environment(tmp_path / "threaded", torch=thread + TORCH), "torch").is_threaded
+
+
+def test_another_interpreter_opens_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker of an old release imports gradlife from an archive without what serving needs."""
+    monkeypatch.setenv("GRADLIFE_SERVE", "1")
+    assert "GRADLIFE_SERVE" not in child_environment(sys.executable)

@@ -82,6 +82,12 @@ def test_no_test_is_run_where_a_marked_one_can_not_be_measured(tmp_path: Path, c
     assert ran.outcomes == {}
 
 
+def test_a_refusal_is_no_test_that_failed_last(tmp_path: Path) -> None:
+    """`--lf` looked for a test named gradlife."""
+    run_suite(tmp_path, conftest="import gc\ngc.freeze()", test_suite=SUITE, plugins=("cacheprovider",))
+    assert not (tmp_path / ".pytest_cache" / "v" / "cache" / "lastfailed").exists()
+
+
 def test_a_worker_that_can_not_measure_says_so_to_whoever_started_it(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, "-n1", conftest="import gc\ngc.freeze()", test_suite=SUITE, plugins=("xdist",))
     assert "gradlife can't measure here: the collector is frozen" in ran.text

@@ -98,6 +98,17 @@ def test_github_hears_of_a_leak_at_the_line_that_made_it(tmp_path: Path, monkeyp
     assert "\n" not in line
 
 
+def test_github_hears_of_no_line_outside_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It showed nothing for `../../train.py`."""
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "checkout"))
+    (tmp_path / "checkout").mkdir()
+    (tmp_path / "train.py").touch()
+    (tmp_path / "checkout" / "t.py").touch()
+    suite = SuiteResult((checked("new", Entry(LOSSES)),), Baseline())
+    [line] = github.lines(suite, tmp_path / "checkout", folder=tmp_path)
+    assert line.startswith("::error file=t.py,line=3,title=")
+
+
 def test_github_hears_of_it_at_the_test_where_that_line_is_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "t.py").touch()
     [line] = github.lines(SuiteResult((checked("new", Entry(LOSSES), mode="warn"),), Baseline()), tmp_path)

@@ -79,8 +79,9 @@ class WorkerHunt:
             if self._is_written or len(self._hunt.snapshots) <= MIN_ROUNDS or not CAN_FORK:
                 return
             self._is_written = True
-            with suppress(Exception):
+            with suppress(Exception):  # the report does not depend on it
                 self._write_copies()
+            with suppress(Exception):
                 copy = fork()
                 if copy == 0:
                     self._write_and_exit()

@@ -41,7 +41,9 @@ def place_of(checked: Checked, entry: Entry, folders: tuple[Path, Path]) -> tupl
     """Return the line that created the survivors, if it is in a file of the project; else the test."""
     workspace = os.environ.get("GITHUB_WORKSPACE") or str(folders[1])
     for file, line in existing_places(checked, entry, folders):
-        return Path(os.path.relpath(file, workspace)).as_posix(), line
+        named = Path(os.path.relpath(file, workspace)).as_posix()
+        if not named.startswith("../"):  # GitHub shows no line of a file outside
+            return named, line
     return checked.nodeid.partition("::")[0], 1
 
 
