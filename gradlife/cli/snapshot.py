@@ -6,13 +6,16 @@ import argparse
 import gc
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
 
 from gradlife.devices.live import device_notes
-from gradlife.errors import UsageError
+from gradlife.errors import GradlifeError, UsageError
 from gradlife.heap import snapshot as take_snapshot
 from gradlife.hunting.run.script import prepared, run_script
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
-from gradlife.output import OutputFile, open_output
+from gradlife.output import OutputFile, OutputStream, open_output
 from gradlife.reports.values import counted
 
 EPILOG = """\
@@ -50,16 +53,43 @@ def run(args: argparse.Namespace) -> int:
     pid = os.getpid()
     gc.collect()  # so that the snapshot has the script's objects, not the parser's leftovers
     with OutputFile(args.output) as output, open_output(args.html) as page:
-        status = run_script(program.code, program.main).status
-        if os.getpid() != pid:  # a child that the script forked
-            return status
-        snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
-        if not args.no_labels:
-            snapshot = snapshot.with_notes(device_notes())
-        snapshot.write_to(output, labels=not args.no_labels)
-        if args.html is not None:
-            from gradlife.cli.pages import snapshot_page  # not earlier: the snapshot must not have its modules
-
-            page.write(snapshot_page(snapshot, args.output))
-    print(f"gradlife: {counted(snapshot.objects, 'object')} in {args.output}", file=sys.stderr)
+        with before_exit(lambda: write(args, output, page)):
+            status = run_script(program.code, program.main).status
+        if os.getpid() == pid:  # not a child that the script forked
+            write(args, output, page)
     return status
+
+
+@contextmanager
+def before_exit(act: Callable[[], object]) -> Iterator[None]:
+    """Act also if the program in the block ends at once, by `os._exit`, unless it is a fork of this process."""
+    exit_now, pid = os._exit, os.getpid()
+
+    def act_and_exit(status: int) -> NoReturn:
+        try:
+            if os.getpid() == pid:
+                os._exit = exit_now
+                act()
+        except GradlifeError as error:
+            print(f"gradlife: error: {error}", file=sys.stderr, flush=True)
+        finally:
+            exit_now(status)
+
+    os._exit = act_and_exit
+    try:
+        yield
+    finally:
+        os._exit = exit_now
+
+
+def write(args: argparse.Namespace, output: OutputFile, page: OutputFile | OutputStream) -> None:
+    """Take the snapshot and write it."""
+    snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
+    if not args.no_labels:
+        snapshot = snapshot.with_notes(device_notes())
+    snapshot.write_to(output, labels=not args.no_labels)
+    if args.html is not None:
+        from gradlife.cli.pages import snapshot_page  # not earlier: the snapshot must not have its modules
+
+        page.write(snapshot_page(snapshot, args.output))
+    print(f"gradlife: {counted(snapshot.objects, 'object')} in {args.output}", file=sys.stderr, flush=True)

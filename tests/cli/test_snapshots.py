@@ -179,6 +179,7 @@ def test_no_line_is_wider_than_the_terminal(folder: Path, width: str) -> None:
         ("sys.exit()", 0, ""),
         ("sys.exit('no stock')", 1, "no stock\n"),
         ("raise ValueError('no stock')", 1, "ValueError: no stock\n"),
+        ("import os; os._exit(9)", 9, " objects in "),
     ],
 )
 def test_script_keeps_its_status_and_the_snapshot_is_taken(
@@ -189,6 +190,7 @@ def test_script_keeps_its_status_and_the_snapshot_is_taken(
     assert error in done.stderr
     assert "gradlife/cli" not in done.stderr
     assert (tmp_path / "x.glheap").stat().st_size > 1000
+    assert [path.name for path in tmp_path.iterdir()] == ["x.glheap"]
 
 
 def test_labels_can_be_left_out(folder: Path, tmp_path: Path) -> None:
