@@ -72,6 +72,8 @@ def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | Functio
         return ScriptTarget(text, arguments)
     if os.path.isfile(text) and interpreter_of(text) is not None:
         return ScriptTarget(text, arguments, is_command=True)
+    if os.path.isfile(text):
+        refuse_documents(text)
     if os.path.exists(text):
         command = python_command(text)
         return ScriptTarget(command or text, arguments, is_command=command is not None)
@@ -84,6 +86,15 @@ def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | Functio
     raise UsageError(
         f"{text!r} is no file here and no command on PATH", "script.py, -m module, file.py::function or module:function"
     )
+
+
+def refuse_documents(path: str) -> None:
+    """Raise UsageError for a notebook or a report. Both are JSON, most of which Python would read as a script."""
+    if path.endswith(".ipynb"):
+        raise UsageError(f"{path} is a notebook, no script", f"jupyter nbconvert --to script {path}")
+    if path.endswith(".json"):
+        hint = "gradlife hunt --verify before.json after.json compares two reports"
+        raise UsageError(f"{path} is a JSON file, no script", hint)
 
 
 def python_command(name: str) -> str | None:

@@ -100,3 +100,19 @@ def test_a_file_that_cannot_be_written_is_reported_before_the_program_runs(optio
 def test_a_command_to_type_has_room_for_the_programs_arguments() -> None:
     _, _, errors = hunt("using.py", "--token", "secret")
     assert errors.endswith("Try: gradlife hunt --step-on __main__:FUNCTION using.py ...\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("train.ipynb", "is a notebook, no script (try: jupyter nbconvert --to script train.ipynb)"),
+        (
+            "before.json",
+            "is a JSON file, no script (try: gradlife hunt --verify before.json after.json compares two reports)",
+        ),
+    ],
+)
+def test_a_notebook_and_a_report_are_refused_by_name(tmp_path: Path, name: str, words: str) -> None:
+    """They were run as scripts, and ended with a NameError: null is no name of Python."""
+    (tmp_path / name).write_text('{"cells": null}')
+    assert one_error(name) == f"{name} {words}"
