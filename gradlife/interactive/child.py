@@ -14,6 +14,10 @@ class TalkingChild(Child):
         self._talk = Talk()
         super().__init__(settings, after_rounds=self._talk)
 
+    def _leave_at_end(self, status: int | None, error: BaseException | None) -> None:
+        """Write the last report. In the session that may follow, an interrupt is the user's own."""
+        self.leave(END, status, error)
+
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
         """Write the report, after a session at the end if no step was left for one."""
         super().leave(moment, status, error)

@@ -22,6 +22,7 @@ from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.rank import add_line, write_result
 from gradlife.hunting.process.settings import Settings, load_settings, refuse
 from gradlife.hunting.process.shared_memory import note_shared_memory
+from gradlife.hunting.run.last_report import undisturbed
 from gradlife.hunting.run.report_notes import (
     compared_with_ranks,
     trouble_of,
@@ -146,7 +147,7 @@ class Child:
         found: list[Stepper] = []
         ended = guarded(lambda: found.append(load(target)))
         if not found:
-            self.leave(END, ended.status, ended.error)
+            self._leave_at_end(ended.status, ended.error)
             return ended
         return self._run_steps(found[0], target.function)
 
@@ -162,7 +163,7 @@ class Child:
                 stepper.teardown(state)
 
         ended = guarded(run)
-        self.leave(END, None if ended.status == 0 else ended.status, ended.error)
+        self._leave_at_end(None if ended.status == 0 else ended.status, ended.error)
         self._hunt.close()
         return ended
 
@@ -190,7 +191,7 @@ class Child:
         else:
             code = counted_code(counted, program, self._is_launcher)
         ended = run_script(code, program.main)
-        self.leave(END, ended.status, ended.error)
+        self._leave_at_end(ended.status, ended.error)
         self._hunt.close()
         return ended
 
@@ -224,7 +225,7 @@ class Child:
         def leave_and_exit(status: int) -> NoReturn:
             try:
                 if not self._is_copy and not self._has_ended:
-                    self.leave(END, status, None)
+                    self._leave_at_end(status, None)
             finally:
                 exit_now(status)
 
@@ -392,10 +393,18 @@ class Child:
         """
         if not self._is_sampled and threading.current_thread() is threading.main_thread():
             raise EnoughSteps
-        sys.stdout.flush()
+        with suppress(Exception):  # the program may have closed it
+            sys.stdout.flush()
         os._exit(0)
 
     # --- reports ---
+
+    def _leave_at_end(self, status: int | None, error: BaseException | None) -> None:
+        """Write the last report; an impatient second interrupt does not lose it."""
+        with undisturbed():
+            self.leave(END, status, error)
+            return
+        refuse(self._settings.folder)  # that there is no report was printed
 
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
         """Write a report of what is known, and notify the watching process."""
