@@ -22,8 +22,16 @@ MAX_NAMED = 3
 WANTED_STEPS = 80
 
 
-def advice(target: str, steps: int, stepped_by: str) -> str:
-    """Return a line for the report of a script: how the next hunt finds out more."""
+def never_called(step_on: str) -> str:
+    """Say why the function whose calls are steps was never called."""
+    module = step_on.partition(":")[0]
+    return f"{step_on} was never called" if module in sys.modules else f"{module} was never imported"
+
+
+def advice(target: str, steps: int, stepped_by: str, step_on: str = "") -> str:
+    """Return a line for the report of a script: how the next hunt finds out more. ``step_on``: as the user chose it."""
+    if step_on and not stepped_by:
+        return f"what grows: {never_called(step_on)}: leave out --step-on → gradlife hunt {target}"
     if stepped_by:
         what = f"what grows: {stepped_by} was seen {steps} times, and {WANTED_STEPS} times tell"
     else:

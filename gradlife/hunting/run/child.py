@@ -479,6 +479,7 @@ class Child:
             self._is_script,
             has_failed=error is not None,
             memory_limit=self._settings.memory_limit,
+            step_on=self._settings.step_on,
         )
 
 

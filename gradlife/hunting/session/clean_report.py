@@ -22,6 +22,7 @@ class TargetFacts:
     has_failed: bool = False  # objects of the failed step are reported separately
     is_test: bool = False  # objects from before the first step belong to fixtures
     memory_limit: int | None = None  # bytes; None: the system's limit
+    step_on: str = ""  # the function whose calls are steps, if the user named one
     rounds: int = 0  # rounds that must all show growth; 0: the usual number
 
 

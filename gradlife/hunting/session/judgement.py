@@ -21,7 +21,7 @@ from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
 from gradlife.hunting.findings.holder_path import STACK, find_holder_path, growth_in_trace
 from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import Room, free_where, graded, room_now
-from gradlife.hunting.findings.short_runs import advice
+from gradlife.hunting.findings.short_runs import advice, never_called
 from gradlife.hunting.growth import caches
 from gradlife.hunting.growth.after_steps import kept_after
 from gradlife.hunting.growth.arrivals import arrived
@@ -58,6 +58,9 @@ from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import Explained, Finding, FindingKind, HuntReport, Round
 from gradlife.model.trace import Trace
 
+#: Why a hunt with few steps has no verdict.
+TOO_FEW = "too few to tell growth from warming up"
+
 #: The generators of a hunt's plan, and their file, as traces name it.
 PLAN = frozenset(one.__qualname__ for one in vars(Hunt).values() if inspect.isgeneratorfunction(one))
 PLAN_FILE = f"{os.path.basename(inspect.getfile(Hunt))}:"
@@ -67,8 +70,9 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     """Judge the snapshots and build the report."""
     if len(snapshots) < MIN_SNAPSHOTS:
         seen = "1 step was" if hunt.steps_now == 1 else f"{hunt.steps_now} steps were"
-        few = facts.trouble or f"only {seen} seen: too few to tell growth from warming up"
-        limits = (advice(facts.target, hunt.steps_now, facts.stepped_by),) if facts.is_script else ()
+        why = never_called(facts.step_on) if facts.step_on and not facts.stepped_by else f"only {seen} seen: {TOO_FEW}"
+        few = facts.trouble or why
+        limits = (advice(facts.target, hunt.steps_now, facts.stepped_by, facts.step_on),) if facts.is_script else ()
         return HuntReport(facts.target, facts.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
     whole = evidence_of(snapshots, facts.rounds or ROUNDS)
     planted = planted_in(whole.snapshots, hunt.controls)

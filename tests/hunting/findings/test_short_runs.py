@@ -73,3 +73,14 @@ def test_what_is_no_readable_script_has_none(tmp_path: Path) -> None:
     assert [*step_functions(str(tmp_path / "absent.py"))] == []
     assert [*step_functions(f"{broken}::step")] == []
     assert [*step_functions("no target")] == []
+
+
+def test_a_named_function_that_is_never_called_is_the_reason() -> None:
+    """The report said that no optimizer fired, although the steps were to be calls of a function."""
+    assert advice("train.py", 0, "", "trainers:fit") == (
+        "what grows: trainers was never imported: leave out --step-on → gradlife hunt train.py"
+    )
+    assert advice("train.py", 0, "", "sys:exit") == (
+        "what grows: sys:exit was never called: leave out --step-on → gradlife hunt train.py"
+    )
+    assert "was seen 4 times" in advice("train.py", 4, "call of fit", "trainers:fit")
