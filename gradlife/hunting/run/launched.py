@@ -74,7 +74,8 @@ def at_end(leave: Leave) -> None:
 
     def heard(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
         if isinstance(error, EnoughSteps):
-            sys.stdout.flush()
+            with suppress(Exception):  # the program may have closed it
+                sys.stdout.flush()
             leave(0, None)
             os._exit(0)
         failed.append(error)

@@ -5,6 +5,7 @@ It becomes the main module, with its own arguments, output, errors and exit stat
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
 import os
 import sys
@@ -12,6 +13,7 @@ import threading
 import traceback
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 
@@ -65,14 +67,20 @@ def prepared_script(target: ScriptTarget) -> Program:
     code, path = compiled(target.path), os.path.abspath(target.path)
     main = become_main({"__file__": path, "__cached__": None, "__loader__": SourceFileLoader(MAIN, path)})
     sys.argv[:] = [target.path, *target.arguments]
-    sys.path[0] = os.path.dirname(os.path.realpath(target.path))
+    look_first_in(os.path.dirname(os.path.realpath(target.path)))
     return Program(code, main, path)
+
+
+def look_first_in(folder: str) -> None:
+    """Put the program's folder where Python puts it: first in `sys.path`, unless `-P` asks for none."""
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
 
 
 def prepared_module(target: ModuleTarget) -> Program:
     """Prepare a module, found from the working folder. Its parent packages are imported first."""
     sys.argv[:] = ["-m", *target.arguments]
-    sys.path[0] = os.getcwd()
+    look_first_in(os.getcwd())
     spec, code = located(target.name)
     path = os.path.abspath(spec.origin or target.name)
     main = become_main(
@@ -111,7 +119,7 @@ def located(name: str) -> tuple[ModuleSpec, types.CodeType]:
 def become_main(names: dict[str, object]) -> types.ModuleType:
     """Replace the main module by a new one with these names."""
     main = types.ModuleType("__main__")
-    main.__dict__.update(__builtins__=__builtins__, **names)
+    main.__dict__.update(__builtins__=builtins, **names)
     sys.modules["__main__"] = main
     return main
 
@@ -176,12 +184,15 @@ def exit_status(code: object) -> int:
     """Return the exit status for `sys.exit(code)`; print a code that is a message."""
     if code is None or isinstance(code, int):
         return (code or 0) & 0xFF
-    print(code, file=sys.stderr)
+    with suppress(Exception):  # the program may have closed its standard error
+        print(code, file=sys.stderr)
     return 1
 
 
 def tell(error: BaseException) -> None:
-    """Print the error that ended the script, through its own `excepthook`, without gradlife's frames."""
+    """Print the error that ended the script, through its own `excepthook`, without gradlife's frames. The program may have
+    closed its standard error, or put an object of its own in its place.
+    """
     strip_own_frames(error)
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
@@ -189,8 +200,10 @@ def tell(error: BaseException) -> None:
     try:
         sys.excepthook(type(error), error, error.__traceback__)
     except Exception:
-        traceback.print_exc()
-    sys.stderr.flush()
+        with suppress(Exception):
+            traceback.print_exc()
+    with suppress(Exception):
+        sys.stderr.flush()
 
 
 def strip_own_frames(error: BaseException) -> None:

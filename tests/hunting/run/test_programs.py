@@ -104,6 +104,24 @@ def test_a_package_is_run_by_its_main_module(folder: Path) -> None:
     assert gradlife(folder, "hunt", "-m", "package", "7").stdout == bare.stdout
 
 
+PLACES = "import sys\nprint(type(__builtins__).__name__, __builtins__.len, *sys.path[:2])\n"
+
+
+@pytest.mark.parametrize("options", [{}, {"PYTHONSAFEPATH": "1"}], ids=["plain", "safe path"])
+def test_a_script_finds_its_builtins_and_its_search_path_as_in_python(folder: Path, options: dict[str, str]) -> None:
+    """`__builtins__` was a dict, and with `-P` an entry of PYTHONPATH was lost."""
+    (folder / "places.py").write_text(PLACES)
+    env = {**os.environ, "PYTHONPATH": str(folder / "package"), **options}
+    bare = subprocess.run(
+        [sys.executable, "places.py"], cwd=folder, env=env, capture_output=True, text=True, check=True
+    )
+    for door in (["snapshot", "-o", "x.glheap"], ["hunt"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "gradlife", *door, "places.py"], cwd=folder, env=env, capture_output=True, text=True
+        )
+        assert done.stdout == bare.stdout, done.stderr
+
+
 def test_a_script_has_its_absolute_path_and_the_arguments_as_given(folder: Path) -> None:
     bare = subprocess.run(
         [sys.executable, "package/train.py", "7"], cwd=folder, capture_output=True, text=True, check=True

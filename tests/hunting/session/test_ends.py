@@ -212,6 +212,28 @@ def test_a_fix_of_a_program_that_fails_is_compared_too(tmp_path: Path) -> None:
     assert printed.splitlines()[-1] == "NOT FIXED: 1 of 1 leak left, 0 new"
 
 
+def test_a_step_function_that_is_never_called_is_the_reason_why_nothing_is_known(tmp_path: Path) -> None:
+    status, _, errors, _ = hunt(tmp_path, "time.sleep(0.01)\n", "--step-on", "json:loads")
+    assert status == 3
+    assert errors.splitlines() == [
+        "could not tell  program.py: json:loads was never called",
+        "Try: gradlife hunt program.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["sys.stderr = None", "sys.stderr = sys.stdout = object()", "sys.stderr.close(); sys.stdout.close()"],
+    ids=["none", "another object", "closed"],
+)
+def test_a_program_without_its_standard_error_leaves_a_report_as_it_fails(tmp_path: Path, change: str) -> None:
+    """The error of gradlife's own `sys.stderr.flush()` took its place, and the report was lost."""
+    report = hunt(tmp_path, f"take(40)\n{change}\nraise ValueError('too hot')\n")[3]
+    assert report["script_status"] == 1
+    assert report["trouble"].startswith("the program ended with ValueError after ")
+    assert hunt(tmp_path, f"take(40)\n{change}\nsys.exit('too hot')\n")[3]["script_status"] == 1
+
+
 def test_an_exception_keeps_its_traceback_and_status(tmp_path: Path) -> None:
     status, _, errors, report = hunt(tmp_path, "take(40)\nraise ValueError('too hot')\n")
     assert (status, report["script_status"]) == (1, 1)
