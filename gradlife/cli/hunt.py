@@ -346,8 +346,13 @@ def nobody(report: HuntReport) -> None:
 
 
 def quietly(args: argparse.Namespace) -> Callable[[Settings], Result]:
-    """Hunt the same program again, without its output."""
-    return lambda settings: Guard(settings, Memory(args.memory_limit, args.at_rss), nobody, is_quiet=True).run()
+    """Hunt the same program again, without its output, input and prompt."""
+
+    def run(settings: Settings) -> Result:
+        settings = replace(settings, is_interactive=False)
+        return Guard(settings, Memory(args.memory_limit, args.at_rss), nobody, is_quiet=True).run()
+
+    return run
 
 
 def read_report(path: str) -> HuntReport:

@@ -65,7 +65,7 @@ class Guard:
         meanwhile: Callable[[], object] = lambda: None,
         folder: str | None = None,
     ) -> None:
-        self._silence = subprocess.DEVNULL if is_quiet else None  # hides the output of a repeated run
+        self._silence = subprocess.DEVNULL if is_quiet else None  # in place of the input and output of a repeated run
         self._settings = settings
         self._memory = memory
         self._on_answer = on_answer
@@ -84,6 +84,7 @@ class Guard:
                 child = subprocess.Popen(
                     command(settings),
                     pass_fds=(child_end, child_channel),
+                    stdin=self._silence,
                     stdout=self._silence,
                     stderr=self._silence,
                     env=environment(),

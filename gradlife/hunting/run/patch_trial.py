@@ -21,6 +21,9 @@ from gradlife.output import reason, unlink_quietly
 #: Hunts the program with these settings to its end.
 Run = Callable[[Settings], Result]
 
+#: The error of a program that reads its input.
+NO_INPUT = "EOFError"
+
 #: A rate below this share of the earlier rate counts as gone.
 REST = 0.05
 
@@ -39,6 +42,8 @@ class Outcome:
         if not status or status == status_before:
             return ""
         trouble = report.trouble if report is not None else ""
+        if NO_INPUT in trouble:
+            return f"the program reads its input, which a second run does not have: {trouble}"
         return f"with this change {trouble or f'the program ended with exit status {status}'}"
 
 

@@ -6,15 +6,18 @@ import json
 import struct
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gradlife.cli.hunt import quietly
 from gradlife.errors import UsageError
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import Result
+from gradlife.hunting.run.parent import Guard, Result
 from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts, write_texts
 from gradlife.hunting.run.proof import proven
 from gradlife.hunting.stores.patches import patch_of
@@ -164,6 +167,28 @@ def test_a_patch_with_which_the_program_exits_otherwise_is_no_proof(tmp_path: Pa
     program = Program(tmp_path, [1.0], [1.0], status=3)
     proof = patch_proof(finding(), try_texts({}, program.settings, program.run), replace(report(), script_status=0))
     assert (proof.is_sufficient, proof.note) == (False, "with this change the program ended with exit status 3")
+
+
+def test_a_program_that_reads_its_input_is_not_said_to_fail_by_the_patch(tmp_path: Path) -> None:
+    """The second run waited for input at an invisible prompt, or ended the first one's session."""
+    failed = replace(report(), trouble="the program ended with EOFError after 0 counted steps")
+    program = Program(tmp_path, [1.0], [1.0], after=failed, status=1)
+    proof = patch_proof(finding(), try_texts({}, program.settings, program.run), report())
+    words = "the program reads its input, which a second run does not have"
+    assert (proof.is_sufficient, proof.note) == (False, f"{words}: {failed.trouble}")
+
+
+def test_a_second_run_has_neither_prompt_nor_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    class Guarded(Guard):
+        def run(self) -> Result:
+            seen.append((self._settings.is_interactive, self._silence))
+            return Result(0, None, was_killed=False)
+
+    monkeypatch.setattr("gradlife.cli.hunt.Guard", Guarded)
+    quietly(Namespace(memory_limit=None, at_rss=0.9))(Settings("train.py", is_interactive=True))
+    assert seen == [(False, subprocess.DEVNULL)]
 
 
 def test_a_file_that_has_changed_since_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
