@@ -423,6 +423,7 @@ def calls_with_wrong_arguments(fw: Any) -> Any:
         lambda: x.as_subclass(sub, other),
         lambda: fw.set_grad_enabled(1),
         lambda: x.unsqueeze(0, 1),
+        lambda: x.clone(1),
     ]
     return [attempt(each) for each in calls]
 

@@ -13,6 +13,7 @@ namespace {
 template <Tensor (*op)(const Tensor&)>
 PyObject* formatted(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
+    const Args by_position("clone", {}, 0, arguments, count, nullptr);  // takes none
     const Args args("clone", {"memory_format"}, 0, arguments, count, names);
     return wrap(op(unwrap(self))).release();
   });
