@@ -213,16 +213,24 @@ bool NativeCensus::is_torch_storage(uint32_t slot) const {
   return table_[slot].family == Family::storage && table_[slot].count == ClassRecord::Count::torch;
 }
 
+// Whether the bytes of a storage count: it has memory, or is on the meta device, where none has. The storages of
+// wrapper subclasses such as DTensor have a size only.
+bool NativeCensus::has_content(const Chunk& chunk, uint64_t start, uint64_t device) const {
+  if (layout_->data_in_storage == TorchLayout::absent || word_of(chunk, start + layout_->data_in_storage) != 0)
+    return true;
+  const auto type = layout_->device_names.find(static_cast<int8_t>(device & 0xff));
+  return type != layout_->device_names.end() && type->second == "meta";
+}
+
 NativeCensus::Found NativeCensus::measured(const Chunk& chunk, Address address, uint32_t slot) const {
   Found found{address, slot, static_cast<uint32_t>(chunk.bytes - sizeof(uint64_t)), 0, unknown_device};
   if (!is_torch_storage(slot) || layout_ == nullptr) return found;
   const uint64_t start = address - chunk.at - chunk_header;
-  if (layout_->bytes_in_storage != TorchLayout::absent) {
-    const uint64_t content = word_of(chunk, start + layout_->bytes_in_storage);
-    found.content = content < largest_content ? content : 0;
-  }
   if (layout_->device_in_storage != TorchLayout::absent)
     found.device = word_of(chunk, start + layout_->device_in_storage) & 0xffff;
+  if (layout_->bytes_in_storage == TorchLayout::absent || !has_content(chunk, start, found.device)) return found;
+  const uint64_t content = word_of(chunk, start + layout_->bytes_in_storage);
+  found.content = content < largest_content ? content : 0;
   return found;
 }
 

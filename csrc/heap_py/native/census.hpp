@@ -88,6 +88,7 @@ class NativeCensus {
   void look_at(const Chunk& chunk);
   bool is_gone(const Chunk& chunk, ClassRecord::Count count) const;
   bool is_torch_storage(uint32_t slot) const;
+  bool has_content(const Chunk& chunk, uint64_t start, uint64_t device) const;
   Found measured(const Chunk& chunk, Address address, uint32_t slot) const;
   uint64_t word_of(const Chunk& chunk, uint64_t offset) const;
   uint32_t slot_of(uint64_t word);

@@ -260,6 +260,8 @@ def of_descriptions(toys: Toys) -> Checks:
     ):
         shown_storage = _heap._torch_description(storage._cdata)
         yield Check(memory, (f"{storage.nbytes()} bytes", device, nbytes), shown_storage[1:] if shown_storage else None)
+    wrapped = _heap._torch_description(toys.wrapper_storage._cdata)
+    yield Check(("data_in_storage",), 0, wrapped[3] if wrapped else None)
 
 
 GROUPS = (

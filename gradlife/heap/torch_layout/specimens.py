@@ -162,6 +162,13 @@ class Toys:
         return self.torch.empty(123, dtype=self.torch.uint8, device="meta").untyped_storage()
 
     @functools.cached_property
+    def wrapper_storage(self) -> Any:
+        """The storage of a wrapper subclass's instance, such as a DTensor: it has a size and no memory."""
+        cls = wrapper_class_of(self.torch)
+        wrapper = self.torch.Tensor._make_wrapper_subclass(cls, (123,), dtype=self.torch.uint8, device="cpu")
+        return wrapper.untyped_storage()
+
+    @functools.cached_property
     def shaped(self) -> Any:
         return self._ones(3, 5, 7, 2, 4)
 
@@ -265,6 +272,18 @@ def make_function(torch: Any) -> Any:
             return None, grad
 
     return Toy
+
+
+@functools.cache
+def wrapper_class_of(torch: Any) -> Any:
+    """Return a wrapper subclass. Kept, as the custom Function is."""
+
+    class Wrapper(torch.Tensor):  # type: ignore[misc]
+        @classmethod
+        def __torch_dispatch__(cls, *_: Any) -> Any:
+            raise NotImplementedError
+
+    return Wrapper
 
 
 def changed_field(ctx: Any, call: Any, tensors: tuple[Any, ...]) -> int | None:

@@ -48,6 +48,19 @@ def test_tensors_and_storages() -> None:
     assert grown(before) == NOTHING
 
 
+def test_storages_of_wrapper_subclasses_count_and_have_no_memory() -> None:
+    class Wrapper(torch.Tensor):  # type: ignore[misc, name-defined]
+        @classmethod
+        def __torch_dispatch__(cls, *_: Any) -> Any:
+            raise NotImplementedError
+
+    _, before, _ = _heap.native_counts(False)
+    kept = [torch.Tensor._make_wrapper_subclass(Wrapper, (1 << 30,), dtype=torch.float32) for _ in range(3)]
+    families, after, _ = _heap.native_counts(False)
+    assert after == before
+    assert families["storage"] >= len(kept)
+
+
 def test_counts_by_family_are_those_of_the_classes() -> None:
     before, nbytes, _ = _heap.native_counts(False)
     kept = [torch.ones(3, requires_grad=True).sin() for _ in range(200)]

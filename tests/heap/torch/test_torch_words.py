@@ -53,6 +53,10 @@ def told_of(shown: object) -> set[tuple[str, int]]:
     return {(label, address) for label, _, _, address in _heap._torch_references(shown)}
 
 
+def test_storage_of_a_wrapper_subclass_has_a_size_and_no_memory() -> None:
+    assert _heap._torch_description(TOYS.wrapper_storage._cdata) == ("", "123 bytes", "cpu", 0)
+
+
 def live_objects() -> dict[str, int]:
     """An object of each sort that a word might lead to: by sort, its address."""
     metadata = meta_of(TOYS.leaf)

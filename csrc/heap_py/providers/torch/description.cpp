@@ -55,8 +55,9 @@ std::string TorchDescriptions::storage(Address storage) const {
 }
 
 uint64_t TorchDescriptions::bytes(Address storage) const {
-  uint64_t stored;
+  uint64_t stored, data;
   if (!read(storage, layout_.bytes_in_storage, &stored) || static_cast<int64_t>(stored) < 0) return 0;
+  if (read(storage, layout_.data_in_storage, &data) && data == 0) return 0;
   return device(storage).compare(0, 4, "meta") == 0 ? 0 : stored;
 }
 

@@ -13,7 +13,8 @@ class TorchDescriptions {
   std::string storage(Address storage) const;  // "8192 bytes"
   std::string device(Address storage) const;   // "cuda:0"
   static std::string device_name(const TorchLayout& layout, uint64_t word);  // from its two bytes
-  // Returns the bytes of its memory; 0 also for meta storages and symbolic sizes.
+  // Returns the bytes of its memory; 0 for storages that have a size only: meta storages, symbolic sizes, and those of
+  // wrapper subclasses such as DTensor.
   uint64_t bytes(Address storage) const;
 
  private:
