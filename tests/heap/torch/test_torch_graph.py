@@ -14,6 +14,7 @@ import pytest
 from gradlife import _heap
 from gradlife.heap import why
 from gradlife.heap.torch_layout.fields import find_layout
+from gradlife.heap.torch_layout.offset_search import node_behind, pointer_to_class
 from gradlife.heap.torch_layout.specimens import Toys
 from gradlife.model.trace import Lifetime
 from programs_of_cycles import hook_over_its_own_tensor, leaf
@@ -99,6 +100,46 @@ def test_tensor_saved_for_backward_is_found_behind_its_ctx() -> None:
     assert trace.lifetime is Lifetime.HELD
     assert [step.object for step in trace.steps][1:] == ["Tensor", "ExpBackward0", "SavesBackward", "Tensor"]
     del kept
+
+
+class SavesAll(torch.autograd.Function):  # type: ignore[name-defined,misc]
+    """Saves as many tensors as it is given."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, *others: Any) -> Any:
+        ctx.save_for_backward(*others)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad, *[None] * len(ctx.saved_tensors)
+
+
+def indexed(shown: object, label: str) -> list[tuple[int, int]]:
+    """The index and the address of each reference with a label."""
+    return [(index, address) for found, index, _, address in _heap._torch_references(shown) if found == label]
+
+
+@pytest.mark.parametrize("count", [5000, 50_000])  # 50,000 have a mapping of their own
+def test_every_input_of_a_node_with_many_is_found(count: int) -> None:
+    x = leaf(torch)
+    total = torch.stack([x] * count)
+    lone = x.sin()
+    [(_, accumulator)] = indexed(node_behind(lone.grad_fn), "next edge")
+    assert indexed(node_behind(total.grad_fn), "next edge") == [(i, accumulator) for i in range(count)]
+
+
+@pytest.mark.parametrize("count", [1000, 20_000])
+def test_every_tensor_that_a_ctx_saved_is_found(count: int) -> None:
+    saved = [torch.ones(1) for _ in range(count)]
+    kept = SavesAll.apply(leaf(torch), *saved)
+    assert indexed(kept.grad_fn, "saved_tensors") == [(i, one._cdata) for i, one in enumerate(saved)]
+
+
+def test_every_tensor_in_the_list_of_a_node_is_found() -> None:
+    results = torch._foreach_exp([leaf(torch) for _ in range(2000)])
+    _, node = pointer_to_class(id(results[0].grad_fn), "ForeachExpBackward0", 48)
+    assert [index for index, _ in indexed(node, "saved")] == [*range(2000)]
 
 
 # --- the process is as it was ---

@@ -9,7 +9,9 @@ namespace {
 
 constexpr size_t word_bytes = sizeof(uint64_t);
 constexpr size_t vector_words = 3;
-constexpr uint64_t largest_vector = 1 << 16;
+constexpr uint64_t most_outputs = 1 << 20;
+// Larger vectors of edges are read only if malloc allocated exactly this much there.
+constexpr uint64_t most_edge_bytes_unasked = 1 << 16;
 
 void* pointer_to(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
 
@@ -33,11 +35,13 @@ void TorchProvider::expand_node(Address node, const KnownClass& known, Reference
 }
 
 void TorchProvider::expand_edges(Address node, ReferenceSink& sink) {
-  Address begin, end;
+  uint64_t bounds[vector_words];
   const size_t step = layout_.edge_bytes / word_bytes;
-  if (layout_.edge_bytes == TorchLayout::absent || step == 0) return;
-  if (!read(node, layout_.edges_in_node, &begin)) return;
-  if (!read(node, layout_.edges_in_node + word_bytes, &end) || end < begin || end - begin > largest_vector) return;
+  if (layout_.edge_bytes == TorchLayout::absent || step == 0 || layout_.edges_in_node == TorchLayout::absent) return;
+  if (!reader_.read(node + layout_.edges_in_node, bounds, sizeof bounds)) return;
+  const uint64_t begin = bounds[0], end = bounds[1], limit = bounds[2];
+  if (begin == 0 || end <= begin || end > limit) return;
+  if (limit - begin > most_edge_bytes_unasked && !is_allocation(begin, limit - begin)) return;
   std::vector<uint64_t> words((end - begin) / word_bytes);
   if (words.empty() || !reader_.read(begin, words.data(), words.size() * word_bytes)) return;
   for (size_t i = 0; i < words.size(); i += step)
@@ -62,11 +66,11 @@ void TorchProvider::expand_shapes(Address node, ReferenceSink& sink) {
   Address begin, count, sort, sizes;
   if (layout_.shape_bytes == TorchLayout::absent || !read(node, layout_.shapes_in_node, &begin)) return;
   if (!read(node, layout_.shapes_in_node + word_bytes, &count)) return;
-  const uint64_t most = largest_vector / std::max<uint64_t>(layout_.shape_bytes, 1);
-  for (uint64_t i = 0; i < std::min<uint64_t>(static_cast<uint32_t>(count), most); ++i) {
+  for (uint64_t i = 0; i < std::min<uint64_t>(static_cast<uint32_t>(count), most_outputs); ++i) {
     const Address shape = begin + i * layout_.shape_bytes;
-    if (read(shape, layout_.sort_in_shape, &sort) && (sort & 0xFF) == 1 &&
-        read(shape, layout_.sizes_in_shape, &sizes) && class_of(sizes).what == TorchClass::tensor)
+    if (layout_.sort_in_shape == TorchLayout::absent || !reader_.read_word(shape + layout_.sort_in_shape, &sort))
+      return;
+    if ((sort & 0xFF) == 1 && read(shape, layout_.sizes_in_shape, &sizes) && class_of(sizes).what == TorchClass::tensor)
       refer(sink, sizes, labels::input_metadata);
   }
 }
@@ -126,6 +130,10 @@ std::vector<TorchProvider::Place> TorchProvider::places_of(Address node, const s
   std::vector<Place> places;
   std::vector<uint64_t> list;
   const auto is_any_tensor = [&](uint64_t word) { return is_tensor_or_none(class_of(word).what); };
+  const auto begins_with_tensor = [&](Address list) {
+    uint64_t first;
+    return reader_.read_word(list, &first) && is_any_tensor(first);
+  };
   const auto is_place = [&](const std::vector<uint64_t>& content) {
     return has_slots(content) || std::all_of(content.begin(), content.end(), is_any_tensor);
   };
@@ -135,7 +143,7 @@ std::vector<TorchProvider::Place> TorchProvider::places_of(Address node, const s
     } else if (is_slot(words, i)) {
       places.push_back({i, {}});
       i += layout_.slot_bytes / word_bytes;
-    } else if (read_vector(node + i * word_bytes, list) && is_place(list)) {
+    } else if (begins_with_tensor(words[i]) && read_vector(node + i * word_bytes, list) && is_place(list)) {
       places.push_back({i, std::move(list)});
       i += vector_words;
     } else {

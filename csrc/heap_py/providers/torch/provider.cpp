@@ -13,7 +13,8 @@ Address address_of(const void* pointer) { return static_cast<Address>(reinterpre
 void* pointer_to(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
 
 constexpr size_t largest_block = 4096;
-constexpr uint64_t largest_vector = 1 << 16;
+constexpr uint64_t largest_vector = 1 << 27;  // a million saved tensors
+constexpr uint64_t largest_page = 1 << 16;
 
 }  // namespace
 
@@ -104,13 +105,15 @@ bool TorchProvider::read_block(Address object, std::vector<uint64_t>& words) con
 }
 
 // Whether malloc allocated exactly this much here, by the chunk's size in the word before (glibc). Three pointers that
-// only happen to ascend have no such chunk.
+// only happen to ascend have no such chunk. A large chunk, usually of 128 KiB or more, has a mapping of its own.
 bool TorchProvider::is_allocation(Address begin, uint64_t bytes) const {
   uint64_t chunk;
   if (begin % 16 != 0 || !reader_.read_word(begin - sizeof(uint64_t), &chunk)) return false;
-  const uint64_t usable = (chunk & ~uint64_t{15}) - sizeof(uint64_t);
+  constexpr uint64_t flags = 15, is_mapped = 2, word = sizeof(uint64_t);
   constexpr uint64_t slack = 48;  // rounding, and a remainder too small for a chunk
-  return usable >= bytes && usable < bytes + slack;
+  const bool is_mapping = (chunk & is_mapped) != 0;
+  const uint64_t usable = (chunk & ~flags) - (is_mapping ? 2 * word : word);
+  return usable >= bytes && usable < bytes + (is_mapping ? largest_page + slack : slack);
 }
 
 // Reads the elements of a vector. Its three words point to its begin, its end, and the end of its memory.
