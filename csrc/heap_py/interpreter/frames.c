@@ -54,6 +54,7 @@ int gl_read_frame(void* address, gl_frame* read) {
   read->fast_count = incomplete ? 0 : read->code->co_nlocalsplus;
   read->stack_count =
       incomplete || frame->stacktop < read->code->co_nlocalsplus ? 0 : frame->stacktop - read->code->co_nlocalsplus;
+  read->has_stack_height = !incomplete && frame->stacktop >= read->code->co_nlocalsplus;
   read->is_generator = frame->owner == FRAME_OWNED_BY_GENERATOR;
   read->line = instruction < 0 ? read->code->co_firstlineno
                                : PyCode_Addr2Line(read->code, instruction * (int)sizeof(_Py_CODEUNIT));

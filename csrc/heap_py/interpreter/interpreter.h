@@ -36,7 +36,8 @@ typedef struct {
   PyCodeObject* code;
   PyObject** fast; /* locals, cells and free variables, then the value stack; each may be NULL */
   int fast_count;
-  int stack_count; /* of the value stack, 0 where its height is not written down: see gl_stack_height */
+  int stack_count;      /* of the value stack, 0 where its height is not written down: see gl_stack_height */
+  int has_stack_height; /* whether it is written down */
   int is_generator;
   int line; /* 0: unknown */
 } gl_frame;

@@ -67,6 +67,7 @@ uint32_t TypeTable::add(PyTypeObject* type) {
   if ((type->tp_flags & Py_TPFLAGS_HAVE_GC) != 0) entry.traverse = type->tp_traverse;
   entry.fields = fields_of(type);
   entry.asks_is_gc = type->tp_is_gc != nullptr;
+  entry.is_generator = type == &PyGen_Type || type == &PyCoro_Type || type == &PyAsyncGen_Type;
   for (Provider* provider : providers_)
     if (entry.provider == nullptr && provider->knows(type)) entry.provider = provider;
   slots_[place_of(type)] = {type, row};

@@ -218,9 +218,11 @@ void Walker::add_threads() {
 
 void Walker::add_frames(PyThreadState* thread) {
   gl_frame frame;
-  for (void* at = gl_newest_frame(thread); at != nullptr; at = gl_older_frame(at))
-    if (gl_read_frame(at, &frame) != 0 && !is_file_below(frame.code->co_filename, options_.hidden_sources))
-      builder_.add(address_of(at), roots_.frame);
+  for (void* at = gl_newest_frame(thread); at != nullptr; at = gl_older_frame(at)) {
+    if (gl_read_frame(at, &frame) == 0 || is_file_below(frame.code->co_filename, options_.hidden_sources)) continue;
+    builder_.add(address_of(at), roots_.frame);
+    if (frame.is_generator) running_generators_.insert(at);
+  }
 }
 
 void Walker::expand_root(NodeId node) {
@@ -323,6 +325,7 @@ void Walker::expand_python(NodeId node, PyObject* object) {
   const TypeTable::Entry& entry = types_.entry(name_type(node));
   const bool is_container = graph_.is_tracked(node) || !entry.asks_is_gc || PyObject_IS_GC(object);
   if (entry.provider != nullptr) return expand_wrapper(object, entry);
+  if (entry.is_generator && expand_running_generator(object, entry.traverse)) return;
   if (entry.traverse != nullptr && is_container) entry.traverse(object, visit_reference, &builder_);
   if (!is_container && PyType_Check(object)) {
     builder_.begin_hidden();
@@ -334,6 +337,20 @@ void Walker::expand_python(NodeId node, PyObject* object) {
 }
 
 namespace {
+
+// A running generator's references, and those among them that its frame shows, which is a root.
+struct OfGenerator {
+  Builder& builder;
+  std::vector<const PyObject*> of_frame;
+};
+
+int visit_of_generator(PyObject* target, void* state) {
+  auto& [builder, of_frame] = *static_cast<OfGenerator*>(state);
+  const auto shown = std::find(of_frame.begin(), of_frame.end(), target);
+  if (shown == of_frame.end()) return visit_reference(target, &builder);
+  of_frame.erase(shown);
+  return 0;
+}
 
 struct Shown {
   Builder& builder;
@@ -348,6 +365,20 @@ int visit_of_wrapper(PyObject* target, void* state) {
 }
 
 }  // namespace
+
+// A running generator shows the variables of its frame again if the frame has called another Python function: then the
+// height of its stack is stored. Returns false for any other generator.
+bool Walker::expand_running_generator(PyObject* object, traverseproc traverse) {
+  void* address = gl_generator_frame(object);
+  gl_frame frame;
+  if (running_generators_.count(address) == 0 || gl_read_frame(address, &frame) == 0 || !frame.has_stack_height)
+    return false;
+  OfGenerator state{builder_, {}};
+  for (int i = 0; i < frame.fast_count + frame.stack_count; ++i)
+    if (frame.fast[i] != nullptr) state.of_frame.push_back(frame.fast[i]);
+  traverse(object, visit_of_generator, &state);
+  return true;
+}
 
 void Walker::expand_wrapper(PyObject* object, const TypeTable::Entry& entry) {
   Shown shown{builder_, reinterpret_cast<PyObject*>(Py_TYPE(object)), true};

@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "heap_py/interpreter/provider.hpp"
@@ -50,6 +51,7 @@ class Walker {
   void expand_frame(void* address);
   void expand_fields(PyObject* object, const std::vector<Py_ssize_t>& fields);
   void expand_python(NodeId node, PyObject* object);
+  bool expand_running_generator(PyObject* object, traverseproc traverse);
   uint32_t name_type(NodeId node);  // sets the node's type; returns the row of its exact type
   void expand_wrapper(PyObject* object, const TypeTable::Entry& entry);
   uint32_t modules_row(uint32_t row);
@@ -61,6 +63,7 @@ class Walker {
   Builder builder_;
   TypeTable types_;
   const PyObject* modules_;
+  std::unordered_set<const void*> running_generators_;  // their frames
   struct RootTypes {
     uint32_t process, interpreter, thread, frame;
   } roots_{};

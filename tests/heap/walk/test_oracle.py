@@ -313,6 +313,62 @@ def test_generator_that_runs_shows_its_variables_in_its_frame() -> None:
     assert [graph.describe(step)[:2] for step in graph.referrers(node)] == [("root", "running frame")]
 
 
+def walk_below() -> _heap.Graph:
+    """A Python function, so that the frame that calls it stores the height of its stack."""
+    return _heap.walk()
+
+
+def referrers_of(graph: _heap.Graph, address: int) -> list[tuple[str, str]]:
+    node = graph.find(address)
+    assert node is not None
+    return [graph.describe(step)[:2] for step in graph.referrers(node)]
+
+
+def test_generator_that_calls_a_function_shows_its_variables_in_its_frame_only() -> None:
+    def generator() -> Iterator[tuple[_heap.Graph, int]]:
+        kept = Plain()
+        yield walk_below(), id(kept)
+
+    running = generator()
+    graph, address = next(running)
+    assert referrers_of(graph, address) == [("root", "running frame")]
+
+
+def test_coroutine_that_awaits_another_shows_its_variables_in_its_frame_only() -> None:
+    async def walked() -> _heap.Graph:
+        return walk_below()
+
+    async def outer() -> tuple[_heap.Graph, int]:
+        kept = Plain()
+        return await walked(), id(kept)
+
+    graph, address = asyncio.run(outer())
+    assert referrers_of(graph, address) == [("root", "running frame")]
+
+
+def test_generator_that_waits_shows_its_variables_itself() -> None:
+    def generator() -> Iterator[int]:
+        kept = Plain()
+        yield id(kept)
+
+    waiting = generator()
+    address = next(waiting)
+    assert referrers_of(_heap.walk(), address) == [("python", "generator")]
+
+
+def test_variable_of_a_running_generator_that_something_else_holds_keeps_both() -> None:
+    def generator() -> Iterator[tuple[_heap.Graph, int]]:
+        kept = both = Plain()
+        others.append(kept)
+        yield walk_below(), id(both)
+
+    others: list[Plain] = []
+    running = generator()
+    graph, address = next(running)
+    found = sorted(referrers_of(graph, address))
+    assert found == [("python", "list"), ("root", "running frame"), ("root", "running frame")]
+
+
 def test_every_reference_to_what_a_generator_is_made_of_is_known() -> None:
     counts: list[tuple[int, int]] = []
 
