@@ -10,6 +10,7 @@ import pytest
 
 from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
+from gradlife.heap.torch_layout import torch as calibration
 from gradlife.hunting.process.forked import in_fork
 from gradlife.peaks.analysis.judge import Judge, Recorded
 from gradlife.peaks.recording.lifetimes import OPTIMIZER, Recording, Storage, merge_shared, tick_before, tick_within
@@ -169,6 +170,19 @@ def test_live_storages_are_those_of_the_heap_within_an_operation(part: float) ->
     alive = {one.address: nbytes for one in found.storages if (nbytes := one.bytes_at(tick_within(alarm)))}
     assert {address: seen.get(address) for address in alive} == alive
     assert {seen[address] for address in seen.keys() - alive.keys()} <= OUTSIDE_OPERATIONS
+
+
+def test_a_recording_goes_on_with_the_layout_of_its_start() -> None:
+    recorder = Recorder(Contexts(), lambda: None)
+    recorder.start()
+    try:
+        _heap._set_torch_layout(dict.fromkeys(("impl_in_wrapper", "storage_in_impl", "bytes_in_storage"), 8))
+        made = torch.ones(1021)
+        recorder.mark_step()
+        found = recorder.stop()
+    finally:
+        calibration.calibrate(torch)
+    assert len(of_size(found.storages, made.untyped_storage().nbytes())) == 1
 
 
 def test_an_alarm_that_fails_is_no_error_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -322,6 +322,7 @@ PyMethodDef functions[] = {
     {"_search_memory", search_memory, METH_O, nullptr},
     {"_malloc_cache_key", malloc_cache_key, METH_NOARGS, nullptr},
     {"_set_torch_layout", set_torch_layout, METH_O, nullptr},
+    {"_try_torch_layout", try_torch_layout, METH_O, nullptr},
     {"_find_word", find_word, METH_VARARGS, nullptr},
     {"_class_at", class_at, METH_O, nullptr},
     {"_read_word", read_word, METH_O, nullptr},

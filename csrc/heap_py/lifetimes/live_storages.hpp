@@ -57,7 +57,7 @@ class LiveStorages {
     uint32_t storage;
   };
 
-  const TorchLayout& layout_;
+  const TorchLayout layout_;  // of the start: that in use may be replaced meanwhile
   std::unordered_map<uintptr_t, uint32_t> numbers_;
   std::vector<StorageRow> rows_;
   std::vector<Live> live_;

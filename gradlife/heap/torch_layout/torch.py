@@ -172,19 +172,17 @@ def surest_layout(torch: Any) -> dict[str, Any]:
         toys = [Toys(torch) for _ in range(TOYS_EACH)]
         tried.append((verified_layout(toys), toys))
         if len(tried[-1][0]) == len(MEANINGS):
-            return tried[-1][0]
+            break
     layout = max((layout for layout, _ in tried), key=len)
     _heap._set_torch_layout(layout)
     return layout
 
 
 def verified_layout(toys: list[Toys]) -> dict[str, Any]:
-    """Return the layout that most specimens agree on, without fields that gave a wrong answer on the first one. It is
-    in use afterwards.
-    """
+    """Return the layout that most specimens agree on, without fields that gave a wrong answer on the first one."""
     layout = agreed([find_layout(each) for each in toys])
     while True:
-        _heap._set_torch_layout(layout)
+        _heap._try_torch_layout(layout)  # other threads go on with the verified one
         failed = failed_fields(toys[0], set(layout))
         if not failed:
             return layout

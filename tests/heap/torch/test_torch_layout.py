@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 from gradlife import _heap
 from gradlife.heap import refs, snapshot, why
 from gradlife.heap.torch_layout import torch as calibration
+from gradlife.heap.torch_layout.checks import failed_fields
 from gradlife.heap.torch_layout.fields import CLASSES, find_layout
+from gradlife.heap.torch_layout.labels import ITS_IMPL
 from gradlife.heap.torch_layout.specimens import Toys
 from gradlife.model.trace import Lifetime
 
@@ -163,6 +166,22 @@ def test_release_without_private_names_is_said() -> None:
     other = types.SimpleNamespace(__version__="9.9.9", _C=types.SimpleNamespace(), autograd=None)
     [said] = calibration.calibrate(other)
     assert said.startswith("in PyTorch 9.9.9: tensors, storages, custom Functions, grad nodes")
+
+
+def test_layout_that_is_being_verified_is_used_by_no_other_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recorder that runs meanwhile would follow words that are no addresses."""
+    calibration.calibrate(torch)
+    seen: list[Any] = []
+
+    def look(of: Toys, known: set[str]) -> set[str]:
+        thread = threading.Thread(target=lambda: seen.append(_heap._torch_references(TOYS.leaf)[0][0]))
+        thread.start()
+        thread.join()
+        return failed_fields(of, known)
+
+    monkeypatch.setattr(calibration, "failed_fields", look)
+    assert "C++ object behind a tensor" in calibrated_with(monkeypatch, impl_in_wrapper=8)
+    assert set(seen) == {ITS_IMPL}
 
 
 def test_field_of_another_kind_is_refused() -> None:

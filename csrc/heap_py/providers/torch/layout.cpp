@@ -13,6 +13,9 @@ std::unique_ptr<TorchLayout>& current() {
   return *layout;
 }
 
+// The layout that this thread verifies; other threads, and recorders, go on with the current one.
+thread_local std::unique_ptr<TorchLayout> tried;
+
 constexpr unsigned long largest_offset = 1 << 16;
 
 struct OffsetField {
@@ -186,21 +189,36 @@ void set_field(TorchLayout& layout, const std::string& name, PyObject* value) {
   }
 }
 
+std::unique_ptr<TorchLayout> read_layout(PyObject* values) {
+  if (values == Py_None) return nullptr;
+  if (!PyDict_Check(values)) {
+    PyErr_SetString(PyExc_TypeError, "torch's layout is to be a dict");
+    throw PythonErrorSet();
+  }
+  auto layout = std::make_unique<TorchLayout>();
+  PyObject *key, *value;
+  for (Py_ssize_t position = 0; PyDict_Next(values, &position, &key, &value) != 0;)
+    set_field(*layout, utf8(key), value);
+  return layout;
+}
+
 }  // namespace
 
 const TorchLayout* torch_layout() { return current().get(); }
 
+const TorchLayout* tried_torch_layout() { return tried != nullptr ? tried.get() : torch_layout(); }
+
 PyObject* set_torch_layout(PyObject*, PyObject* values) {
   return guarded([&] {
-    auto layout = std::make_unique<TorchLayout>();
-    PyObject *key, *value;
-    if (values != Py_None && !PyDict_Check(values)) {
-      PyErr_SetString(PyExc_TypeError, "torch's layout is to be a dict");
-      throw PythonErrorSet();
-    }
-    for (Py_ssize_t position = 0; values != Py_None && PyDict_Next(values, &position, &key, &value) != 0;)
-      set_field(*layout, utf8(key), value);
-    current() = values != Py_None ? std::move(layout) : nullptr;
+    current() = read_layout(values);
+    tried = nullptr;
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* try_torch_layout(PyObject*, PyObject* values) {
+  return guarded([&] {
+    tried = read_layout(values);
     return Py_NewRef(Py_None);
   });
 }

@@ -97,11 +97,17 @@ struct TorchLayout {
   bool context_owns_node = false;   // the reference was weak before
 };
 
-// The layout in use, or nullptr: no torch, or a layout that was not verified.
+// The layout in use, or nullptr: no torch, or a layout that was not verified. It may be replaced whenever Python code
+// runs.
 const TorchLayout* torch_layout();
+// The layout that this thread verifies, else the one in use.
+const TorchLayout* tried_torch_layout();
 // set_torch_layout({name: value, ...} or None): called by gradlife.heap.torch_layout.torch. ValueError for an unknown
 // name.
 PyObject* set_torch_layout(PyObject* module, PyObject* layout);
+// try_torch_layout({name: value, ...} or None): the same for the functions below in this thread only, until the next
+// set_torch_layout or the thread's end.
+PyObject* try_torch_layout(PyObject* module, PyObject* layout);
 // find_word(address, bytes, value) -> offset or None; class_at(address) -> mangled name or None. For calibration.
 PyObject* find_word(PyObject* module, PyObject* arguments);
 PyObject* class_at(PyObject* module, PyObject* address);

@@ -30,7 +30,7 @@ class ListSink final : public ReferenceSink {
 // A provider on its own, without a walk.
 class Trial {
  public:
-  Trial() : builder_(graph_, 16), provider_(*torch_layout(), PageCache::few) { provider_.start(builder_); }
+  Trial() : builder_(graph_, 16), provider_(*tried_torch_layout(), PageCache::few) { provider_.start(builder_); }
   TorchProvider& provider() { return provider_; }
   const Graph& graph() const { return graph_; }
 
@@ -51,7 +51,7 @@ Address parse_address(PyObject* number) {
 PyObject* torch_references(PyObject*, PyObject* object) {
   return guarded([&] {
     Ref list = checked(PyList_New(0));
-    if (torch_layout() == nullptr) return list.release();
+    if (tried_torch_layout() == nullptr) return list.release();
     Trial trial;
     ListSink sink(list.get(), trial.graph());
     if (PyLong_CheckExact(object)) {
@@ -66,9 +66,9 @@ PyObject* torch_references(PyObject*, PyObject* object) {
 PyObject* torch_description(PyObject*, PyObject* number) {
   return guarded([&]() -> PyObject* {
     const Address address = parse_address(number);
-    if (torch_layout() == nullptr) return Py_NewRef(Py_None);
+    if (tried_torch_layout() == nullptr) return Py_NewRef(Py_None);
     const PageCache reader(PageCache::few);
-    const TorchDescriptions descriptions(*torch_layout(), reader);
+    const TorchDescriptions descriptions(*tried_torch_layout(), reader);
     return Py_BuildValue("OOOK", text(descriptions.tensor(address)).get(), text(descriptions.storage(address)).get(),
                          text(descriptions.device(address)).get(),
                          static_cast<unsigned long long>(descriptions.bytes(address)));
@@ -78,7 +78,7 @@ PyObject* torch_description(PyObject*, PyObject* number) {
 PyObject* torch_memory(PyObject*, PyObject* number) {
   return guarded([&]() -> PyObject* {
     const Address address = parse_address(number);
-    const TorchLayout* layout = torch_layout();
+    const TorchLayout* layout = tried_torch_layout();
     uint64_t data;
     if (layout == nullptr || layout->data_in_storage == TorchLayout::absent) return Py_NewRef(Py_None);
     if (!PageCache(PageCache::few).read_word(address + layout->data_in_storage, &data)) return Py_NewRef(Py_None);
@@ -98,7 +98,7 @@ PyObject* torch_label(PyObject*, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
     PyObject *source, *target;
     if (PyArg_ParseTuple(arguments, "OO", &source, &target) == 0) throw PythonErrorSet();
-    if (torch_layout() == nullptr) return Py_NewRef(Py_None);
+    if (tried_torch_layout() == nullptr) return Py_NewRef(Py_None);
     return text(Trial().provider().describe_edge(source, target).text).release();
   });
 }
