@@ -38,7 +38,17 @@ class BulkMemoryReader final : public MemoryReader {
   int file_ = -1;
 };
 
+// The end of the address space that the kernel gives to programs: 47 bits on x86-64, 48 on arm64.
+constexpr uint64_t end_of_addresses(bool is_arm) { return uint64_t{1} << (is_arm ? 48 : 47); }
+#ifdef __aarch64__
+constexpr bool is_arm = true;
+#else
+constexpr bool is_arm = false;
+#endif
+
 // Whether a word may be the address of an object: aligned, and in the address space of programs.
-inline bool looks_like_pointer(uint64_t word) { return word >= 0x1000 && word < (uint64_t{1} << 47) && word % 8 == 0; }
+constexpr bool looks_like_pointer(uint64_t word, uint64_t end = end_of_addresses(is_arm)) {
+  return word >= 0x1000 && word < end && word % 8 == 0;
+}
 
 }  // namespace gradlife::heap

@@ -14,8 +14,8 @@ constexpr size_t words_at_once = size_t{1} << 15;  // 256 KiB: fits into the sec
 constexpr size_t chunks_between_milestones = 256;
 constexpr size_t pages_at_once = 512;
 constexpr int max_tries = 12;
-constexpr uint64_t largest_content = uint64_t{1} << 47;
-constexpr uint64_t engine_count_offset = 12;  // offset of `strong_` in csrc/engine/policy/managed.hpp
+constexpr uint64_t largest_content = (uint64_t{1} << 48) - 1;  // a field of `Found`
+constexpr uint64_t engine_count_offset = 12;                   // offset of `strong_` in csrc/engine/policy/managed.hpp
 constexpr uint64_t chunk_flags = 7;
 
 // An object of a class that nothing else uses: if it is not found, the other results are not reliable.
@@ -52,7 +52,7 @@ NativeCensus::NativeCensus(const TorchLayout* layout)
 }
 
 void NativeCensus::mark_libraries() {
-  for (const ClassNames::Range& range : table_.names().libraries())
+  for (const LibraryList::Range& range : table_.names().libraries().ranges())
     for (Address at = range.first; at < range.last + 0xffff; at += 0x10000) marks_[mark_of(at)] = 1;
 }
 
@@ -184,7 +184,7 @@ Address NativeCensus::read_mapped_block(Address at, Address last) {
 void NativeCensus::look_at(const Chunk& chunk) {
   if (keeps_blocks_) {
     const uint64_t word = chunk.words[2];
-    const bool may_be_vtable = marks_[mark_of(word)] != 0 && word % sizeof(uint64_t) == 0 && word < largest_content;
+    const bool may_be_vtable = marks_[mark_of(word)] != 0 && looks_like_pointer(word);
     if (may_be_vtable) found_.push_back({chunk.at + chunk_header, 0, 0, word, unknown_device});
     return;
   }
@@ -230,7 +230,7 @@ NativeCensus::Found NativeCensus::measured(const Chunk& chunk, Address address, 
     found.device = word_of(chunk, start + layout_->device_in_storage) & 0xffff;
   if (layout_->bytes_in_storage == TorchLayout::absent || !has_content(chunk, start, found.device)) return found;
   const uint64_t content = word_of(chunk, start + layout_->bytes_in_storage);
-  found.content = content < largest_content ? content : 0;
+  found.content = content <= largest_content ? content : 0;
   return found;
 }
 
