@@ -18,6 +18,7 @@
 #include "heap_py/interpreter/module_names.hpp"
 #include "heap_py/interpreter/termination.hpp"
 #include "heap_py/lifetimes/functions.hpp"
+#include "heap_py/memory/library_list.hpp"
 #include "heap_py/memory/malloc_usage.hpp"
 #include "heap_py/providers/provider_list.hpp"
 #include "heap_py/providers/torch/layout.hpp"
@@ -187,12 +188,14 @@ pid_t start_recording_copy(PyObject* arguments) {
   options.min_atom_bytes = positive(min_atom_bytes);
   options.hidden_objects.push_back(arguments);
   const auto write = [&] {
+    LibraryList::keep();
     const auto known = earlier >= 0 ? read_graph(earlier) : nullptr;
     const auto frozen = freeze_heap(options, with_labels != 0, with_labels != 0, with_labels != 0, known.get());
     std::string notes;
     for (const std::string& limit : frozen->limits) notes += limit + "\n";
     write_graph(descriptor, *frozen, notes, with_labels != 0);
   };
+  LibraryList::current();
   return start_copy(write, niceness);
 }
 
@@ -209,6 +212,19 @@ PyObject* record_function(PyObject*, PyObject* arguments) {
 // writes the file
 PyObject* start_record_function(PyObject*, PyObject* arguments) {
   return guarded([&] { return PyLong_FromLong(start_recording_copy(arguments)); });
+}
+
+// note_libraries(): call it before a fork, and keep_libraries in the copy: it must not wait for the loader's lock
+PyObject* note_libraries(PyObject*, PyObject*) {
+  return guarded([] {
+    LibraryList::current();
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* keep_libraries(PyObject*, PyObject*) {
+  LibraryList::keep();
+  return Py_NewRef(Py_None);
 }
 
 // raise_long_lived(least) -> the number of objects that survived the last full collection, before it is raised
@@ -321,6 +337,8 @@ PyMethodDef functions[] = {
     {"unfollow_storages", unfollow_storages, METH_NOARGS, nullptr},
     {"_search_memory", search_memory, METH_O, nullptr},
     {"_malloc_cache_key", malloc_cache_key, METH_NOARGS, nullptr},
+    {"note_libraries", note_libraries, METH_NOARGS, nullptr},
+    {"keep_libraries", keep_libraries, METH_NOARGS, nullptr},
     {"_set_torch_layout", set_torch_layout, METH_O, nullptr},
     {"_try_torch_layout", try_torch_layout, METH_O, nullptr},
     {"_find_word", find_word, METH_VARARGS, nullptr},

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/pyref.hpp"
+#include "heap_py/interpreter/exception_border.hpp"
 
 #if defined(__linux__)
 #include <sys/prctl.h>
@@ -46,13 +47,26 @@ void stand_behind(pid_t program, bool is_waited_for) {
   _exit(status);
 }
 
+// Returns what waitpid does, without the interpreter lock meanwhile. A signal's handler may raise, as Ctrl-C does: then
+// the copy is killed. PythonErrorSet
+pid_t wait_or_kill(pid_t copy, int* status) {
+  for (;;) {
+    pid_t ended;
+    int error;
+    Py_BEGIN_ALLOW_THREADS ended = waitpid(copy, status, 0);
+    error = errno;
+    Py_END_ALLOW_THREADS if (ended >= 0 || error != EINTR) return ended;
+    if (PyErr_CheckSignals() == 0) continue;
+    kill(copy, SIGKILL);
+    while (waitpid(copy, status, 0) < 0 && errno == EINTR) continue;
+    throw PythonErrorSet();
+  }
+}
+
 // Whether the copy exited with success, or the program's own handler has reaped it before.
 bool has_ended_well(pid_t copy) {
   int status = 0;
-  pid_t ended;
-  Py_BEGIN_ALLOW_THREADS do { ended = waitpid(copy, &status, 0); }
-  while (ended < 0 && errno == EINTR);
-  Py_END_ALLOW_THREADS return ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  return wait_or_kill(copy, &status) < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 }  // namespace

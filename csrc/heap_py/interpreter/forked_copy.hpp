@@ -12,7 +12,8 @@ namespace gradlife::heap {
 // std::system_error: the fork failed.
 pid_t start_copy(const std::function<void()>& work, int niceness);
 
-// Waits without the GIL. std::bad_alloc: the copy failed, as it does without memory.
+// Waits without the GIL. std::bad_alloc: the copy failed, as it does without memory. PythonErrorSet: a signal's handler
+// raised, and the copy was killed.
 void wait_for_copy(pid_t copy);
 
 }  // namespace gradlife::heap

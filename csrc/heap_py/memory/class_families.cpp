@@ -1,9 +1,5 @@
 #include "heap_py/memory/class_families.hpp"
 
-#ifdef __linux__
-#include <link.h>
-#endif
-
 #include <cstring>
 #include <memory>
 
@@ -29,19 +25,6 @@ constexpr const char* torch_counted = "N3c1020intrusive_ptr_targetE";
 constexpr const char* engine_counted = "N8gradlife10RefCountedE";
 constexpr const char* in_place_prefix = "St23_Sp_counted_ptr_inplaceI";
 constexpr const char* script_namespace = "5torch3jit";  // the mangled form
-
-uint64_t count_library_changes() {
-  uint64_t count = 0;
-#ifdef __linux__
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* state) {
-        *static_cast<uint64_t*>(state) = info->dlpi_adds + info->dlpi_subs;
-        return 1;
-      },
-      &count);
-#endif
-  return count;
-}
 
 bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
 
@@ -75,7 +58,7 @@ std::string ClassRecord::readable() const { return readable_class(*mangled); }
 ClassTable& ClassTable::current() {
   static std::unique_ptr<ClassTable>* table = new std::unique_ptr<ClassTable>;
   static uint64_t seen = 0;
-  const uint64_t now = count_library_changes();
+  const uint64_t now = LibraryList::current().changes();
   if (*table == nullptr || seen != now) *table = std::make_unique<ClassTable>();
   seen = now;
   return **table;

@@ -32,7 +32,7 @@ class ClassTable {
   uint32_t find(uint64_t vtable);  // its index in `records`, or none
   const ClassRecord& operator[](uint32_t place) const { return records_[place]; }
   size_t size() const { return records_.size(); }
-  const ClassNames& names() const { return names_; }
+  ClassNames& names() { return names_; }
 
  private:
   ClassRecord describe(uint64_t vtable, const std::string& mangled);

@@ -1,9 +1,6 @@
 #include "heap_py/memory/class_names.hpp"
 
 #include <cxxabi.h>
-#ifdef __linux__
-#include <link.h>
-#endif
 
 #include <algorithm>
 #include <cctype>
@@ -21,30 +18,6 @@ bool is_of_name(char c) {
 
 }  // namespace
 
-ClassNames::ClassNames() {
-#ifdef __linux__
-  dl_iterate_phdr(
-      [](dl_phdr_info* library, size_t, void* state) {
-        auto& ranges = *static_cast<std::vector<Range>*>(state);
-        for (int i = 0; i < library->dlpi_phnum; ++i) {
-          const auto& segment = library->dlpi_phdr[i];
-          if (segment.p_type != PT_LOAD) continue;
-          const Address first = library->dlpi_addr + segment.p_vaddr;
-          ranges.push_back({first, first + segment.p_memsz});
-        }
-        return 0;
-      },
-      &libraries_);
-#endif
-  std::sort(libraries_.begin(), libraries_.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
-}
-
-bool ClassNames::is_in_library(Address address) const {
-  auto after = std::upper_bound(libraries_.begin(), libraries_.end(), address,
-                                [](Address wanted, const Range& range) { return wanted < range.first; });
-  return after != libraries_.begin() && address < (--after)->last;
-}
-
 // The address of the type information precedes a vtable.
 std::string ClassNames::read_name(uint64_t vtable) const {
   uint64_t information;
@@ -54,8 +27,8 @@ std::string ClassNames::read_name(uint64_t vtable) const {
 // The type information has its name in its second word.
 std::string ClassNames::read_name_of(Address information) const {
   uint64_t name;
-  if (!is_in_library(information)) return "";
-  if (!library_memory_.read_word(information + 8, &name) || !is_in_library(name)) return "";
+  if (!libraries_.contains(information)) return "";
+  if (!library_memory_.read_word(information + 8, &name) || !libraries_.contains(name)) return "";
   std::string text;
   char piece[256];
   for (size_t step = sizeof piece; text.size() < 1024 && step >= 16;) {
@@ -74,7 +47,7 @@ std::string ClassNames::read_name_of(Address information) const {
 }
 
 const std::string* ClassNames::of_vtable(uint64_t vtable) {
-  if (!looks_like_pointer(vtable) || !is_in_library(vtable)) return nullptr;
+  if (!looks_like_pointer(vtable) || !libraries_.contains(vtable)) return nullptr;
   auto found = known_.find(vtable);
   if (found == known_.end()) found = known_.emplace(vtable, read_name(vtable)).first;
   return found->second.empty() ? nullptr : &found->second;
@@ -85,37 +58,30 @@ const std::string* ClassNames::of_object(Address address) {
   return looks_like_pointer(address) && reader_.read_word(address, &vtable) ? of_vtable(vtable) : nullptr;
 }
 
-// The type information of a class with bases is of one of two classes, which store them differently (the Itanium C++
-// ABI). A base at another address than the object's own cannot be seen from a pointer to it.
-Address ClassNames::first_base(Address information) {
-  uint64_t kind, base, flags;
-  if (!library_memory_.read_word(information, &kind)) return 0;
-  const std::string* name = of_vtable(kind);
-  if (name == nullptr) return 0;
-  if (*name == "N10__cxxabiv120__si_class_type_infoE")
-    return library_memory_.read_word(information + 16, &base) ? base : 0;
-  if (*name != "N10__cxxabiv121__vmi_class_type_infoE") return 0;
-  const bool is_read =
-      library_memory_.read_word(information + 24, &base) && library_memory_.read_word(information + 32, &flags);
-  return is_read && (flags >> 8) == 0 ? base : 0;
-}
-
 std::vector<std::string> ClassNames::lineage(uint64_t vtable) {
   std::vector<std::string> names;
-  uint64_t information;
-  if (of_vtable(vtable) == nullptr || !library_memory_.read_word(vtable - 8, &information)) return names;
-  constexpr size_t deepest = 16;
-  while (information != 0 && names.size() < deepest) {
+  std::vector<Address> pending(1);
+  if (of_vtable(vtable) == nullptr || !library_memory_.read_word(vtable - 8, pending.data())) return names;
+  constexpr size_t most = 32;
+  while (!pending.empty() && names.size() < most) {
+    const Address information = pending.back();
+    pending.pop_back();
     const std::string name = read_name_of(information);
-    if (name.empty()) break;
+    if (name.empty()) continue;
     names.push_back(readable(name));
-    information = first_base(information);
+    const size_t known = pending.size();
+    add_bases(information, Bases::at_its_address, pending);
+    std::reverse(pending.begin() + static_cast<ptrdiff_t>(known), pending.end());  // the first one is the next
   }
   return names;
 }
 
-// The C++ ABI has three classes of type information, by the number of bases.
-void ClassNames::add_bases(Address information, std::vector<Address>& into) {
+// The Itanium C++ ABI has three classes of type information, by the number of bases. A base at another address than the
+// object's own cannot be seen from a pointer to the object. Empty bases, too, are at the object's own, and a class
+// without virtual functions may be named before the one that begins the object.
+void ClassNames::add_bases(Address information, Bases wanted, std::vector<Address>& into) {
+  constexpr uint64_t is_virtual = 1;
+  constexpr unsigned offset_shift = 8;
   uint64_t vtable, base;
   if (!library_memory_.read_word(information, &vtable)) return;
   const std::string* known = of_vtable(vtable);
@@ -126,8 +92,12 @@ void ClassNames::add_bases(Address information, std::vector<Address>& into) {
   } else if (kind == "N10__cxxabiv121__vmi_class_type_infoE") {
     uint32_t flags_and_count[2];
     if (!library_memory_.read(information + 16, flags_and_count, sizeof flags_and_count)) return;
-    for (uint32_t i = 0; i < std::min(flags_and_count[1], max_bases); ++i)
-      if (library_memory_.read_word(information + 24 + 16 * uint64_t{i}, &base)) into.push_back(base);
+    for (uint32_t i = 0; i < std::min(flags_and_count[1], max_bases); ++i) {
+      uint64_t entry[2];  // the base, and where it is
+      if (!library_memory_.read(information + 24 + 16 * uint64_t{i}, entry, sizeof entry)) continue;
+      const bool is_at_start = (entry[1] & is_virtual) == 0 && entry[1] >> offset_shift == 0;
+      if (wanted == Bases::all || is_at_start) into.push_back(entry[0]);
+    }
   }
 }
 
@@ -141,7 +111,7 @@ std::vector<std::string> ClassNames::ancestors(uint64_t vtable) {
     std::string name = read_name_of(information);
     if (name.empty()) continue;
     names.push_back(std::move(name));
-    add_bases(information, pending);
+    add_bases(information, Bases::all, pending);
   }
   return names;
 }

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
+from gradlife import _heap
 from gradlife.hunting.process.readable import readable
 
 #: On other systems a process with threads cannot safely go on after a fork.
@@ -145,6 +146,7 @@ def fork() -> int:
     """
     filters = cast("list[object]", warnings.filters)
     filters.insert(0, FORK_WARNING)  # `catch_warnings` would make Python show each warning of the program once more
+    _heap.note_libraries()
     try:
         copy = os.fork()
     except RuntimeError as error:  # up to 3.12.1, already when functions of atexit run
@@ -163,6 +165,7 @@ def become_copy() -> None:
     """
     global is_copy
     is_copy = True
+    _heap.keep_libraries()
     with suppress(OSError):
         thread = os.open("/proc/self/comm", os.O_WRONLY)
         os.write(thread, COPY.encode())

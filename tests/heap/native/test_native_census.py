@@ -51,6 +51,16 @@ def count_of(name: str) -> int:
     return native_census().count_of(name)
 
 
+def test_class_of_a_library_that_is_loaded_later_has_its_name(tmp_path: Path) -> None:
+    assert _heap._class_at(id(object)) is None
+    later = compiled(Path(__file__).with_name("native_objects.cpp"), tmp_path)
+    before = set(native_objects("made::Small"))
+    later.make("small", 1)
+    [address] = set(native_objects("made::Small")) - before
+    assert _heap._class_at(address) == "made::Small"
+    later.drop()
+
+
 # --- exact counts ---
 
 

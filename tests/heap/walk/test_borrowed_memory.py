@@ -208,6 +208,22 @@ def test_memory_of_its_own_and_of_a_mapped_file_has_no_owner(tmp_path: Any) -> N
     assert "16 bytes" in storages
 
 
+@needs_torch
+def test_memory_that_is_shared_by_the_name_of_a_file_is_mapped() -> None:
+    """The allocator's class names another base before the one that shows it to be mapped."""
+    strategy = torch.multiprocessing.get_sharing_strategy()
+    torch.multiprocessing.set_sharing_strategy("file_system")
+    try:
+        shared = torch.ones(1237).share_memory_()
+    except RuntimeError as error:
+        pytest.skip(f"nothing can be shared here: {error}")
+    finally:
+        torch.multiprocessing.set_sharing_strategy(strategy)
+    [row] = [row for row in snapshot().instances("StorageImpl", 100_000) if row.detail.startswith("4948 bytes")]
+    assert row.detail == "4948 bytes of mapped memory"
+    assert shared.is_shared()
+
+
 class Handed(ctypes.Structure):
     """A DLPack structure of the first version."""
 
