@@ -1,5 +1,7 @@
 #include "heap_py/providers/provider_list.hpp"
 
+#include <structmember.h>
+
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/providers/engine/provider.hpp"
 #include "heap_py/providers/numpy/provider.hpp"
@@ -7,7 +9,23 @@
 
 namespace gradlife::heap {
 
+namespace {
+
+// What the __slots__ of its classes hold.
+void expand_slots(PyObject* object, ReferenceSink& sink) {
+  for (const PyTypeObject* type = Py_TYPE(object); type != nullptr; type = type->tp_base) {
+    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || type->tp_members == nullptr) continue;
+    for (const PyMemberDef* member = type->tp_members; member->name != nullptr; ++member)
+      if (member->type == T_OBJECT_EX)
+        sink.python(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + member->offset), Relation::slot,
+                    member->name);
+  }
+}
+
+}  // namespace
+
 void Provider::expand_silent(PyObject* object, ReferenceSink& sink) {
+  expand_slots(object, sink);
   if (PyObject* dict = gl_existing_dict(object)) sink.python(dict, Relation::internal, "__dict__");
   gl_visit_inline_attributes(
       object,
@@ -17,10 +35,10 @@ void Provider::expand_silent(PyObject* object, ReferenceSink& sink) {
       &sink);
 }
 
-Providers::Providers() {
+Providers::Providers() : layout_(shared_torch_layout()) {
   if (const HeapInterface* engine = EngineProvider::find_interface())
     owned_.push_back(std::make_unique<EngineProvider>(*engine));
-  if (const TorchLayout* layout = torch_layout()) owned_.push_back(std::make_unique<TorchProvider>(*layout));
+  if (layout_ != nullptr) owned_.push_back(std::make_unique<TorchProvider>(*layout_));
   if (PyTypeObject* arrays = NumpyProvider::find_array_type())
     owned_.push_back(std::make_unique<NumpyProvider>(arrays));
   for (const auto& provider : owned_) all_.push_back(provider.get());

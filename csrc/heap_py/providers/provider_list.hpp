@@ -7,6 +7,8 @@
 
 namespace gradlife::heap {
 
+struct TorchLayout;
+
 class Providers {
  public:
   Providers();  // finds the loaded frameworks; imports none
@@ -14,6 +16,7 @@ class Providers {
   std::vector<std::string> limits() const;
 
  private:
+  std::shared_ptr<const TorchLayout> layout_;
   std::vector<std::unique_ptr<Provider>> owned_;
   std::vector<Provider*> all_;
 };

@@ -29,7 +29,7 @@ from gradlife.heap.torch_layout.labels import (
     VARIABLE,
 )
 from gradlife.heap.torch_layout.offset_search import node_behind, node_of_context
-from gradlife.heap.torch_layout.specimens import CONTEXT_TUPLES, Toys
+from gradlife.heap.torch_layout.specimens import CONTEXT_TUPLES, Toys, has_level
 
 
 @dataclass(frozen=True)
@@ -146,10 +146,15 @@ def description_of_undefined(toys: Toys) -> dict[tuple[str, int], int]:
 
 
 def of_tangents(toys: Toys) -> Checks:
-    """Check the reference from an impl to its tangent."""
+    """Check the references from an impl and from a saved result to their tangents."""
+    if not has_level(toys.torch):
+        return
     fields = ("tangents_in_meta", "list_in_tangents", "meta_in_impl", "meta_class")
-    with toys.dual() as dual:
-        yield Check(fields, toys.tangent._cdata, description_of(dual._cdata).get(("tangent", -1)))
+    dual = toys.dual
+    yield Check(fields, toys.tangent._cdata, description_of(dual._cdata).get(("tangent", -1)))
+    result, tangent = toys.dual_result
+    shown = description_of(node_behind(result.grad_fn)).get(("tangent", -1))
+    yield Check(("tangents_in_slot", "list_in_tangents", "slots_in_node"), tangent._cdata, shown)
 
 
 def of_nodes(toys: Toys) -> Checks:

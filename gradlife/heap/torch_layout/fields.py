@@ -11,6 +11,7 @@ from typing import Any
 
 from gradlife import _heap
 from gradlife.heap.torch_layout import node_fields
+from gradlife.heap.torch_layout.node_fields import NOWHERE
 from gradlife.heap.torch_layout.offset_search import (
     find,
     halves_of,
@@ -20,7 +21,7 @@ from gradlife.heap.torch_layout.offset_search import (
     pointer_to_class,
     word_at,
 )
-from gradlife.heap.torch_layout.specimens import Toys
+from gradlife.heap.torch_layout.specimens import Toys, has_level
 
 Fields = Iterator[tuple[str, Any]]
 
@@ -101,15 +102,25 @@ def of_views(toys: Toys) -> Fields:
 
 
 def of_tangents(toys: Toys) -> Fields:
-    """Find forward-mode tangents: a block with a list of entries, whose third word is the tensor."""
-    with toys.dual() as dual:
-        in_meta, in_block = tangent_offsets(meta_of(dual), toys.tangent._cdata)
+    """Find forward-mode tangents: a block with a list of entries, whose third word is the tensor. A node that saves its
+    own result has such a block in the slot.
+    """
+    if not has_level(toys.torch):
+        yield from dict.fromkeys(("tangents_in_meta", "list_in_tangents", "tangents_in_slot"), NOWHERE).items()
+        return
+    dual = toys.dual
+    in_meta, in_block = tangent_offsets(meta_of(dual), toys.tangent._cdata)
     yield "tangents_in_meta", in_meta
     yield "list_in_tangents", in_block
+    result, tangent = toys.dual_result
+    slot = find(node_behind(toys.node), toys.leaf._cdata, "TensorImpl")  # of the same place in each node
+    node = node_behind(result.grad_fn)
+    in_slot, _ = tangent_offsets(node + slot if node is not None and slot is not None else None, tangent._cdata)
+    yield "tangents_in_slot", in_slot
 
 
 def tangent_offsets(meta: int | None, tangent: int) -> tuple[int | None, int | None]:
-    """Find the offset of the block's address, and of the first entry in the block."""
+    """Find the offset of the block's address in metadata or a slot, and of the first entry in the block."""
     for in_meta in range(8, 184, 8) if meta is not None else ():
         block = word_at(meta, in_meta)
         for in_block in range(0, 64, 8) if block and block % 8 == 0 else ():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from gradlife import _heap
@@ -107,18 +105,18 @@ class Toys:
     def tangent(self) -> Any:
         return self._ones(3)
 
-    @contextmanager
-    def dual(self) -> Iterator[Any]:
-        """Make a tensor with that tangent, on the program's current level or on a temporary one."""
-        try:
-            level, is_own = self.torch._C._enter_dual_level(), True
-        except RuntimeError:  # only one level can be active
-            level, is_own = 0, False
-        try:
-            yield self.torch._make_dual(self._ones(3), self.tangent, level=level)
-        finally:
-            if is_own:
-                self.torch._C._exit_dual_level(level=level)
+    @property
+    def dual(self) -> Any:
+        """Make a leaf with that tangent, on the program's level of forward-mode differentiation."""
+        leaf = self._ones(3, requires_grad=True)
+        return self.torch._make_dual(leaf, self.tangent, level=0)
+
+    @property
+    def dual_result(self) -> tuple[Any, Any]:
+        """A result that its own node saves, and its tangent, without the graph by which the tangent would hold itself."""
+        result = self.dual.exp()
+        tangent = self.torch._unpack_dual(result, level=0)[1]
+        return result, tangent.detach_()
 
     @functools.cached_property
     def buffer(self) -> bytearray:
@@ -232,6 +230,14 @@ class Toys:
     def shown(self) -> Any:
         """A SavedTensor that shows a slot of a node."""
         return self.node._raw_saved_self
+
+
+def has_level(torch: Any) -> bool:
+    """Whether the program is within a level of forward-mode differentiation. Only then does a tensor have tangents.
+
+    There is one level at a time for all threads: calibration must not enter one, or the program's own could not be entered.
+    """
+    return bool(getattr(getattr(torch.autograd, "forward_ad", None), "_current_level", -1) >= 0)
 
 
 def nothing(*_: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from gradlife import _heap
 from gradlife.heap.torch_layout.checks import failed_fields
 from gradlife.heap.torch_layout.fields import CLASSES, find_layout
-from gradlife.heap.torch_layout.specimens import Toys
+from gradlife.heap.torch_layout.specimens import Toys, has_level
 
 #: What is lost without each field of the layout.
 MEANINGS = {
@@ -77,6 +77,7 @@ MEANINGS = {
     "hooks_in_slot": "hooks of packed tensors",
     "tangents_in_meta": "forward-mode tangents",
     "list_in_tangents": "forward-mode tangents",
+    "tangents_in_slot": "forward-mode tangents of saved results",
     "edges_in_node": "next edges",
     "edge_bytes": "next edges",
     "variable_in_accumulator": "variables of accumulators",
@@ -119,13 +120,21 @@ def ensure_calibrated() -> tuple[str, ...]:
     torch = sys.modules.get("torch")
     if torch is None or is_initializing(torch) or not hasattr(torch, "_C") or not hasattr(torch, "autograd"):
         return ()
-    known = torch, "numpy" in sys.modules  # array-backed storage is found on an array
-    if _state.get("known") != known:
+    if not is_calibrated(torch):
         with _lock:
-            if _state.get("known") != known:
+            if not is_calibrated(torch):
+                known, has_tangents = (torch, "numpy" in sys.modules), has_level(torch)
                 _state["limits"] = calibrate(torch)
-                _state["known"] = known
+                _state.update(known=known, has_tangents=has_tangents)
     return tuple(_state["limits"])
+
+
+def is_calibrated(torch: Any) -> bool:
+    """Whether the layout of this torch is known as well as it can be now: array-backed storage is found on an array, and
+    tangents within a level of forward-mode differentiation.
+    """
+    is_known = _state.get("known") == (torch, "numpy" in sys.modules)
+    return is_known and (bool(_state.get("has_tangents")) or not has_level(torch))
 
 
 def is_initializing(module: Any) -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 from gradlife import _heap
 from gradlife.heap import why
+from gradlife.heap.torch_layout import torch as calibration
 from gradlife.heap.torch_layout.fields import find_layout
 from gradlife.heap.torch_layout.offset_search import node_behind, pointer_to_class
 from gradlife.heap.torch_layout.specimens import Toys
@@ -142,7 +143,30 @@ def test_every_tensor_in_the_list_of_a_node_is_found() -> None:
     assert [index for index, _ in indexed(node, "saved")] == [*range(2000)]
 
 
+@pytest.fixture
+def _within_a_level() -> Iterator[None]:
+    with torch.autograd.forward_ad.dual_level():
+        calibration.ensure_calibrated()
+        yield
+
+
+@pytest.mark.usefixtures("_within_a_level")
+def test_tangent_of_a_saved_result_is_found_behind_its_node() -> None:
+    result = torch._make_dual(leaf(torch), torch.ones(3), level=0).exp()
+    tangent = torch._unpack_dual(result, level=0)[1]
+    assert indexed(node_behind(result.grad_fn), "tangent") == [(-1, tangent._cdata)]
+    assert indexed(result._cdata, "tangent") == [(-1, tangent._cdata)]
+
+
 # --- the process is as it was ---
+
+
+def test_no_level_of_forward_mode_is_entered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is one for all threads: the program's own could not be entered meanwhile."""
+    entered: list[int] = []
+    monkeypatch.setattr(torch._C, "_enter_dual_level", lambda: entered.append(0))
+    assert calibration.calibrate(torch) == ()
+    assert entered == []
 
 
 def test_asking_leaves_counts_and_wrappers_alone() -> None:

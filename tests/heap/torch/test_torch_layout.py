@@ -23,12 +23,16 @@ from gradlife.model.trace import Lifetime
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
-LAYOUT = find_layout(Toys(torch))
+forward_ad = pytest.importorskip("torch.autograd.forward_ad")
+
+with forward_ad.dual_level():  # tangents exist within a level only
+    LAYOUT = find_layout(Toys(torch))
 
 
 @pytest.fixture(autouse=True)
 def _calibrated_again() -> Iterator[None]:
-    yield
+    with forward_ad.dual_level():
+        yield
     calibration._state.clear()
     calibration.ensure_calibrated()
 

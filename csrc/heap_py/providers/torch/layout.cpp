@@ -3,13 +3,14 @@
 #include <memory>
 
 #include "heap_py/interpreter/exception_border.hpp"
-#include "heap_py/memory/class_names.hpp"
+#include "heap_py/memory/class_families.hpp"
 
 namespace gradlife::heap {
 namespace {
 
-std::unique_ptr<TorchLayout>& current() {
-  static auto* layout = new std::unique_ptr<TorchLayout>;  // never destroyed: a walk may run while the process ends
+std::shared_ptr<const TorchLayout>& current() {
+  static auto* layout =
+      new std::shared_ptr<const TorchLayout>;  // never destroyed: a walk may run while the process ends
   return *layout;
 }
 
@@ -82,7 +83,8 @@ constexpr OffsetField offset_fields[] = {
     {"slot_bytes", &TorchLayout::slot_bytes},
     {"hooks_in_slot", &TorchLayout::hooks_in_slot},
     {"grad_fn_in_slot", &TorchLayout::grad_fn_in_slot},
-    {"accumulator_in_slot", &TorchLayout::accumulator_in_slot}};
+    {"accumulator_in_slot", &TorchLayout::accumulator_in_slot},
+    {"tangents_in_slot", &TorchLayout::tangents_in_slot}};
 
 struct FlagField {
   const char* name;
@@ -206,6 +208,8 @@ std::unique_ptr<TorchLayout> read_layout(PyObject* values) {
 
 const TorchLayout* torch_layout() { return current().get(); }
 
+std::shared_ptr<const TorchLayout> shared_torch_layout() { return current(); }
+
 const TorchLayout* tried_torch_layout() { return tried != nullptr ? tried.get() : torch_layout(); }
 
 PyObject* set_torch_layout(PyObject*, PyObject* values) {
@@ -251,8 +255,7 @@ PyObject* class_at(PyObject*, PyObject* number) {
   return guarded([&]() -> PyObject* {
     const unsigned long long address = PyLong_AsUnsignedLongLong(number);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    static auto* classes = new ClassNames;
-    const std::string* name = classes->of_object(address);
+    const std::string* name = ClassTable::current().names().of_object(address);
     return name != nullptr ? PyUnicode_FromString(ClassNames::readable(*name).c_str()) : Py_NewRef(Py_None);
   });
 }

@@ -6,6 +6,7 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -87,6 +88,7 @@ struct TorchLayout {
   uint32_t hooks_in_slot = absent;
   uint32_t grad_fn_in_slot = absent;  // for a saved tensor: offset from its data
   uint32_t accumulator_in_slot = absent;
+  uint32_t tangents_in_slot = absent;  // of a saved result, which is stored without its autograd metadata
   TorchClassTable classes;
   std::unordered_map<int64_t, std::string> device_names;  // by the type's number: "cuda"
   std::unordered_map<int64_t, std::string> dtype_names;   // "float32"
@@ -100,6 +102,7 @@ struct TorchLayout {
 // The layout in use, or nullptr: no torch, or a layout that was not verified. It may be replaced whenever Python code
 // runs.
 const TorchLayout* torch_layout();
+std::shared_ptr<const TorchLayout> shared_torch_layout();  // for those that keep it meanwhile
 // The layout that this thread verifies, else the one in use.
 const TorchLayout* tried_torch_layout();
 // set_torch_layout({name: value, ...} or None): called by gradlife.heap.torch_layout.torch. ValueError for an unknown

@@ -102,6 +102,7 @@ void TorchProvider::expand_slot(const uint64_t* slot, const char* name, int64_t 
   };
   if (class_of(slot[0]).what == TorchClass::tensor) refer(sink, slot[0], name, index);
   expand_holder(at(layout_.hooks_in_slot), sink);
+  if (const Address tangents = at(layout_.tangents_in_slot)) expand_tangents(tangents, sink);
   const Address node = at(layout_.grad_fn_in_slot), accumulator = at(layout_.accumulator_in_slot);
   if (is_node(class_of(node).what)) refer(sink, node, labels::saved_grad_fn);
   if (is_node(class_of(accumulator).what)) refer(sink, accumulator, labels::saved_accumulator);

@@ -22,7 +22,8 @@ TorchProvider::TorchProvider(const TorchLayout& layout, size_t pages)
     : layout_(layout), reader_(pages), classes_(layout.classes), descriptions_(layout, reader_) {
   limits_.push_back(
       "in PyTorch: hooks that are no Python functions, a backward pass that is under way, functions that replay views, "
-      "and what C++ extensions keep in classes of their own");
+      "what ScriptModules keep, the code that Dynamo caches, opaque tensors such as MKL-DNN's, scales of quantized "
+      "tensors, and what C++ extensions keep in classes of their own");
 }
 
 void TorchProvider::start(Builder& builder) {
@@ -237,13 +238,13 @@ void TorchProvider::expand_meta(Address meta, const KnownClass& known, Reference
   std::vector<uint64_t> hooks;
   if (layout_.hooks_in_meta != TorchLayout::absent && read_vector(meta + layout_.hooks_in_meta, hooks))
     for (const uint64_t hook : hooks) expand_holder(hook, sink);
-  expand_tangents(meta, sink);
+  if (read(meta, layout_.tangents_in_meta, &target)) expand_tangents(target, sink);
 }
 
 // Forward-mode differentiation: a hash map's list of entries.
-void TorchProvider::expand_tangents(Address meta, ReferenceSink& sink) {
-  Address tangents, entry;
-  if (!read(meta, layout_.tangents_in_meta, &tangents) || !read(tangents, layout_.list_in_tangents, &entry)) return;
+void TorchProvider::expand_tangents(Address tangents, ReferenceSink& sink) {
+  Address entry;
+  if (!read(tangents, layout_.list_in_tangents, &entry)) return;
   constexpr int max_levels = 64;
   for (int i = 0; i < max_levels && looks_like_pointer(entry); ++i) {
     uint64_t words[3];  // next, level, tensor

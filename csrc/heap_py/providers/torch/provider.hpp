@@ -69,7 +69,7 @@ class TorchProvider final : public Provider {
   void expand_tensor(Address impl, const KnownClass& known, ReferenceSink& sink);
   void refer_to_part(ReferenceSink& sink, Address target);
   void expand_meta(Address meta, const KnownClass& known, ReferenceSink& sink);
-  void expand_tangents(Address meta, ReferenceSink& sink);
+  void expand_tangents(Address tangents, ReferenceSink& sink);
   void expand_node(Address node, const KnownClass& known, ReferenceSink& sink);
   void expand_edges(Address node, ReferenceSink& sink);
   void expand_hooks(Address node, const KnownClass& known, ReferenceSink& sink);
