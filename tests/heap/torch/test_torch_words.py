@@ -54,7 +54,9 @@ def told_of(shown: object) -> set[tuple[str, int]]:
 
 
 def test_storage_of_a_wrapper_subclass_has_a_size_and_no_memory() -> None:
-    assert _heap._torch_description(TOYS.wrapper_storage._cdata) == ("", "123 bytes", "cpu", 0)
+    description = _heap._torch_description(TOYS.wrapper_storage._cdata)
+    assert description is not None
+    assert description[1:] == ("123 bytes", "cpu", 0)
 
 
 def live_objects() -> dict[str, int]:
@@ -176,3 +178,37 @@ def test_what_a_change_through_a_view_replays_is_held_by_the_new_node_of_the_bas
     base[0].mul_(3)
     labels = [label for label, *_ in _heap._torch_references(node_behind(base.grad_fn))]
     assert labels.count("replayed operation") == 1
+
+
+class Silent:
+    """Stands for a tensor subclass up to PyTorch 2.9, whose traverse shows nothing while C++ shares the tensor."""
+
+    __slots__ = ("held",)
+
+    held: object
+
+
+class AlsoSilent(Silent):
+    __slots__ = ("more",)
+
+    more: object
+
+
+TRAVERSE = 184  # offset of tp_traverse in a type
+
+
+def test_slots_of_a_subclass_whose_traverse_shows_nothing_are_references() -> None:
+    nothing = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value  # returns 0
+    assert nothing is not None
+    wrapper = AlsoSilent()
+    wrapper.held, wrapper.more = [], {}
+    try:
+        _heap._set_torch_layout({**LAYOUT, "tensor_type": Silent})
+        with word_changed(id(AlsoSilent) + TRAVERSE, nothing):
+            graph = _heap.walk()
+    finally:
+        calibration.calibrate(torch)
+    node = graph.find(id(wrapper))
+    assert node is not None
+    found = {graph.describe(target)[2] for target in graph.referents(node)}
+    assert {id(wrapper.held), id(wrapper.more)} <= found
