@@ -58,3 +58,39 @@ def test_other_paths_to_a_second_interpreter_do_not_crash() -> None:
         "import _testcapi\n" + FIRST + "_testcapi.run_in_subinterp('import gradlife.engine')\ny.backward()"
     )
     assert done.returncode == 0 or "No module named '_testcapi'" in done.stderr
+
+
+RECORDED = """
+from gradlife import _heap
+
+THERE = '''
+class Thing:
+    __slots__ = ("content",)
+
+def make_there():
+    return Thing()
+
+kept = [make_there() for _ in range(100)]
+'''
+
+class Thing:
+    __slots__ = ("content",)
+
+def make_here():
+    return Thing()
+
+_heap.start_recording((), (), (), None)
+_heap.want_type(Thing)
+other = create()
+run_string(other, THERE)
+kept = [make_here() for _ in range(100)]
+stacks = str(_heap.recorded()[3])
+_heap.stop_recording()
+destroy(other)
+print("make_here" in stacks, "make_there" in stacks)
+"""
+
+
+def test_creations_in_an_interpreter_that_is_made_later_are_not_recorded() -> None:
+    """From Python 3.12 on it may run at the same time, with a lock of its own."""
+    assert output_of(RECORDED) == ["True False"]

@@ -37,6 +37,7 @@ void CreationRecorder::want(size_t bytes) {
 
 void CreationRecorder::start() {
   thread_ = PyThreadState_Get();
+  interpreter_ = PyThreadState_GetInterpreter(thread_);
   if (tensors_.next_sequence != nullptr) sequence_ = tensors_.next_sequence();
   PyMem_GetAllocator(PYMEM_DOMAIN_OBJ, &inner_);
   PyMemAllocatorEx hook{this, allocate, allocate_zeroed, resize, release};
@@ -94,6 +95,8 @@ void CreationRecorder::release(void* self, void* block) {
 }
 
 void CreationRecorder::note(void* block, size_t bytes) {
+  PyThreadState* thread = gl_current_thread();
+  if (thread == nullptr || PyThreadState_GetInterpreter(thread) != interpreter_) return;
   if (!is_on_ || is_busy_) return;
   const auto address = reinterpret_cast<uintptr_t>(block);
   if (is_resting_) {

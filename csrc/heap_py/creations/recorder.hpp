@@ -87,6 +87,7 @@ class CreationRecorder {
   Pending pending_;
   uint64_t sequence_ = 0;
   PyThreadState* thread_ = nullptr;
+  PyInterpreterState* interpreter_ = nullptr;  // others may have locks of their own, and run at the same time
 };
 
 }  // namespace gradlife::heap
