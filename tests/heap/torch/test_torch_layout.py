@@ -81,11 +81,13 @@ def test_the_layout_of_this_release_is_whole() -> None:
 OFFSETS = sorted(name for name, value in LAYOUT.items() if type(value) is int)
 
 
-#: The word behind the first leads to the tangents too, and that behind the second to the same slot: it is its owner's.
+#: The word behind each of the first two leads to the tangents too, and that behind the third to the same slot: it is its
+#: owner's.
 #: Nothing is lost by a word more of what tensors are made of. That sizes are a tensor can be seen on a nested one only,
 #: and the first of these warns, which is for the program to hear.
 UNNOTICED = {
     "tangents_in_meta",
+    "tangents_in_slot",
     "slot_in_saved_tensor",
     "impl_bytes",
     "shapes_in_node",
