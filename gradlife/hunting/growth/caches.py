@@ -94,12 +94,24 @@ def explained(finding: Finding) -> Explained:
     )
 
 
-def limited(finding: Finding, growth: Growth, limit: str) -> Explained:
-    """Explain on one line a container that fills up to a limit of the program, ``limit``: the place of its test."""
-    at = growth.step or 0
+def limited(finding: Finding, at: int, limit: str) -> Explained:
+    """Explain on one line what fills up to a limit of the program; ``limit``: where it stands, ``at``: the step that grows."""
     holder = finding.trace.steps[at]
     what = f"{path_text(finding.trace.steps[: at + 1])}, {holder.object} {holder.detail}".rstrip()
     return Explained(BOUNDED, f"{what}: not full yet; {limit} limits its length", finding.retained_bytes)
+
+
+def of_fixed_size(finding: Finding, growth: Growth, empty: int) -> Explained:
+    """Explain on one line a list or an array of a fixed size, of which so many items are still to be set."""
+    what = path_text(finding.trace.steps[: (growth.step or 0) + 1])
+    return Explained(
+        BOUNDED, f"{what}: it has a fixed size, and {empty:,} items are still to be set", finding.retained_bytes
+    )
+
+
+def outgrows_slots(finding: Finding, references: int, empty: int, free: int) -> bool:
+    """Whether memory is full before all items are set."""
+    return finding.retained_bytes / max(1, references) * empty > free
 
 
 def emptied(finding: Finding) -> Explained:

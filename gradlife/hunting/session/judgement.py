@@ -26,6 +26,7 @@ from gradlife.hunting.growth import caches
 from gradlife.hunting.growth.after_steps import kept_after
 from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.emptied import is_emptied
+from gradlife.hunting.growth.fixed_size import empty_slots
 from gradlife.hunting.growth.garbage import appeared, garbage_of
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.inplace_growth import is_replaced, places_that_grow
@@ -85,7 +86,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     infrequent = infrequent_growth(hunt, evidence, [one.group for one in (*sure, *fills)])
     of_program = [one for one in (*sure, *infrequent) if not is_of_hunt(evidence.graph, one.group)]
     room = room_now(peak_of(snapshots), facts.memory_limit, snapshots[-1].free_on_devices)
-    findings, meant = split_by_intent(evidence.graph, of_program, hunt.creation_sites, room)
+    findings, meant = split_by_intent(evidence.graph, of_program, hunt.creation_sites, room, evidence.snapshots)
     explained = meant
     explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in replaced]
     explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in fills]
@@ -160,7 +161,7 @@ def add_late_growth(
     recent = begun_late(snapshots, hunt.early_snapshots, hunt.controls, [one.group for one in infrequent])
     of_program = [one for one in (*infrequent, *recent) if not is_of_hunt(evidence.graph, one.group)]
     room = room_now(peak_of(snapshots), memory_limit, snapshots[-1].free_on_devices)
-    more = with_found(hunt, report, evidence.graph, of_program, room)
+    more = with_found(hunt, report, evidence.snapshots, of_program, room)
     if more.findings == report.findings:
         return more
     return replace(more, rounds=(*report.rounds, *[*rounds_of(evidence, planted)][len(report.rounds) :]))
@@ -173,14 +174,17 @@ def add_kept_results(
     watch = tensor_watch(sys.modules["torch"])
     last = hunt.snapshots[-1]
     found = kept_after(last, now, numbers, watch[1]) if watch is not None else []
-    return with_found(hunt, report, now.graph, found, room_now(peak_of([last, now]), memory_limit, now.free_on_devices))
+    return with_found(
+        hunt, report, [last, now], found, room_now(peak_of([last, now]), memory_limit, now.free_on_devices)
+    )
 
 
 def with_found(
-    hunt: Hunt, report: HuntReport, graph: _heap.Graph, groups: Sequence[GrownGroup], room: Room
+    hunt: Hunt, report: HuntReport, snapshots: Sequence[StepSnapshot], groups: Sequence[GrownGroup], room: Room
 ) -> HuntReport:
     """Add what grows to a report that does not have it yet."""
-    found, meant = split_by_intent(graph, groups, hunt.creation_sites, room)
+    graph = snapshots[-1].graph
+    found, meant = split_by_intent(graph, groups, hunt.creation_sites, room, snapshots)
     known = {one.fingerprint for one in report.findings}
     findings = graded([one for one in found if one.fingerprint not in known], room)
     return replace(
@@ -192,24 +196,31 @@ def with_found(
 
 
 def split_by_intent(
-    graph: _heap.Graph, groups: Sequence[GrownGroup], creation_sites: CreationSites, room: Room | None = None
+    graph: _heap.Graph,
+    groups: Sequence[GrownGroup],
+    creation_sites: CreationSites,
+    room: Room | None = None,
+    snapshots: Sequence[StepSnapshot] = (),
 ) -> tuple[list[Finding], list[Explained]]:
-    """Split growth into leaks, one per cause, and intended growth."""
+    """Split growth into leaks, one per cause, and intended growth; ``snapshots``: those that show it."""
     leaks: list[GrowingGroup] = []
     meant: list[Explained] = []
     for one in groups:
         result = growth_finding(graph, one, creation_sites)
         if is_own_plan(result.trace):
             continue
-        growth = growth_in_trace(graph, find_holder_path(graph, one.group, one.containers, one.carrier), one)
+        path = find_holder_path(graph, one.group, one.containers, one.carrier)
+        growth = growth_in_trace(graph, path, one)
         if room is not None and caches.outgrows(result, free_where(result, room)):
             leaks.append(GrowingGroup(one, result))
         elif caches.is_meant(result, growth):
             meant.append(caches.explained(result))
         elif is_being_built(result, growth):
             meant.append(caches.built(result, growth))
+        elif empty := slots_left(result, growth, path.holder, snapshots, room):
+            meant.append(caches.of_fixed_size(result, growth, empty))
         elif limit := limit_in_program(result, growth):
-            meant.append(caches.limited(result, growth, limit))
+            meant.append(caches.limited(result, growing_step(result), limit))
         else:
             leaks.append(GrowingGroup(one, replace(result, emptied_at=emptying_in_program(result, growth))))
     return one_per_cause(graph, leaks), meant
@@ -230,18 +241,35 @@ def is_being_built(result: Finding, growth: Growth) -> bool:
     return result.trace.steps[growth.step - 1].relation == STACK
 
 
+def slots_left(
+    result: Finding, growth: Growth, holder: int | None, snapshots: Sequence[StepSnapshot], room: Room | None
+) -> int:
+    """Return how many items of a list or an array of a fixed size are still to be set; 0 if it is none, or memory is full
+    before. Graphs are more than it is made for.
+    """
+    if holder is None or growth.step is None or result.per_step.keeps_graphs or not snapshots:
+        return 0
+    empty = empty_slots(snapshots, holder)
+    references = len(snapshots[-1].graph.referents(holder))
+    is_too_much = room is not None and caches.outgrows_slots(result, references, empty, free_where(result, room))
+    return 0 if is_too_much else empty
+
+
 def limit_in_program(result: Finding, growth: Growth) -> str:
-    """Return where the program limits the container that grows; empty if nowhere. Graphs are more than it is made for."""
-    if growth.step is None or growth.kind is not GrowthKind.CONTAINER or result.per_step.keeps_graphs:
+    """Return where the program limits what grows; empty if nowhere. Graphs are more than a container is made for."""
+    if result.per_step.keeps_graphs or not is_one_place(growth):
         return ""
-    return limit_of(result.trace, growth.step, program_sources())
+    return limit_of(result.trace, growing_step(result), program_sources())
+
+
+def is_one_place(growth: Growth) -> bool:
+    """Whether a container of the trace grows, or the object at its end."""
+    return growth.kind is GrowthKind.LARGER or (growth.kind is GrowthKind.CONTAINER and growth.step is not None)
 
 
 def emptying_in_program(result: Finding, growth: Growth) -> str:
     """Return where the program may empty later what grows; empty if nowhere. Graphs are not kept for an epoch on purpose."""
-    if result.per_step.keeps_graphs or growth.kind not in {GrowthKind.CONTAINER, GrowthKind.LARGER}:
-        return ""
-    if growth.kind is GrowthKind.CONTAINER and growth.step is None:
+    if result.per_step.keeps_graphs or not is_one_place(growth):
         return ""
     return emptying_of(result.trace, growing_step(result), program_sources())
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from gradlife.hunting.stores.cuts import mentions
 from gradlife.hunting.stores.limits import REMOVERS, inside_of, where
 from gradlife.hunting.stores.place import Place, PlaceKind, places_outward
 from gradlife.hunting.stores.place_statements import assigns, is_place, is_target, may_mention
@@ -71,11 +72,6 @@ def is_reset(one: Statement, place: Place) -> bool:
         return False
     value = getattr(node, "value", None)
     return value is None or not mentions(value, scope, place)
-
-
-def mentions(node: ast.expr, scope: Scope, place: Place) -> bool:
-    """Whether the place is a part of the expression."""
-    return any(isinstance(part, ast.expr) and is_place(part, scope, place) for part in ast.walk(node))
 
 
 def function_called_again(place: Place, sources: Sequence[Source]) -> Statement | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.stores.constant_values import given_to_variable, numbers_of
+from gradlife.hunting.stores.cuts import where_it_is_cut
 from gradlife.hunting.stores.helpers import called_statements, parameters, returned
 from gradlife.hunting.stores.place import Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import assigns, fills, is_place, last_name, may_mention
@@ -70,11 +71,13 @@ def limit_of(trace: Trace, container: int, sources: Sequence[Source]) -> str:
     above = place_at(trace.steps[container - 2]) if container > 1 else None
     step = trace.steps[container]
     one = Container(place, step.length or 0, step.type, above.name if above is not None else "")
-    files = [source for source in sources if "len(" in source.text and may_mention(source.text, place)]
-    found = [statement for source in files for statement in statements(source.tree.body, Scope(source))]
+    files = [source for source in sources if may_mention(source.text, place)]
+    whole = [statement for source in files for statement in statements(source.tree.body, Scope(source))]
+    found = [statement for statement in whole if "len(" in statement.source.text]
     given = [replace(one, place=parameter) for parameter in parameters(found, place)]
     limits = (where_it_removes_above(found, container) for container in (one, *given))
-    return where_it_adds_below(found, one) or next(filter(None, limits), "")
+    cut = where_it_is_cut(whole, place, step)
+    return where_it_adds_below(found, one) or next(filter(None, limits), "") or cut
 
 
 def where_it_adds_below(found: Sequence[Statement], one: Container) -> str:
