@@ -29,6 +29,9 @@ EVEN = 0.8
 #: Objects below this share of the largest at a place do not count as growing.
 MIN_SHARE = 0.5
 
+#: Arrays and texts that get fewer bytes per step are a history of a few numbers. A tensor is more than that.
+MIN_PLAIN_BYTES = 64
+
 #: A place that gets a piece of the same size now and then: most pieces of the smallest round, and the deviation of a
 #: round from a whole number of them, as a share of a piece.
 MAX_PIECES = 4
@@ -104,7 +107,12 @@ def places_that_grow(evidence: Evidence, known: Sequence[GrownGroup], *, is_stri
             here = [held for held in found[-1] if nearest_common_place(held, common) == place]
             if members.isdisjoint(held.node for held in here):
                 rows.append(grown_at(evidence, place, here, [before[place] for before in amounts]))
-    return rows
+    return [one for one in rows if is_worth_while(evidence.graph, one)]
+
+
+def is_worth_while(graph: _heap.Graph, one: GrownGroup) -> bool:
+    """Whether each step adds enough: a number in an array is as little as one in a list. Any tensor is a leak."""
+    return graph.kind(next(iter(one.group.members))) == "storage" or one.per_step.bytes >= MIN_PLAIN_BYTES
 
 
 def has_new_sizes(evidence: Evidence) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.inplace_growth import places_that_grow
+from gradlife.hunting.growth.inplace_growth import Place, place_of, places_that_grow
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, evidence_of, grown_groups
 from gradlife.hunting.growth.rounds import planted_in, without_planted
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
@@ -38,6 +38,15 @@ def begun_late(
     return [
         one for one in found if taken.isdisjoint(one.group.members) and (is_collected or one.group.anchor is not None)
     ]
+
+
+def places_begun_late(snapshots: Sequence[StepSnapshot], early: int, controls: Controls) -> tuple[Place, ...]:
+    """Return the places where each of the last late rounds shows a larger tensor. Reads the graphs: call it in a fork."""
+    recent = last_rounds(snapshots, early)
+    evidence = judged_alone(recent, controls) if recent else None
+    if evidence is None:
+        return ()
+    return tuple(place_of(evidence.graph, one) for one in places_that_grow(evidence, [], is_strict=True))
 
 
 def last_rounds(snapshots: Sequence[StepSnapshot], early: int) -> list[StepSnapshot]:

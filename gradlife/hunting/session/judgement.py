@@ -159,8 +159,13 @@ def add_late_growth(
     evidence = without_planted(whole, planted)
     infrequent = infrequent_growth(hunt, evidence, [])
     recent = begun_late(snapshots, hunt.early_snapshots, hunt.controls, [one.group for one in infrequent])
+    replaced = [one for one in recent if one.kind is GrowthKind.LARGER]
+    replaced = [one for one in replaced if is_replaced(evidence.graph, one, hunt.replaced)]
+    recent = [one for one in recent if one not in replaced]
     of_program = [one for one in (*infrequent, *recent) if not is_of_hunt(evidence.graph, one.group)]
     room = room_now(peak_of(snapshots), memory_limit, snapshots[-1].free_on_devices)
+    larger = [caches.replaced(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in replaced]
+    report = replace(report, explained=(*report.explained, *larger))
     more = with_found(hunt, report, evidence.snapshots, of_program, room)
     if more.findings == report.findings:
         return more

@@ -17,6 +17,7 @@ from typing import TypeVar
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
+from gradlife.hunting.growth.late_growth import places_begun_late
 from gradlife.hunting.growth.suspects import (
     CleanResult,
     Slowing,
@@ -134,6 +135,7 @@ class Hunt:
         for number, length in enumerate(self.schedule.rounds):
             if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.recorded):
                 yield from self._suspect()
+                yield from self._early_watch()
             if number == MIN_ROUNDS and self.schedule.may_end:
                 yield from self._collector_rounds_once()
             yield from self._round(length)
@@ -221,6 +223,7 @@ class Hunt:
         collect = Collect.NOTHING if self.keeps_serving else Collect.ALL
         waits = not self.keeps_serving
         yield from self._add(take_snapshot(self.steps, with_labels=True, collect=collect, waits=waits), began)
+        yield from self._late_watch()
 
     def close(self) -> None:
         """Remove everything that the hunt left in the program."""
@@ -567,9 +570,23 @@ class Hunt:
             yield from self._steps(self.schedule.watched)
         finally:
             watch.stop()
-        self.replaced = self._replaced(watch, places) if grown_in_place else frozenset()
+        replaced = self._replaced(watch, places) if grown_in_place else frozenset()
+        self.replaced = self.replaced.difference(places) | replaced
         read = frozenset(node for address, node in wanted.items() if address in watch.read)
         self.stale_activations = StaleActivations(now, tuple(wanted.values()), read)
+
+    def _early_watch(self) -> Iterator[int]:
+        """Watch steps already before the last round if something grows in place: the program may end in that round."""
+        if self._grown_in_place and self.schedule.extension and not self.schedule.in_step:
+            yield from self._watched_round()
+
+    def _late_watch(self) -> Iterator[int]:
+        """Watch steps if the late rounds show a place that grows: batches of a later phase may be larger and larger."""
+        if not self.keeps_serving:
+            judge = self._judge(lambda: places_begun_late(self.snapshots, self.early_snapshots, self.controls))
+            self._grown_in_place = yield from judge
+            if self._grown_in_place:
+                yield from self._watched_round()
 
     def _replaced(self, watch: Watch, places: Sequence[Place]) -> frozenset[Place]:
         """Return the places with a new tensor that was not made of an older one there. A place whose tensor the watched

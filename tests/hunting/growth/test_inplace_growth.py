@@ -289,3 +289,15 @@ def test_local_variables_that_get_no_longer_are_not() -> None:
 def test_what_grows_by_equal_pieces_now_and_then_grows(added: tuple[int, ...], found: bool) -> None:
     """A bank that got a row every 25 steps was clean: the first round is of five steps."""
     assert gets_pieces(added, (5, 20, 28, 40, 60, 60)) == found
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("count", "found"), [(1, 0), (8, 1)])
+def test_an_array_with_one_more_number_for_each_step_is_no_more_than_a_list_of_them(count: int, found: int) -> None:
+    """`history = np.append(history, loss.item())` was a minor leak, the same numbers in a list were none."""
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = numpy.append(log.data, numpy.zeros(count))
+
+    assert len(hunted_with_graph(step)[1]) == found

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gradlife.hunting.growth.controls import Controls  # noqa: E402
-from gradlife.hunting.growth.late_growth import begun_late  # noqa: E402
+from gradlife.hunting.growth.late_growth import begun_late, places_begun_late  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot  # noqa: E402
 from gradlife.model.growth import GrowthKind  # noqa: E402
 
@@ -68,6 +68,19 @@ def test_a_tensor_that_gets_longer_once_an_epoch_is_found() -> None:
             state.seen = torch.cat([state.seen, torch.zeros(4, 64)])
 
     assert found_late(step) == [GrowthKind.LARGER]
+
+
+@pytest.mark.whole
+def test_the_place_of_a_tensor_that_gets_larger_late_is_watched() -> None:
+    """Whether it was made of the last one was asked in the first rounds only: a larger batch of a later phase was a leak."""
+    state = SimpleNamespace(batch=torch.zeros(8, 64), rows=[])
+    snapshots = []
+    for before, after in zip((0, *LOOKS), LOOKS, strict=False):
+        for number in range(before, after):
+            state.batch = torch.zeros(8 if number < 20 else number, 64)
+        snapshots.append(take_snapshot(after))
+    assert len(places_begun_late(snapshots, EARLY, Controls())) == 1
+    assert places_begun_late(snapshots[:-1], EARLY, Controls()) == ()
 
 
 class Double(torch.autograd.Function):  # type: ignore[misc, name-defined, unused-ignore]
