@@ -121,6 +121,12 @@ def emptied(finding: Finding) -> Explained:
     return Explained("emptied now and then", what, finding.retained_bytes)
 
 
+def optimizer_state(finding: Finding, at: int) -> Explained:
+    """Explain on one line the entries of parameters that the optimizer steps for the first time; ``at``: the state's step."""
+    what = f"{path_text(finding.trace.steps[: at + 1])}: parameters get their first gradients"
+    return Explained("optimizer state", what, finding.retained_bytes)
+
+
 def built(finding: Finding, growth: Growth) -> Explained:
     """Explain on one line what an expression is building: no name holds it yet."""
     frame, holder = finding.trace.steps[0], finding.trace.steps[growth.step or 0]

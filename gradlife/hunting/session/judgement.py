@@ -31,6 +31,7 @@ from gradlife.hunting.growth.garbage import appeared, garbage_of
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.inplace_growth import is_replaced, places_that_grow
 from gradlife.hunting.growth.late_growth import begun_late
+from gradlife.hunting.growth.optimizer_state import is_state_of_old_parameters
 from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.periodic import release_of
 from gradlife.hunting.growth.reachable_growth import (
@@ -224,6 +225,8 @@ def split_by_intent(
             meant.append(caches.built(result, growth))
         elif empty := slots_left(result, growth, path.holder, snapshots, room):
             meant.append(caches.of_fixed_size(result, growth, empty))
+        elif snapshots and path.holder is not None and is_state_of_old_parameters(snapshots, path.holder):
+            meant.append(caches.optimizer_state(result, growing_step(result)))
         elif limit := limit_in_program(result, growth):
             meant.append(caches.limited(result, growing_step(result), limit))
         else:
