@@ -87,8 +87,7 @@ def is_removed(target: ast.expr, scope: Scope, place: Place, step: PathStep) -> 
         case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=ast.UnaryOp(ast.USub(), number), step=None)):
             return is_place(value, scope, place) and may_be_most(number, scope, step.length)
         case ast.Subscript(value=value, slice=ast.Slice(lower=ast.expr() as number, upper=None, step=None)):
-            is_front = not isinstance(number, ast.UnaryOp)
-            return is_front and is_place(value, scope, place) and may_be_most(number, scope, step.length)
+            return is_place(value, scope, place) and is_known_most(number, scope, step.length)
     return False
 
 
@@ -124,7 +123,7 @@ def is_short_slice(node: ast.expr, scope: Scope, length: int | None) -> bool:
         case ast.Slice(lower=ast.UnaryOp(ast.USub(), number), upper=None, step=None):
             return may_be_most(number, scope, length)
         case ast.Slice(lower=None, upper=ast.expr() as number, step=None):
-            return not isinstance(number, ast.UnaryOp) and may_be_most(number, scope, length)
+            return is_known_most(number, scope, length)
     return False
 
 
@@ -138,9 +137,17 @@ def length_at(step: PathStep, dimension: int) -> int | None:
 
 
 def may_be_most(number: ast.expr, scope: Scope, length: int | None) -> bool:
-    """Whether something of this length can still grow up to the number. One that the source does not tell may be it."""
-    numbers = numbers_of(number, scope.source.tree)
-    return numbers is None or any((length or 1) <= one <= LARGEST_PART for one in numbers)
+    """Whether something of this length can still grow up to the number. A name whose value the source does not tell may be
+    such a number; the result of a call or a calculation may grow with it.
+    """
+    is_named = isinstance(number, ast.Name | ast.Attribute) and numbers_of(number, scope.source.tree) is None
+    return is_named or is_known_most(number, scope, length)
+
+
+def is_known_most(number: ast.expr, scope: Scope, length: int | None) -> bool:
+    """Whether the source gives the number, and something of this length can still grow up to it."""
+    numbers = numbers_of(number, scope.source.tree) or ()
+    return any((length or 1) <= one <= LARGEST_PART for one in numbers)
 
 
 def mentions(node: ast.expr, scope: Scope, place: Place) -> bool:

@@ -92,6 +92,8 @@ def test_a_tensor_of_which_the_last_part_is_kept_is_limited(lines: tuple[str, ..
         ("self.items = torch.cat([self.items, x])[-1000:]",),
         ("self.items = torch.cat([self.items, x[-65536:]])",),
         ("self.items = torch.cat([self.items, x])[:, -32:]",),
+        ("self.items = torch.cat([self.items, x])[: self.count]",),
+        ("self.items = torch.cat([self.items, x])[-len(x) * n :]",),
         ("longer = torch.cat([self.items, x])", "self.items = longer"),
     ],
 )
