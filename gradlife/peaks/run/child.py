@@ -47,6 +47,7 @@ class PeakChild:
         self._contexts = Contexts()
         self._session: PeakSession | None = None
         self._steps = 0
+        self._has_failed = False  # whether an error ended the recording
         self._is_lost = False  # whether a report could not be written
         self._pid = os.getpid()
         self._is_launcher = False  # another process may take the steps
@@ -112,10 +113,23 @@ class PeakChild:
     def _step(self) -> None:
         if self._session is None or os.getpid() != self._pid:
             return
-        self._session.step()
+        try:
+            if not self._has_failed:
+                self._session.step()
+        except Exception as error:  # of the recording, not of the program
+            self._fail(error)
         self._steps += 1
         if self._settings.steps is not None and self._steps >= self._settings.steps:
             raise EnoughSteps
+
+    def _fail(self, error: Exception) -> None:
+        """Record no more, and say why in the report."""
+        assert self._session is not None
+        self._has_failed = True
+        words = str(error) if isinstance(error, GradlifeError) else f"{type(error).__name__}: {error}"
+        with suppress(Exception):
+            self._session.close()
+        self._session.about = replace(self._session.about, trouble=f"the recording itself failed: {words}")
 
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
         """Leave the report at the end, with the program's status, or with why there is none."""
@@ -129,8 +143,11 @@ class PeakChild:
         if session is None:
             report = PeakReport(self._settings.target, "", trouble=ended_early if raised else NO_STEPS)
         else:
-            session.conclude()
-            report = session.report or replace(session.about, trouble=ended_early)
+            try:
+                session.conclude()
+            except Exception as failure:
+                self._fail(failure)
+            report = session.report or replace(session.about, trouble=session.about.trouble or ended_early)
         self._write(replace(report, script_status=status))
         if self._is_launched_rank:
             write_result(self._settings.folder, status)

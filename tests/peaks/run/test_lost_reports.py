@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.run.child import END
+from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.run.child import REPORT, PeakChild
+from gradlife.peaks.run.session import PeakSession
 
 FOUND = PeakReport("main.py", "SGD.step")
 
@@ -26,6 +29,28 @@ def test_a_report_that_cannot_be_written_is_said_once_and_the_program_goes_on(
         f"gradlife: error: the report cannot be written to {tmp_path / 'missing'}: no such file or directory; "
         "the program goes on\n"
     )
+
+
+class FailingSession(PeakSession):
+    """Fails at each step, and at the end."""
+
+    def step(self) -> bool:
+        raise ValueError("a table is full")
+
+    def conclude(self) -> None:
+        raise ValueError("a table is full")
+
+
+def test_an_error_of_the_recording_never_reaches_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradlife.peaks.run.child.PeakSession", FailingSession)
+    child = PeakChild(Settings("main.py", folder=str(tmp_path), steps=2))
+    step = child._begin("SGD.step")
+    step()
+    with pytest.raises(EnoughSteps):
+        step()
+    child.leave(END, 0, None)
+    report = codec.loads((tmp_path / REPORT).read_text())
+    assert (report.trouble, report.script_status) == ("the recording itself failed: ValueError: a table is full", 0)
 
 
 def test_a_report_outlives_the_process_that_waits_for_it(tmp_path: Path) -> None:
