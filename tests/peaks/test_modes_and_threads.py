@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.run.running import Terms
 from gradlife.peaks.recording.torch import Contexts, Recorder
 from gradlife.peaks.run import running
@@ -115,6 +117,24 @@ def test_another_thread_ends_a_recording(worker: Worker) -> None:
     assert (hooks(), len(worker(modes))) == (1, 1)
     worker(lambda: net(torch.ones(3)))
     assert (hooks(), worker(modes)) == (0, [])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_that_the_program_forks_is_not_recorded() -> None:
+    """A worker of a DataLoader kept the mode, and recorded its operations until it ended."""
+    recorder, found = Recorder(Contexts(), lambda: None), list[Any]()
+    recorder.start()
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        os.write(writing, repr((modes(), recorder.is_on, hooks())).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    found.append(os.read(reading, 100).decode())
+    found.append(in_fork(lambda: names(recorder.so_far())))  # a copy of gradlife's own reads the recording
+    torch.ones(3)
+    for end in (reading, writing):
+        os.close(end)
+    assert (found, names(recorder.stop())) == ([repr(([], False, 0)), []], ["ones"])
 
 
 def test_the_hook_of_a_thread_that_is_gone_goes_with_the_next_module() -> None:

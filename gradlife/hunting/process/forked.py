@@ -38,6 +38,9 @@ FORK_WARNING = ("ignore", re.compile("This process"), DeprecationWarning, None, 
 #: Whether this process is a copy, which runs nothing of the program.
 is_copy = False
 
+#: Whether a copy is being forked: what runs after a fork in the program's own processes is not for it.
+is_copying = False
+
 T = TypeVar("T")
 
 
@@ -144,14 +147,17 @@ def fork() -> int:
 
     Python 3.12 would warn about threads: the copy starts none, and waits for none. OSError: no copy can be had.
     """
+    global is_copying
     filters = cast("list[object]", warnings.filters)
     filters.insert(0, FORK_WARNING)  # `catch_warnings` would make Python show each warning of the program once more
     _heap.note_libraries()
+    is_copying = True
     try:
         copy = os.fork()
     except RuntimeError as error:  # up to 3.12.1, already when functions of atexit run
         raise OSError(str(error)) from error
     finally:
+        is_copying = False
         with suppress(ValueError):  # the program has reset its filters
             filters.remove(FORK_WARNING)
     if copy == 0:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import types
+import weakref
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from gradlife import _heap
 from gradlife.errors import GradlifeError
 from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.process import forked
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.creation_recorder import RUNNERS, foreign_files, library_files
 from gradlife.peaks.recording.compiled import CompiledRegions, mode_beside_compiled_code
@@ -76,6 +78,7 @@ class Recorder:
         self._modes, self._thread = _python_dispatch, threading.get_ident()
         put_below(_python_dispatch, self._mode)
         self.is_on = True
+        _under_way.add(self)
 
     @property
     def is_here(self) -> bool:
@@ -96,6 +99,7 @@ class Recorder:
     def stop(self) -> Recording:
         """End the recording, and return it. Another thread than the recorded one leaves the mode there, without effect."""
         self.is_on = False
+        _under_way.discard(self)
         with ExitStack() as ends:
             for end in (
                 unfollow,
@@ -124,6 +128,21 @@ class Recorder:
         overwrites = name in OVERWRITING or "out" in getattr(function, "_overloadname", "")
         return getattr(function, "_op", function), overwrites, bool(getattr(function, "is_view", False))
 
+
+#: The recorders that are on.
+_under_way: weakref.WeakSet[Recorder] = weakref.WeakSet()
+
+
+def end_in_fork() -> None:
+    """End all recordings in a process that the program forks, such as a worker of a DataLoader: nobody reads them there."""
+    if not forked.is_copying:
+        for recorder in list(_under_way):
+            with suppress(Exception):  # Python would print it among the program's own errors
+                recorder.stop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=end_in_fork)
 
 #: Closures of an optimizer. Another callable may be something else, such as a module.
 CLOSURES = (types.FunctionType, types.MethodType, functools.partial)
