@@ -62,6 +62,17 @@ def test_checkpointing_keeps_activations_only_while_they_are_made_and_while_they
     assert rows == (Checkpoint("layers.*", 2, 100, 70, 30.0), Checkpoint("layers", 1, 100, 20, 30.0))
 
 
+def test_checkpointing_keeps_what_other_modules_read() -> None:
+    """The output of each layer is the input of the next, which saves it or keeps it to run again."""
+    contexts = ["net.0.0", "net.0.1", "net.1.0", "net.1.1", "", "", "", "", "", ""]
+    operations = [Operation("op", (), name, number > 4) for number, name in enumerate(contexts)]
+    inner = [storage(0, 50, 0, 9, (1, 8)), storage(1, 50, 2, 8, (3, 7))]
+    outputs = [storage(2, 30, 1, 9, (2, 7)), storage(3, 30, 3, 8, (4, 6))]
+    found = Recording(operations, [*inner, *outputs, storage(4, 20, 4, 6, (5,))], [0, 10])
+    rows = checkpoint_table(found, [*inner, *outputs], Replay(found, found.storages, 0, 10), {})
+    assert [(row.module, row.modules, row.saved_bytes) for row in rows] == [("net.*", 2, 100), ("net", 1, 130)]
+
+
 def test_two_modules_that_save_as_much_are_two_rows_and_one_inside_the_other_is_one() -> None:
     """An encoder and a decoder, each with one child, save 50 each, which the backward pass reads after the peak."""
     seconds = {"": 10.0, "encoder": 2.0, "encoder.0": 1.0, "decoder": 2.0, "decoder.0": 1.0}

@@ -182,7 +182,7 @@ class Checkpoint:
 
     module: str  # a path; `*` stands for the numbers of several
     modules: int
-    saved_bytes: int  # that their operations save for the backward pass, at the most
+    saved_bytes: int  # that they make, save for the backward pass, and need not keep, at the most
     peak_lower: int  # bytes by which the peak is lower: by replay
     recompute_percent: float  # of the recorded step: the time of their forward pass
 

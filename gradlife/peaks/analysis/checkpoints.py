@@ -1,7 +1,8 @@
 """Estimate for each module how much lower the peak would be with activation checkpointing.
 
 A checkpointed module frees its activations after the forward pass and computes them again when the backward pass first
-reads one of them.
+reads one of them. What other code reads in the forward pass stays, such as the module's output: the next module saves it,
+or keeps it as its input if it is checkpointed, too.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def rows_of(
     for storage in saved:
         module_path = recording.operations[storage.birth].context if storage.birth is not None else ""
         for part in prefixes(module_path):
-            modules[part].append(storage)
+            if not is_read_outside(recording, storage, part):
+                modules[part].append(storage)
     families: dict[str, list[str]] = defaultdict(list)
     for path in modules:
         families[NUMBER.sub("*", path)].append(path)
@@ -67,6 +69,12 @@ def rows_of(
         nbytes = sum(one.final_bytes for path in paths for one in modules[path])
         share = 100 * sum(seconds.get(path, 0.0) for path in paths) / seconds[""] if seconds.get("") else 0.0
         yield Checkpoint(family if len(paths) > 1 else paths[0], len(paths), nbytes, lower, round(share, 1))
+
+
+def is_read_outside(recording: Recording, storage: Storage, path: str) -> bool:
+    """Whether a forward pass reads a storage outside of a module."""
+    readers = (recording.operations[at] for at in storage.reads)
+    return any(not one.in_backward and not f"{one.context}.".startswith(f"{path}.") for one in readers)
 
 
 def prefixes(path: str) -> Iterator[str]:
