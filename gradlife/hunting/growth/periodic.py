@@ -8,7 +8,7 @@ there is no leak, however large they are.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gradlife import _heap
@@ -41,6 +41,13 @@ def release_of(snapshots: Sequence[StepSnapshot], kept: Kept) -> Release | None:
     if period is None and not comes_and_goes(amounts):
         return None
     return Release(period or 0, max(amounts))
+
+
+def is_needed(graph: _heap.Graph, kept: Kept, others: Iterable[StepSnapshot]) -> bool:
+    """Whether the step of another optimizer releases what an object keeps, because its backward pass needs it."""
+    address = graph.describe(python_holder(graph, kept.owner)).address
+    lasting = (other.graph for other in others if other.graph.find(address) is not None)
+    return any(bytes_at(one, address) < MIN_BYTES for one in lasting)
 
 
 def bytes_at(graph: _heap.Graph, address: int) -> int:

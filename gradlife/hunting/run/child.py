@@ -137,7 +137,7 @@ class Child:
         if self._settings.in_step:
             hunt_in_workers(self._settings.folder, self._leave_to_worker)
         if not self._settings.step_on:
-            hear_torch(self._begin_again, self._go_on, has_answer=self._has_answer, begin_rarer=self._begin_rarer)
+            self._hear_torch(Sampling())
         else:
             count_when_loaded(CallSteps(self._settings.step_on, self._begin_again))
 
@@ -177,16 +177,7 @@ class Child:
         program = prepared(target)
         if counted is None:
             self._sampling = Sampling()
-            is_alone = not self._settings.in_step
-            hear_torch(
-                self._begin_again,
-                self._go_on,
-                self._sampling,
-                has_answer=self._has_answer,
-                begin_rarer=self._begin_rarer,
-                is_alone=is_alone,
-                on_training=self._trained.set,
-            )
+            self._hear_torch(self._sampling, is_alone=not self._settings.in_step)
             code = self._sample(self._sampling, program)
         else:
             code = counted_code(counted, program, self._is_launcher)
@@ -194,6 +185,18 @@ class Child:
         self._leave_at_end(ended.status, ended.error)
         self._hunt.close()
         return ended
+
+    def _hear_torch(self, sampling: Sampling, *, is_alone: bool = False) -> None:
+        hear_torch(
+            self._begin_again,
+            self._go_on,
+            sampling,
+            has_answer=self._has_answer,
+            begin_rarer=self._begin_rarer,
+            is_alone=is_alone,
+            on_training=self._trained.set,
+            on_other_step=self._look_at_other,
+        )
 
     def _sample(self, sampling: Sampling, program: Program) -> CodeType:
         """Look for steps by sampling, and return the code to run.
@@ -332,6 +335,14 @@ class Child:
             step = self._begin_again(stepped_by)
             self._earlier = earlier or self._earlier
         return step
+
+    def _look_at_other(self, optimizer: object) -> None:
+        """Take a snapshot after the step of an optimizer that does not count, once."""
+        hunt = self._hunt
+        if self._answered is not None or self._is_copy or not hunt.others.wants(optimizer, len(hunt.snapshots)):
+            return
+        with self._lock, hunt.clock.paused():
+            hunt.others.look(optimizer, hunt.steps_now)
 
     def _leak_so_far(self) -> HuntReport | None:
         """The report of a hunt without an answer, if it shows a leak that later steps do not make worse."""

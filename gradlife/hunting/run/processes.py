@@ -22,7 +22,6 @@ from gradlife.hunting.process.program_files import is_library
 from gradlife.hunting.process.settings import Settings, load_settings
 from gradlife.hunting.run.child import END, Child, start
 from gradlife.hunting.session.interim_report import InterimReport
-from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.sampling import Program, Sampling
 from gradlife.hunting.steps.schedule import MIN_ROUNDS
 from gradlife.hunting.workers.entries import LEAVE_HUNT, start_method
@@ -44,14 +43,7 @@ class ProcessHunt(Child):
         InterimReport(self, -1).start()
         self._stay_alone()
         self._sampling = Sampling()
-        hear_torch(
-            self._begin_again,
-            self._go_on,
-            self._sampling,
-            has_answer=self._has_answer,
-            begin_rarer=self._begin_rarer,
-            is_alone=True,
-        )
+        self._hear_torch(self._sampling, is_alone=True)
         by_time = functools.partial(self._begin_sampled, is_time=True)
         self._sampling.start(self._begin_sampled, by_time, Program(compile("", "<no program>", "exec")))
 

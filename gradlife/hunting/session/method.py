@@ -34,6 +34,7 @@ from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS as MIN_NATIVE_SNAPSHOTS
 from gradlife.hunting.snapshots.native_objects import Counted, Unreached, counted, grows, unreached
+from gradlife.hunting.snapshots.other_steps import OtherSteps
 from gradlife.hunting.snapshots.stale_activations import StaleActivations, Watch, addresses_of, undeclared
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import MAX_EXTENSION, MIN_ROUNDS, MIN_SNAPSHOTS, Clock, Schedule
@@ -86,6 +87,7 @@ class Hunt:
     waiting: Waiting | None = None
     natives: list[Unreached] = field(default_factory=list)
     stale_activations: StaleActivations | None = None
+    others: OtherSteps = field(default_factory=OtherSteps)
     controls: Controls = field(default_factory=Controls)
     clock: Clock = field(default_factory=Clock)
     malloc: Malloc = field(default_factory=Malloc)
@@ -289,12 +291,13 @@ class Hunt:
                 one.file.give_up()
         self.snapshots.clear()
         self.natives.clear()
+        self.others.forget()
         self.spare = self.waiting = self.stale_activations = self.suspects = self.after_collection = None
 
     @property
     def descriptors(self) -> set[int]:
         """Return the descriptors of the files that a copy of this process needs to judge the snapshots."""
-        files = [one.file for one in self.snapshots if one.file is not None]
+        files = [one.file for one in (*self.snapshots, *self.others.snapshots) if one.file is not None]
         return {number for file in files for number in (file.descriptor, file.notes.descriptor)}
 
     @property

@@ -142,6 +142,7 @@ def hear_torch(
     begin_rarer: Begin | None = None,
     is_alone: bool = False,
     on_training: Callable[[], object] = nothing_to_count,
+    on_other_step: Callable[[object], object] = lambda key: None,
 ) -> None:
     """Count the steps of a program that uses torch. The first ``warmup_passes`` backward passes are no steps.
 
@@ -149,10 +150,11 @@ def hear_torch(
     ``begin_rarer`` is called in place of ``begin`` if the steps so far go on and these come less often.
     A process that ``is_alone``, and no rank, also counts batches or passes where optimizers are silent for long: ranks must
     take the same steps, and one of them may evaluate for all. ``on_training`` is called at each backward pass and each step
-    of any optimizer.
+    of any optimizer, ``on_other_step`` at the steps of optimizers that do not count, with a key of the optimizer.
     """
     steps = TorchSteps(begin, go_on, sampling or Sampling(), warmup_passes, has_answer)
     steps.on_training = on_training
+    steps.optimizers.on_other_step = on_other_step
     steps.begin_rarer = begin_rarer or begin
     if is_alone:
         steps.count_others_in_pauses()

@@ -77,6 +77,9 @@ class OptimizerSteps:
         self._chosen = 0
         self._handle: Any = None
         self.on_step: Callable[[], object] = lambda: None  # called at each step of any optimizer
+        self.on_other_step: Callable[[object], object] = lambda key: (
+            None
+        )  # called at steps that do not count, with a key
 
     def attach(self, optimizer_module: Any) -> None:
         """Register the hook, which torch has since 2.1."""
@@ -105,6 +108,8 @@ class OptimizerSteps:
             self._step()
         else:
             self._consider(key, known)
+            if self._step is not None and key != self._chosen:
+                self.on_other_step(key)
 
     def _add(self, key: int, optimizer: Any) -> Known:
         before = self._known[self._chosen].steps if self._chosen in self._known else 0

@@ -32,6 +32,33 @@ for number in range(200):
         AT_ITS_STEP
 """
 
+#: The second optimizer's backward pass needs the graph that is kept at the step of the first.
+IN_TURN = """\
+import torch
+from torch.nn import Linear, ReLU, Sequential
+
+class Model:
+    def __init__(self):
+        self.generator = Sequential(Linear(256, 256), ReLU(), Linear(256, 256))
+        self.critic = Sequential(Linear(256, 64), ReLU(), Linear(64, 1))
+        self.optimizers = [torch.optim.Adam(one.parameters()) for one in (self.critic, self.generator)]
+
+    def step(self, x):
+        self.fake = self.generator(x)
+        self.update(0, self.critic(x).square() - self.critic(self.fake.detach()).square())
+        self.update(1, self.critic(self.fake).square())
+        AT_THE_END
+
+    def update(self, number, losses):
+        self.optimizers[number].zero_grad()
+        losses.mean().backward()
+        self.optimizers[number].step()
+
+model = Model()
+for number in range(150):
+    model.step(torch.randn(256, 256))
+"""
+
 
 def hunted(folder: Path, source: str) -> dict[str, Any]:
     (folder / "program.py").write_text(source)
@@ -52,3 +79,13 @@ def test_a_leak_found_before_a_rarer_optimizer_took_over_is_the_answer(tmp_path:
 def test_what_the_rarer_optimizer_s_step_empties_is_no_leak(tmp_path: Path) -> None:
     report = hunted(tmp_path, RARE.replace("AT_ITS_STEP", "kept.clear()"))
     assert (report["findings"], report["stepped_by"]) == ([], "SGD.step")
+
+
+def test_a_graph_that_the_other_optimizer_s_backward_pass_needs_is_no_leak(tmp_path: Path) -> None:
+    """As in pix2pix: model.fake, the last step's graph is still held."""
+    assert hunted(tmp_path, IN_TURN.replace("AT_THE_END", "pass"))["findings"] == []
+
+
+def test_a_graph_that_is_kept_at_the_steps_of_both_optimizers_is_a_leak(tmp_path: Path) -> None:
+    report = hunted(tmp_path, IN_TURN.replace("AT_THE_END", "self.shown = self.generator(x)"))
+    assert [(one["kind"], one["code"]) for one in report["findings"]] == [("retained", "GL409")]

@@ -62,6 +62,17 @@ def test_two_that_fire_by_turns_count_once() -> None:
     assert recorder.begun == ["Adam.step"]
 
 
+def test_steps_that_do_not_count_are_told_with_their_optimizer() -> None:
+    recorder, first, second = Recorder(), Adam(), SGD()
+    others: list[object] = []
+    recorder.heard.on_other_step = others.append
+    recorder.fire(second)
+    for _ in range(6):
+        recorder.fire(first)
+        recorder.fire(second)
+    assert (recorder.begun, others) == (["SGD.step"], [id(first)] * 3)
+
+
 def test_a_throw_away_optimizer_of_an_inner_loop_is_no_step() -> None:
     recorder, outer = Recorder(), SGD()
     for _ in range(20):
