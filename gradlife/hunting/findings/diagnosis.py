@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import Arrivals, Confidence, Diagnosis, Finding, FindingKind, Patch, PerStep
 from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint
+from gradlife.patterns.rewrites.kept_graph import DETACH
 
 #: The reason that a trace shows at the container that grows.
 GROWS = "grows: it has more items after every round"
@@ -73,9 +73,12 @@ def finding(
 
 
 def with_code(diagnosis: Diagnosis, patch: Patch) -> Diagnosis:
-    """Advise the lines of the patch: it is sure what each value in them is, the advice of a pattern is not."""
-    code = textwrap.dedent("\n".join(patch.added))
-    return replace(diagnosis, advice=replace(diagnosis.advice, code=code, is_example=False)) if code else diagnosis
+    """Advise the patch's form of the same statement: it is sure which of the values are tensors, a pattern is not."""
+    code = diagnosis.advice.code
+    same = (
+        line.strip() for line in patch.added if line.replace(DETACH, "").strip() == code.replace(DETACH, "").strip()
+    )
+    return replace(diagnosis, advice=replace(diagnosis.advice, code=next(same, code)))
 
 
 def with_growing_step(trace: Trace, at: int | None, reason: str = GROWS) -> Trace:
