@@ -88,7 +88,13 @@ def critical(one: Finding, where: str, free: int) -> Finding:
 
 def may_fill(one: Finding) -> bool:
     """Whether it is a leak that grows with the steps."""
-    return one.kind not in {FindingKind.RETAINED, FindingKind.NEEDS_GC} and one.severity is not Severity.NOTE
+    return has_rate(one) and one.severity is not Severity.NOTE
+
+
+def has_rate(one: Finding) -> bool:
+    """Whether it grows with the steps. What came after the last step has no rate."""
+    is_after = one.arrivals is not None and one.arrivals.is_after_steps
+    return one.kind not in {FindingKind.RETAINED, FindingKind.NEEDS_GC} and not is_after
 
 
 def free_bytes_in(room: Room) -> dict[str, int]:
@@ -107,7 +113,7 @@ def first_full(one: Finding, room: Room) -> tuple[int | None, str]:
 
     None if a usual job ends earlier.
     """
-    if one.kind in {FindingKind.RETAINED, FindingKind.NEEDS_GC}:
+    if not has_rate(one):
         return None, ""
     free = free_bytes_in(room)
     near = [

@@ -505,7 +505,9 @@ def sentence(note: str) -> str:
 def can_be_proven(report: HuntReport) -> bool:
     """Whether this is a leak of a single process that can run again."""
     first = report.findings[0] if report.findings else None
-    is_one = first is not None and first.in_workers is None and first.trace.object != SHARED_MEMORY
+    if first is None or not (first.patch is not None or first.trace.steps or first.trace.cycle):
+        return False  # no line to change, no reference to cut
+    is_one = first.in_workers is None and first.trace.object != SHARED_MEMORY
     return is_one and not report.ranks and ATTACHED not in report.settings
 
 

@@ -10,7 +10,7 @@ from fabricated_hunts import CYCLE, LOSSES, WAITING
 from gradlife.hunting.findings.builder import worst_first
 from gradlife.hunting.findings.severity import Room, graded, with_severity
 from gradlife.model.heap import TypeCount
-from gradlife.model.hunt import Finding, FindingKind, PerStep, Severity
+from gradlife.model.hunt import Arrivals, Finding, FindingKind, PerStep, Severity
 from gradlife.model.trace import Lifetime
 
 WIDE = Room(free=1 << 40, peak=1_000_000)
@@ -117,3 +117,8 @@ def test_leaks_that_fill_the_memory_together_are_critical_and_a_small_one_beside
         (Severity.CRITICAL, 166_666),
     ]
     assert {found.severity for found in graded([small, other], room)} == {Severity.MAJOR}
+
+
+def test_what_came_after_the_last_step_has_no_rate_and_fills_nothing() -> None:
+    after = with_severity(replace(LOSSES, arrivals=Arrivals(400, 0, 65536)), Room(free=65536 * 1000, peak=0))
+    assert (after.severity, after.steps_to_limit) == (Severity.MAJOR, None)

@@ -15,6 +15,7 @@ from gradlife.model.hunt import (
     DEVICE_OWNER,
     LIVE_OWNER,
     SECOND,
+    Arrivals,
     Confidence,
     Control,
     Explained,
@@ -535,3 +536,15 @@ def test_the_time_that_is_left_is_that_of_all_leaks_together() -> None:
     other = replace(half, fingerprint="other", steps_to_limit=None)
     assert "grows by 2 MB per step: out of memory after about 500 more steps" in screen(hunt(half, other), 120)
     assert "out of memory after about 500 more steps" in screen(hunt(half, replace(other, steps_to_limit=1_000)), 120)
+
+
+def test_what_was_kept_after_the_last_step_has_an_amount_and_no_rate() -> None:
+    after = replace(LOSSES, arrivals=Arrivals(400, 0, 67_300))
+    assert "train.py keeps 26.9 MB of 400 results after the last step" in screen(hunt(after))
+    assert "comes 400 times after the last step, 67.3 kB each" in screen(hunt(after))
+    assert "grows by" in screen(hunt(after, LOSSES))
+
+
+def test_memory_that_nothing_holds_has_no_reference_to_cut() -> None:
+    unheld = replace(LOSSES, trace=replace(LOSSES.trace, steps=(), cycle=()), patch=None)
+    assert "--prove" not in screen(hunt(unheld))
