@@ -90,3 +90,32 @@ def test_an_iterator_that_is_left_after_one_batch_gives_a_step() -> None:
     for _ in range(WARMUP_BATCHES + 1 + 3):
         next(one_pass(5))
     assert len(steps) == 3
+
+
+def test_loaders_that_take_turns_have_one_step_for_each_turn() -> None:
+    """`for a, b in zip(labelled, unlabelled)` counted each step twice."""
+    steps: list[str] = []
+    hooked = passes_that_count(steps)
+    for _ in range(3):
+        for _ in zip(hooked(20), hooked(20), hooked(40), strict=False):
+            pass
+    assert len(steps) == 3 * 20 - WARMUP_BATCHES
+
+
+def test_loaders_one_after_the_other_count_all_batches() -> None:
+    steps: list[str] = []
+    hooked = passes_that_count(steps)
+    for _ in range(3):
+        for size in (20, 5):
+            for _ in hooked(size):
+                pass
+    assert len(steps) == 3 * 25 - WARMUP_BATCHES
+
+
+def test_a_loader_in_the_loop_of_another_counts_if_it_has_many_batches() -> None:
+    steps: list[str] = []
+    hooked = passes_that_count(steps)
+    for _ in hooked(2):
+        for _ in hooked(100):
+            pass
+    assert len(steps) > 2 * (100 - 2 * WARMUP_BATCHES)
