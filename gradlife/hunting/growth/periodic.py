@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gradlife import _heap
-from gradlife.hunting.snapshots.retained import MIN_BYTES, Kept, kept_in, python_holder
+from gradlife.hunting.snapshots.retained import MIN_BYTES, Kept, dominators, kept_in, python_holder
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
 #: Snapshots needed to detect a period, and the longest period searched for.
@@ -33,9 +33,9 @@ class Release:
 
 def release_of(snapshots: Sequence[StepSnapshot], kept: Kept) -> Release | None:
     """Return how often the memory kept by an object is released and accumulates again; None if it never is."""
-    graph = snapshots[-1].graph
-    address = graph.describe(python_holder(graph, kept.owner)).address
-    amounts = [bytes_at(snapshot.graph, address) for snapshot in snapshots]
+    graphs = [snapshot.graph for snapshot in snapshots]
+    address = lasting_holder(graphs[-1], kept, graphs[:-1])
+    amounts = [bytes_at(graph, address) for graph in graphs]
     steps = [snapshot.steps for snapshot in snapshots]
     period = period_of(steps, amounts)
     if period is None and not comes_and_goes(amounts):
@@ -45,17 +45,32 @@ def release_of(snapshots: Sequence[StepSnapshot], kept: Kept) -> Release | None:
 
 def is_needed(graph: _heap.Graph, kept: Kept, others: Iterable[StepSnapshot]) -> bool:
     """Whether the step of another optimizer releases what an object keeps, because its backward pass needs it."""
-    address = graph.describe(python_holder(graph, kept.owner)).address
-    lasting = (other.graph for other in others if other.graph.find(address) is not None)
-    return any(bytes_at(one, address) < MIN_BYTES for one in lasting)
+    return any(bytes_at(other.graph, lasting_holder(graph, kept, [other.graph])) < MIN_BYTES for other in others)
+
+
+def lasting_holder(graph: _heap.Graph, kept: Kept, others: Sequence[_heap.Graph]) -> int:
+    """Return the address of the nearest holder that stands in the other graphs, too.
+
+    A step may make its holder anew, where an object of another kind stood before: what that kept is no measure.
+    """
+    above = [*dominators(graph, kept.owner)]
+    for node in above[above.index(python_holder(graph, kept.owner)) :]:
+        found, what = graph.describe(node), graph.kind_and_type(node)
+        if what[0] == "python" and all(stands_in(one, found.address, what) for one in others):
+            return found.address
+    return 0
+
+
+def stands_in(graph: _heap.Graph, address: int, what: tuple[str, str]) -> bool:
+    """Whether an object of this kind and type has the address."""
+    node = graph.find(address)
+    return node is not None and graph.kind_and_type(node) == what
 
 
 def bytes_at(graph: _heap.Graph, address: int) -> int:
-    """Sum up the bytes of finished steps that the object at an address keeps."""
-    holder = graph.find(address)
-    if holder is None:
-        return 0
-    return sum(kept.bytes for kept in kept_in(graph) if python_holder(graph, kept.owner) == holder)
+    """Sum up the bytes of finished steps below the object at an address; 0: all that are kept."""
+    holder = graph.find(address) if address else 0
+    return sum(kept.bytes for kept in kept_in(graph) if holder in (0, *dominators(graph, kept.owner)))
 
 
 def period_of(steps: Sequence[int], amounts: Sequence[int]) -> int | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from gradlife.hunting.growth.periodic import comes_and_goes, period_of
+from gradlife.hunting.growth.periodic import comes_and_goes, lasting_holder, period_of
+from gradlife.hunting.snapshots.retained import Kept
 
 STEPS = (12, 19, 30, 47, 76, 107)
 UNIT = 40_000
@@ -50,3 +53,30 @@ def test_three_snapshots_tell_no_period() -> None:
 )
 def test_what_was_gone_in_between_comes_and_goes(amounts: Sequence[int], is_so: bool) -> None:
     assert comes_and_goes(amounts) == is_so
+
+
+def heap(*types: str) -> Any:
+    """A chain of Python objects from the outermost, node 1 at address 100, each the holder of the next; node 0 is the root."""
+    kinds = [("process", "process"), *(("python", name) for name in types)]
+    return SimpleNamespace(
+        kind_and_type=kinds.__getitem__,
+        describe=lambda node: SimpleNamespace(address=100 * node),
+        dominator=lambda node: node - 1 if node else None,
+        find=lambda address: address // 100 if address // 100 < len(kinds) else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("others", "address"),
+    [
+        ([heap("Loop", "Result", "Node")], 200),
+        ([heap("Loop", "Result", "Node"), heap("Loop", "str", "Node")], 100),
+        ([heap("Loop")], 100),
+        ([heap("dict")], 0),
+    ],
+    ids=["the holder stays", "another object stood there", "the holder is new", "all is new"],
+)
+def test_the_holder_is_one_that_all_snapshots_have(others: list[Any], address: int) -> None:
+    """A result that each step makes anew seemed to be let go, by chance: the report was clean."""
+    graph = heap("Loop", "Result", "Node")
+    assert lasting_holder(graph, Kept(3, []), others) == address
