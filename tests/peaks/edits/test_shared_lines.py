@@ -71,7 +71,7 @@ def test_a_name_that_a_lambda_reads_is_not_deleted_above_the_call_of_the_lambda(
 def test_zeroing_gradients_moves_within_its_line(file: str) -> None:
     holder = Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")
     column = TEXT.splitlines()[5].index("optimizer.step")
-    text = TEXT.replace("; loss.backward()\n", "\n")
+    text = TEXT.partition("\ndef measured")[0].replace("; loss.backward()\n", "\n")
     Path(file).write_text(text)
     [edit] = edits_for([holder], Life((), [(file, Line.at(6, column), "step")]))
     assert edit.text == "move `optimizer.zero_grad()` from line 6 to below `optimizer.step()` in line 6"
