@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
-from gradlife import _heap
 from gradlife.hunting.process.readable import readable
 
 #: On other systems a process with threads cannot safely go on after a fork.
@@ -148,6 +147,8 @@ def fork() -> int:
     Python 3.12 would warn about threads: the copy starts none, and waits for none. OSError: no copy can be had.
     """
     global is_copying
+    from gradlife import _heap  # here: not before the program begins
+
     filters = cast("list[object]", warnings.filters)
     filters.insert(0, FORK_WARNING)  # `catch_warnings` would make Python show each warning of the program once more
     _heap.note_libraries()
@@ -170,6 +171,8 @@ def become_copy() -> None:
     is yet to be read.
     """
     global is_copy
+    from gradlife import _heap  # loaded by `fork`
+
     is_copy = True
     _heap.keep_libraries()
     with suppress(OSError):

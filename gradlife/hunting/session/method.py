@@ -118,8 +118,7 @@ class Hunt:
     #: Called after each snapshot with the number of steps, and its begin and end by the clock that ranks share.
     on_snapshot: Callable[[int, float, float], None] = lambda steps, began, ended: None
     on_long_rounds: Callable[[], None] = lambda: None  # called before rounds that a rank may not live to see
-    #: Whether the program is a service: it takes steps while forked copies of it write and judge snapshots.
-    keeps_serving: bool = False
+    keeps_serving: bool = False  # a service: it takes steps while forked copies of it write and judge snapshots
     make_early_report: Callable[[], HuntReport] | None = None  # called in the copy that looks at growth last
     early_report: EarlyReport | None = None
 
