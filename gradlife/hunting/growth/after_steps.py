@@ -22,12 +22,12 @@ from gradlife.model.hunt import Arrivals
 
 
 def kept_after(last: StepSnapshot, now: StepSnapshot, numbers: Container[int], offset: int) -> list[GrownGroup]:
-    """Return the containers with many results, and graphs of these numbers, that only the later snapshot has.
+    """Return the containers of the later snapshot that hold many results, with graphs whose nodes have these numbers.
 
     ``offset``: that of the number in a node. Reads the memory of living nodes: call it in a copy of the process.
     """
     graph = now.graph
-    results = results_of(graph, [node for node in grad_nodes(graph) if is_numbered(graph, node, numbers, offset)])
+    results = results_of(graph, [node for node in grad_nodes(graph) if number_of(graph, node, offset) in numbers])
     kept = containers_of(graph, results)
     if not kept:
         return []
@@ -46,9 +46,9 @@ def grad_nodes(graph: _heap.Graph) -> Iterator[int]:
             yield from graph.nodes(kind, name)
 
 
-def is_numbered(graph: _heap.Graph, node: int, numbers: Container[int], offset: int) -> bool:
-    """Whether it is a grad node with one of these numbers."""
-    return graph.kind(node) == "grad_node" and _heap._read_word(graph.describe(node).address + offset) in numbers
+def number_of(graph: _heap.Graph, node: int, offset: int) -> int | None:
+    """Read the number of a living grad node; None if its memory cannot be read."""
+    return _heap._read_word(graph.describe(node).address + offset)
 
 
 def results_of(graph: _heap.Graph, nodes: Sequence[int]) -> set[int]:

@@ -102,7 +102,7 @@ def limited(finding: Finding, at: int, limit: str) -> Explained:
 
 
 def of_fixed_size(finding: Finding, growth: Growth, empty: int) -> Explained:
-    """Explain on one line a list or an array of a fixed size, of which so many items are still to be set."""
+    """Explain on one line a list or an array of a fixed size; ``empty``: its items that are still to be set."""
     what = path_text(finding.trace.steps[: (growth.step or 0) + 1])
     return Explained(
         BOUNDED, f"{what}: it has a fixed size, and {empty:,} items are still to be set", finding.retained_bytes

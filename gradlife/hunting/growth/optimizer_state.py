@@ -25,7 +25,7 @@ def is_state_of_old_parameters(snapshots: Sequence[StepSnapshot], container: int
 
 
 def owners(graph: _heap.Graph, container: int) -> Iterator[int]:
-    """Yield what refers to a container, and the objects of which that is the dict."""
+    """Yield what refers to a container; for the dict of an object, the object as well."""
     for one in graph.referrers(container):
         yield one
         if graph.type(one) == "dict":

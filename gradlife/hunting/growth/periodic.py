@@ -12,12 +12,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gradlife import _heap
+from gradlife.hunting.growth.groups import HOLDERS
 from gradlife.hunting.snapshots.retained import MIN_BYTES, Kept, dominators, kept_in, python_holder
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
 #: Snapshots needed to detect a period, and the longest period searched for.
 MIN_SNAPSHOTS = 4
 MAX_PERIOD = 64
+
+#: The root of all graphs.
+PROCESS = 0
 
 #: Deviation allowed for a snapshot, as a share of the largest amount.
 TOLERANCE = 0.02
@@ -49,15 +53,15 @@ def is_needed(graph: _heap.Graph, kept: Kept, others: Iterable[StepSnapshot]) ->
 
 
 def lasting_holder(graph: _heap.Graph, kept: Kept, others: Sequence[_heap.Graph]) -> int:
-    """Return the address of the nearest holder that stands in the other graphs, too.
+    """Return the address of the nearest holder that stands in the other graphs, too; 0 if only the process does.
 
     A step may make its holder anew, where an object of another kind stood before: what that kept is no measure.
     """
     above = [*dominators(graph, kept.owner)]
     for node in above[above.index(python_holder(graph, kept.owner)) :]:
-        found, what = graph.describe(node), graph.kind_and_type(node)
-        if what[0] == "python" and all(stands_in(one, found.address, what) for one in others):
-            return found.address
+        address, what = graph.describe(node).address, graph.kind_and_type(node)
+        if what[0] in HOLDERS and node != PROCESS and all(stands_in(one, address, what) for one in others):
+            return address
     return 0
 
 

@@ -105,7 +105,7 @@ class Child:
         self._sampling: Sampling | None = None
         self._is_sampled = False  # steps were found by sampling; better ones may replace them
         self._confirmations = 0  # sampled steps since a leak was found
-        self._earlier: HuntReport | None = None  # what steps showed that better ones, of which few came, replaced
+        self._earlier: HuntReport | None = None  # what steps showed before better ones replaced them
         self._step_seconds: float | None = None  # length of a step where steps are time intervals
         self._trained = GraphMark()
         self._lost = ""  # the moment of the last report that could not be written

@@ -17,7 +17,7 @@ from typing import TypeVar
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
-from gradlife.hunting.growth.late_growth import places_begun_late
+from gradlife.hunting.growth.late_growth import last_rounds, places_begun_late
 from gradlife.hunting.growth.suspects import (
     CleanResult,
     Slowing,
@@ -584,7 +584,7 @@ class Hunt:
 
     def _late_watch(self) -> Iterator[int]:
         """Watch steps if the late rounds show a place that grows: batches of a later phase may be larger and larger."""
-        if not self.keeps_serving:
+        if not self.keeps_serving and last_rounds(self.snapshots, self.early_snapshots):
             judge = self._judge(lambda: places_begun_late(self.snapshots, self.early_snapshots, self.controls))
             self._grown_in_place = yield from judge
             if self._grown_in_place:

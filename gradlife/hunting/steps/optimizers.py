@@ -77,9 +77,7 @@ class OptimizerSteps:
         self._chosen = 0
         self._handle: Any = None
         self.on_step: Callable[[], object] = lambda: None  # called at each step of any optimizer
-        self.on_other_step: Callable[[object], object] = lambda key: (
-            None
-        )  # called at steps that do not count, with a key
+        self.on_other_step: Callable[[object], object] = id  # called with a key at steps that do not count
 
     def attach(self, optimizer_module: Any) -> None:
         """Register the hook, which torch has since 2.1."""

@@ -89,7 +89,7 @@ def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | Functio
 
 
 def refuse_documents(path: str) -> None:
-    """Raise UsageError for a notebook or a report. Both are JSON, most of which Python would read as a script."""
+    """Raise UsageError for a notebook or a report. Both are JSON, and Python reads most JSON files as a script."""
     if path.endswith(".ipynb"):
         raise UsageError(f"{path} is a notebook, no script", f"jupyter nbconvert --to script {path}")
     if path.endswith(".json"):

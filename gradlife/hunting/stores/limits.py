@@ -130,7 +130,7 @@ def is_guard(guard: Statement, one: Container, signs: tuple[type[ast.cmpop], ...
         return False
     return any(
         sign in signs and is_length(length, scope, one, found) and may_be_limit(limit, one.length, scope.source.tree)
-        for length, sign, limit, scope in tests(guard.node.test, guard.scope, one, found)
+        for length, sign, limit, scope in all_comparisons(guard.node.test, guard.scope, one, found)
     )
 
 
@@ -138,7 +138,7 @@ def is_guard(guard: Statement, one: Container, signs: tuple[type[ast.cmpop], ...
 Comparison = tuple[ast.expr, type[ast.cmpop], ast.expr, Scope]
 
 
-def tests(test: ast.expr, scope: Scope, one: Container, found: Sequence[Statement]) -> Iterator[Comparison]:
+def all_comparisons(test: ast.expr, scope: Scope, one: Container, found: Sequence[Statement]) -> Iterator[Comparison]:
     """Yield the comparisons of a test, and of the functions of the program that it calls: `if self.is_full():`."""
     yield from comparisons(test, scope)
     for part in test.values if isinstance(test, ast.BoolOp) else [test]:

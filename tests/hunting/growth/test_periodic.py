@@ -57,7 +57,8 @@ def test_what_was_gone_in_between_comes_and_goes(amounts: Sequence[int], is_so: 
 
 def heap(*types: str) -> Any:
     """A chain of Python objects from the outermost, node 1 at address 100, each the holder of the next; node 0 is the root."""
-    kinds = [("process", "process"), *(("python", name) for name in types)]
+    roots = {"running frame"}
+    kinds = [("root", "process"), *(("root" if name in roots else "python", name) for name in types)]
     return SimpleNamespace(
         kind_and_type=kinds.__getitem__,
         describe=lambda node: SimpleNamespace(address=100 * node),
@@ -80,3 +81,9 @@ def test_the_holder_is_one_that_all_snapshots_have(others: list[Any], address: i
     """A result that each step makes anew seemed to be let go, by chance: the report was clean."""
     graph = heap("Loop", "Result", "Node")
     assert lasting_holder(graph, Kept(3, []), others) == address
+
+
+def test_a_running_call_is_a_holder_that_stays() -> None:
+    """A state in a local variable of the loop is judged by what that call holds, not by all that is kept."""
+    graph = heap("running frame", "Result", "Node")
+    assert lasting_holder(graph, Kept(3, []), [heap("running frame", "str", "Node")]) == 100

@@ -424,7 +424,7 @@ def test_what_to_try_follows_from_the_way_a_program_ended_too_early(trouble: str
 
 
 def test_after_an_interrupt_with_few_steps_a_longer_run_is_advised() -> None:
-    """Whoever pressed Ctrl-C was told to fix an error."""
+    """The advice after Ctrl-C was to fix an error."""
     trouble = "the program ended with KeyboardInterrupt after 2 counted steps"
     report = hunt(rounds=(), trouble=trouble, limits=("let it run longer → gradlife hunt --step-on f train.py",))
     assert screen(report).splitlines()[-1] == "Try: gradlife hunt --step-on f train.py"

@@ -77,7 +77,7 @@ def test_the_severity_that_fails_a_hunt_decides() -> None:
 
 
 def test_growth_without_a_known_cause_that_is_gone_is_fixed() -> None:
-    """It could not be told: the hunt before was not a verdict."""
+    """The answer was "could not tell": the first hunt had no verdict."""
     grows = hunt(rounds=rounds(PerStep(tensors=6), 5, 7, 11))
     assert text(grows, CLEAN)[-1] == "fixed: what grew is gone"
     assert verify(grows, CLEAN).exit_status == 0
