@@ -4,19 +4,14 @@ What the extension gives out is always the class `Tensor` that gradlife register
 `TensorBase`. Names with an underscore that the extension lacks are of this file only.
 """
 
-from builtins import bool as _bool
-from builtins import complex as _complex
-from builtins import float as _float
-from builtins import int as _int
+from builtins import bool as _bool, complex as _complex, float as _float, int as _int
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NoReturn, Protocol, Self, SupportsIndex, TypeAlias, TypeVar, final, overload
 
 from typing_extensions import disjoint_base
 
 from gradlife.engine.hooks import RemovableHandle
-from gradlife.engine.tensors import Size, Tensor
-from gradlife.engine.tensors import device as _device_type
-from gradlife.engine.tensors import layout as _layout_type
+from gradlife.engine.tensors import Size, Tensor, device as _device_type, layout as _layout_type
 
 _T = TypeVar("_T", bound=TensorBase)
 _dtype: TypeAlias = dtype

@@ -23,12 +23,10 @@ from typing import Any
 
 from benchmarks.hardening.mutants import run, wrong
 from gradlife.backends import recorded
-from gradlife.cli.hunt import WRITERS as HUNT_WRITERS
-from gradlife.cli.hunt import compare, print_report, read_report
+from gradlife.cli.hunt import WRITERS as HUNT_WRITERS, compare, print_report, read_report
 from gradlife.cli.peak import WRITERS as PEAK_WRITERS
 from gradlife.errors import GradlifeError
-from gradlife.hunting.run.findings_log import FORMAT as STATE_FORMAT
-from gradlife.hunting.run.findings_log import FindingsLog
+from gradlife.hunting.run.findings_log import FORMAT as STATE_FORMAT, FindingsLog
 from gradlife.model import hunt_codec, recording_codec
 from gradlife.model.heap import Owner
 from gradlife.model.peak import codec as peak_codec

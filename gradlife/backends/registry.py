@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from gradlife.backends.base import Backend
 from gradlife.backends.child import MARK, ChildBackend
-from gradlife.backends.fake import PROFILES as FAKE_PROFILES
-from gradlife.backends.fake import FakeBackend
+from gradlife.backends.fake import PROFILES as FAKE_PROFILES, FakeBackend
 from gradlife.backends.mini import PREFIX, MiniBackend, profile_names
-from gradlife.backends.recorded import PREFIX as RECORDED
-from gradlife.backends.recorded import RecordedBackend, recording_names
+from gradlife.backends.recorded import PREFIX as RECORDED, RecordedBackend, recording_names
 from gradlife.backends.torch import TorchBackend, is_installed
 from gradlife.errors import GradlifeError, UnknownNameError
 

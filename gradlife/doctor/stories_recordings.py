@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterator
 
 from gradlife.backends.recorded import RecordedBackend, missing_recordings, recording_names
-from gradlife.environments.records import Environment
-from gradlife.environments.records import environments as registered
+from gradlife.environments.records import Environment, environments as registered
 from gradlife.errors import GradlifeError
 from gradlife.model.checkup import Health, Sign
 from gradlife.runner.api import select

@@ -20,56 +20,84 @@ except ImportError as _error:
     raise _ExtensionMissingError("gradlife._engine") from _error
 
 from gradlife._engine import (
-    UntypedStorage,
-    _foreach_maximum,
-    bool,
-    complex64,
-    complex128,
-    dtype,
-    float32,
-    float64,
-    int32,
-    int64,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    is_warn_always_enabled,
-    set_warn_always,
+    UntypedStorage as UntypedStorage,
+    _foreach_maximum as _foreach_maximum,
+    bool as bool,
+    complex64 as complex64,
+    complex128 as complex128,
+    dtype as dtype,
+    float32 as float32,
+    float64 as float64,
+    int32 as int32,
+    int64 as int64,
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+    is_warn_always_enabled as is_warn_always_enabled,
+    set_warn_always as set_warn_always,
 )
-from gradlife.engine import autograd, cuda, nn, optim, overrides, random, return_types, serialization, storage, utils
-from gradlife.engine import operations as _ops
-from gradlife.engine import operations as ops
-from gradlife.engine import private as _C
-from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gradlife.engine import (
+    autograd as autograd,
+    cuda as cuda,
+    nn as nn,
+    operations,
+    optim as optim,
+    overrides as overrides,
+    private,
+    random as random,
+    return_types as return_types,
+    serialization as serialization,
+    storage as storage,
+    utils as utils,
+)
+from gradlife.engine.grad_mode import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
 from gradlife.engine.observing import (
-    Event,
-    OwnerTree,
-    clear_events,
-    events,
-    live_bytes,
-    live_counts,
-    log_events,
-    owners,
-    use_count,
+    Event as Event,
+    OwnerTree as OwnerTree,
+    clear_events as clear_events,
+    events as events,
+    live_bytes as live_bytes,
+    live_counts as live_counts,
+    log_events as log_events,
+    owners as owners,
+    use_count as use_count,
 )
-from gradlife.engine.policies import AXES, Profile, current_profile, profile, profiles, set_default_profile
-from gradlife.engine.random import get_rng_state, initial_seed, manual_seed, set_rng_state
-from gradlife.engine.releases import TORCH as _LIMITED
-from gradlife.engine.releases import limit_names as _limit_names
-from gradlife.engine.serialization import load, save
-from gradlife.engine.storage import TypedStorage
+from gradlife.engine.policies import (
+    AXES as AXES,
+    Profile as Profile,
+    current_profile as current_profile,
+    profile as profile,
+    profiles as profiles,
+    set_default_profile as set_default_profile,
+)
+from gradlife.engine.random import (
+    get_rng_state as get_rng_state,
+    initial_seed as initial_seed,
+    manual_seed as manual_seed,
+    set_rng_state as set_rng_state,
+)
+from gradlife.engine.releases import TORCH as _LIMITED, limit_names as _limit_names
+from gradlife.engine.serialization import load as load, save as save
+from gradlife.engine.storage import TypedStorage as TypedStorage
 from gradlife.engine.storage_copies import give_copies as _give_copies
 from gradlife.engine.tensors import (
-    Size,
-    Tensor,
-    contiguous_format,
-    device,
-    layout,
-    memory_format,
-    preserve_format,
-    strided,
+    Size as Size,
+    Tensor as Tensor,
+    contiguous_format as contiguous_format,
+    device as device,
+    layout as layout,
+    memory_format as memory_format,
+    preserve_format as preserve_format,
+    strided as strided,
 )
-from gradlife.engine.typename import typename
+from gradlife.engine.typename import typename as typename
 
+ops = _ops = operations
+_C = private
 float = float32
 double = float64
 int = int32

@@ -26,8 +26,10 @@ from gradlife._engine import (
 )
 from gradlife.engine.autograd.graph import Node
 from gradlife.engine.grad_mode import is_multithreading_enabled as _is_multithreading_enabled
-from gradlife.engine.overrides import DisableTorchFunctionSubclass
-from gradlife.engine.overrides import disabled_torch_function_impl as _disabled_torch_function_impl
+from gradlife.engine.overrides import (
+    DisableTorchFunctionSubclass,
+    disabled_torch_function_impl as _disabled_torch_function_impl,
+)
 from gradlife.engine.releases import PRIVATE_AUTOGRAD, limited_module
 from gradlife.engine.tensors import Tensor
 

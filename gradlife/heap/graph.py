@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from gradlife._heap import KINDS, RELATIONS, HeapObject, Reference, UncollectableObject
-from gradlife._heap import Graph as HeapGraph
+from gradlife._heap import KINDS, RELATIONS, Graph as HeapGraph, HeapObject, Reference, UncollectableObject
 
 #: A C++ holder, found by searching the process's memory for pointers to an object: (place, description, library, symbol,
 #: confidence). The place is "object", "static", "thread_local", "stack" or "block".

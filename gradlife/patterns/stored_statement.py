@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from gradlife.patterns.rewrites.kept_graph import DETACH, only_target, operands
-from gradlife.patterns.rewrites.kept_graph import detaching as detaching_operand
+from gradlife.patterns.rewrites.kept_graph import DETACH, detaching as detaching_operand, only_target, operands
 from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, replaced
 from gradlife.patterns.rewrites.unused_graph import detaching

@@ -12,8 +12,7 @@ from importlib import resources
 from itertools import groupby
 
 from gradlife.backends.base import Backend
-from gradlife.backends.mini import PREFIX as MINI
-from gradlife.backends.mini import MiniBackend, profile_names
+from gradlife.backends.mini import PREFIX as MINI, MiniBackend, profile_names
 from gradlife.backends.recorded import PREFIX, missing_recordings, recording_names, release_order
 from gradlife.backends.registry import get_backends
 from gradlife.errors import UsageError

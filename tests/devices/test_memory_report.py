@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from allocator_files import MB, NATIVE, block, frame, out_of_memory, segment, snapshot
 from gradlife.devices.allocator_state import STATES, allocator_state

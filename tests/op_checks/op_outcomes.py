@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 
 import gradlife.engine as mini
 from op_pairs import DTYPES, LAYOUTS, TOLERANCE, Shape, assert_same, compare, inputs, seen

@@ -10,27 +10,41 @@ from typing import Any
 from gradlife import _engine
 from gradlife._engine import _saved_tensor_type
 from gradlife.engine import overrides
-from gradlife.engine.autograd import _functions, anomaly_mode, function, grad_mode, graph, variable
-from gradlife.engine.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from gradlife.engine.autograd.function import Function
-from gradlife.engine.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from gradlife.engine.autograd import (
+    _functions as _functions,
+    anomaly_mode as anomaly_mode,
+    function as function,
+    grad_mode as grad_mode,
+    graph as graph,
+    variable as variable,
+)
+from gradlife.engine.autograd.anomaly_mode import (
+    detect_anomaly as detect_anomaly,
+    set_detect_anomaly as set_detect_anomaly,
+)
+from gradlife.engine.autograd.function import Function as Function
+from gradlife.engine.autograd.gradcheck import (
+    GradcheckError as GradcheckError,
+    gradcheck as gradcheck,
+    gradgradcheck as gradgradcheck,
+)
 from gradlife.engine.autograd.graph import GradientEdge
-from gradlife.engine.autograd.validity import is_checkpoint_valid as _is_checkpoint_valid
-from gradlife.engine.autograd.validity import restricting as _restricting
-from gradlife.engine.autograd.variable import Variable
+from gradlife.engine.autograd.validity import is_checkpoint_valid, restricting as _restricting
+from gradlife.engine.autograd.variable import Variable as Variable
 from gradlife.engine.grad_mode import (
-    _force_original_view_tracking,
-    _unsafe_preserve_version_counter,
-    enable_grad,
-    inference_mode,
-    is_multithreading_enabled,
-    is_view_replay_enabled,
-    no_grad,
-    set_grad_enabled,
-    set_multithreading_enabled,
+    _force_original_view_tracking as _force_original_view_tracking,
+    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_multithreading_enabled as is_multithreading_enabled,
+    is_view_replay_enabled as is_view_replay_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+    set_multithreading_enabled as set_multithreading_enabled,
 )
 from gradlife.engine.tensors import Size, Tensor
 
+_is_checkpoint_valid = is_checkpoint_valid
 _Tensors = Any  # a tensor, a GradientEdge, or a sequence of them
 
 _TAKES_DICTS = ("torch", 213)  # the release from which `inputs` may be a dict

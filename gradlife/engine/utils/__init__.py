@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 
 from gradlife.engine.releases import UTILS
-from gradlife.engine.utils import _python_dispatch, checkpoint, hooks
+from gradlife.engine.utils import _python_dispatch as _python_dispatch, checkpoint as checkpoint, hooks as hooks
 
 
 def __getattr__(name: str) -> Any:

@@ -32,8 +32,14 @@ from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, Done, in
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.hunting.snapshots.creation_sites import CreationSites
-from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS as MIN_NATIVE_SNAPSHOTS
-from gradlife.hunting.snapshots.native_objects import Counted, Unreached, counted, grows, unreached
+from gradlife.hunting.snapshots.native_objects import (
+    MIN_SNAPSHOTS as MIN_NATIVE_SNAPSHOTS,
+    Counted,
+    Unreached,
+    counted,
+    grows,
+    unreached,
+)
 from gradlife.hunting.snapshots.other_steps import OtherSteps
 from gradlife.hunting.snapshots.stale_activations import StaleActivations, Watch, addresses_of, undeclared
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot

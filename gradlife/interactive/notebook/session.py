@@ -16,8 +16,7 @@ from gradlife.heap import open_snapshot
 from gradlife.hunting.run.api import hunt_stepper
 from gradlife.hunting.steps.targets import stepper_of
 from gradlife.interactive.notebook.heap_source import NotebookPatient, lines_of
-from gradlife.interactive.session import ROWS, Session, rows_of
-from gradlife.interactive.session import VERBS as SESSION_VERBS
+from gradlife.interactive.session import ROWS, VERBS as SESSION_VERBS, Session, rows_of
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.trace import Trace
 from gradlife.peaks.run.api import peak_of

@@ -9,9 +9,7 @@ from rich.text import Text
 
 from gradlife.model.heap import Cycle, HeapView
 from gradlife.model.hunt import Finding, HuntReport, Round
-from gradlife.model.trace import Trace
-from gradlife.model.trace import ledger_lines as rows_of_ledger
-from gradlife.model.trace import trace_lines as rows_of_trace
+from gradlife.model.trace import Trace, ledger_lines as rows_of_ledger, trace_lines as rows_of_trace
 from gradlife.reports.heap import tables, why
 from gradlife.reports.hunt.finding import brief_line, finding_part
 from gradlife.reports.hunt.rounds import table_lines

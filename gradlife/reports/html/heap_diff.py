@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
-from gradlife.reports.drawing import Cell as Area
-from gradlife.reports.drawing import treemap
+from gradlife.reports.drawing import Cell as Area, treemap
 from gradlife.reports.heap.diff import BY_COUNT, BY_IDENTITY, signed
 from gradlife.reports.heap.tables import path_text
 from gradlife.reports.html.heap_map import short_name

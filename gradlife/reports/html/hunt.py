@@ -28,15 +28,20 @@ from gradlife.reports.hunt.sentences import (
     next_commands,
     verdict_word,
 )
-from gradlife.reports.hunt.shared_memory import HEADS as SHARED_HEADS
-from gradlife.reports.hunt.shared_memory import NUMBERS as SHARED_NUMBERS
-from gradlife.reports.hunt.shared_memory import cells as shared_cells
-from gradlife.reports.hunt.shared_memory import leftover_words, shared_title
+from gradlife.reports.hunt.shared_memory import (
+    HEADS as SHARED_HEADS,
+    NUMBERS as SHARED_NUMBERS,
+    cells as shared_cells,
+    leftover_words,
+    shared_title,
+)
 from gradlife.reports.hunt.terminal import ARROW
-from gradlife.reports.hunt.workers import HEADS as WORKER_HEADS
-from gradlife.reports.hunt.workers import NUMBERS as WORKER_NUMBERS
-from gradlife.reports.hunt.workers import cells as worker_cells
-from gradlife.reports.hunt.workers import worker_notes
+from gradlife.reports.hunt.workers import (
+    HEADS as WORKER_HEADS,
+    NUMBERS as WORKER_NUMBERS,
+    cells as worker_cells,
+    worker_notes,
+)
 from gradlife.reports.values import size
 
 #: Most findings with a card; the others are rows of a table.

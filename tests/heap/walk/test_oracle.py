@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from gradlife import _heap
 from heap_oracle import HEAP_TYPE, heap_below, referents

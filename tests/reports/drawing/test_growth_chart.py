@@ -3,8 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from drawn import all_of, number, parsed, words_of
 from gradlife.reports.drawing import Series, growth_chart

@@ -4,8 +4,7 @@ import math
 from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from drawn import all_of, number, parsed, words_of
 from gradlife.reports.drawing import Cell, treemap

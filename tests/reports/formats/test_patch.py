@@ -5,8 +5,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fabricated_hunts import CLEAN, CYCLE, LOSSES, hunt
 from gradlife.model.hunt import Patch

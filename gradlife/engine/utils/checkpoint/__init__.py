@@ -12,27 +12,27 @@ from gradlife.engine.release import is_oneflow, release
 from gradlife.engine.tensors import Tensor
 from gradlife.engine.utils.checkpoint.by_number import checkpoint_by_number
 from gradlife.engine.utils.checkpoint.debugging import Trails
-from gradlife.engine.utils.checkpoint.errors import CheckpointError
+from gradlife.engine.utils.checkpoint.errors import CheckpointError as CheckpointError
 from gradlife.engine.utils.checkpoint.frame import _CheckpointFrame, checkpointed
 from gradlife.engine.utils.checkpoint.reentrant import (
-    CheckpointFunction,
-    check_backward_validity,
-    detach_variable,
+    CheckpointFunction as CheckpointFunction,
+    check_backward_validity as check_backward_validity,
+    detach_variable as detach_variable,
     same_random_numbers,
 )
 from gradlife.engine.utils.checkpoint.selective import (
-    CheckpointPolicy,
-    SelectiveCheckpointContext,
-    _CachedTorchDispatchMode,
-    _CachingTorchDispatchMode,
-    create_selective_checkpoint_contexts,
+    CheckpointPolicy as CheckpointPolicy,
+    SelectiveCheckpointContext as SelectiveCheckpointContext,
+    _CachedTorchDispatchMode as _CachedTorchDispatchMode,
+    _CachingTorchDispatchMode as _CachingTorchDispatchMode,
+    create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
 )
-from gradlife.engine.utils.checkpoint.sequential import checkpoint_sequential
+from gradlife.engine.utils.checkpoint.sequential import checkpoint_sequential as checkpoint_sequential
 from gradlife.engine.utils.checkpoint.settings import (
     debug_enabled,
     early_stop_enabled,
-    set_checkpoint_debug_enabled,
-    set_checkpoint_early_stop,
+    set_checkpoint_debug_enabled as set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop as set_checkpoint_early_stop,
 )
 
 _Contexts = Callable[[], tuple[Any, Any]]

@@ -19,13 +19,14 @@ from gradlife.reports.hunt.sentences import (
     next_commands,
     problem,
 )
-from gradlife.reports.hunt.shared_memory import HEADS as SHARED_HEADS
-from gradlife.reports.hunt.shared_memory import cells as shared_cells
-from gradlife.reports.hunt.shared_memory import leftover_words, shared_title
+from gradlife.reports.hunt.shared_memory import (
+    HEADS as SHARED_HEADS,
+    cells as shared_cells,
+    leftover_words,
+    shared_title,
+)
 from gradlife.reports.hunt.trace import trace_drawing
-from gradlife.reports.hunt.workers import HEADS as WORKER_HEADS
-from gradlife.reports.hunt.workers import cells as worker_cells
-from gradlife.reports.hunt.workers import worker_notes
+from gradlife.reports.hunt.workers import HEADS as WORKER_HEADS, cells as worker_cells, worker_notes
 from gradlife.reports.values import counted, size
 
 
