@@ -24,7 +24,7 @@ from gradlife.hunting.growth.groups import Group, all_tops
 from gradlife.hunting.growth.islands import cycle_members
 from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.hunting.snapshots.creation_sites import CreationSites
-from gradlife.hunting.snapshots.native_objects import MIN_SNAPSHOTS, Unreached, grows
+from gradlife.hunting.snapshots.native_objects import MIN_NATIVE_SNAPSHOTS, Unreached, grows
 from gradlife.hunting.snapshots.node_weights import PROCESS_GROUP, plus, weight
 from gradlife.hunting.snapshots.retained import Kept, dominators
 from gradlife.hunting.snapshots.retained_types import added_up, types_of, types_retained
@@ -133,7 +133,7 @@ def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, creation_s
 
 def native_findings(natives: Sequence[Unreached], creation_sites: CreationSites) -> list[Finding]:
     """Build findings for storages and nodes that Python does not reach and that increase in every round."""
-    if len(natives) < MIN_SNAPSHOTS or not all(map(grows, natives, natives[1:])):
+    if len(natives) < MIN_NATIVE_SNAPSHOTS or not all(map(grows, natives, natives[1:])):
         return []
     rate = natives[-1].since(natives[0])
     count = natives[-1].counts["storage"] - natives[0].counts["storage"]

@@ -33,7 +33,7 @@ from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.native_objects import (
-    MIN_SNAPSHOTS as MIN_NATIVE_SNAPSHOTS,
+    MIN_NATIVE_SNAPSHOTS,
     Counted,
     Unreached,
     counted,

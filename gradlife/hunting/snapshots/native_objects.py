@@ -17,7 +17,7 @@ FAMILIES = ("tensor", "storage", "grad_node")
 
 
 #: Counts without which no growth is reported.
-MIN_SNAPSHOTS = 4
+MIN_NATIVE_SNAPSHOTS = 4
 
 
 @dataclass(frozen=True)

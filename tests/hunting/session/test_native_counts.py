@@ -13,7 +13,7 @@ PROGRAM = """\
 import sys, time
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.session import method
-from gradlife.hunting.snapshots.native_objects import FAMILIES, MIN_SNAPSHOTS, Counted, Unreached
+from gradlife.hunting.snapshots.native_objects import FAMILIES, MIN_NATIVE_SNAPSHOTS, Counted, Unreached
 from gradlife.hunting.steps.schedule import schedule_for
 
 done = 0
@@ -32,7 +32,7 @@ Malloc.keeps_changing = True
 hunt = method.Hunt(schedule_for(None, is_endless=True), keeps_serving=sys.argv[1] == "True")
 for count in hunt.plan():
     done += count
-print(len(hunt.natives) == MIN_SNAPSHOTS, {number for one in hunt.natives for number in one.counts.values()})
+print(len(hunt.natives) == MIN_NATIVE_SNAPSHOTS, {number for one in hunt.natives for number in one.counts.values()})
 hunt.close()
 hunt.forget()
 """
