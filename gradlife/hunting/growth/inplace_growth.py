@@ -13,9 +13,16 @@ from typing import NamedTuple
 from gradlife import _heap
 from gradlife.hunting.growth.groups import FRAME, Group, has_variables, is_hunts_own
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_steady
+from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.retained import dominators
-from gradlife.hunting.snapshots.stale_activations import bytes_of
-from gradlife.hunting.snapshots.step_snapshots import memory_file_names, sized, tensor_type_names
+from gradlife.hunting.snapshots.stale_activations import Watch, bytes_of
+from gradlife.hunting.snapshots.step_snapshots import (
+    Collect,
+    memory_file_names,
+    sized,
+    take_snapshot,
+    tensor_type_names,
+)
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import PerStep
 
@@ -252,3 +259,15 @@ def tensors_at(graph: _heap.Graph, places: Iterable[Place]) -> dict[int, Place]:
         for address, nbytes in sizes.items()
         if nbytes >= MIN_SHARE * max(sizes.values())
     }
+
+
+def replaced_places(watch: Watch, places: Sequence[Place], steps: int) -> frozenset[Place]:
+    """Return the places with a new tensor that was not made of an older one there, after watched steps.
+
+    A place whose tensor the watched steps did not replace is none, nor is any if the contents of a tensor left torch: they
+    may have come back.
+    """
+    now = take_snapshot(steps, collect=Collect.NOTHING)
+    found = in_fork(lambda: tensors_at(now.graph, places))
+    made = {place for address, place in found.items() if watch.is_made_of_source(address)}
+    return frozenset() if watch.left_torch else frozenset(found.values()) - made

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
-from gradlife.hunting.growth.inplace_growth import Place, tensors_at
+from gradlife.hunting.growth.inplace_growth import Place, replaced_places, tensors_at
 from gradlife.hunting.growth.late_growth import last_rounds, places_begun_late
 from gradlife.hunting.growth.suspects import (
     CleanResult,
@@ -578,7 +578,7 @@ class Hunt:
             yield from self._steps(self.schedule.watched)
         finally:
             watch.stop()
-        replaced = self._replaced(watch, places) if grown_in_place else frozenset()
+        replaced = replaced_places(watch, places, self.steps) if grown_in_place else frozenset()
         self.replaced = self.replaced.difference(places) | replaced
         read = frozenset(node for address, node in wanted.items() if address in watch.read)
         self.stale_activations = StaleActivations(now, tuple(wanted.values()), read)
@@ -595,12 +595,3 @@ class Hunt:
             self._grown_in_place = yield from judge
             if self._grown_in_place:
                 yield from self._watched_round()
-
-    def _replaced(self, watch: Watch, places: Sequence[Place]) -> frozenset[Place]:
-        """Return the places with a new tensor that was not made of an older one there. A place whose tensor the watched
-        steps did not replace is none, nor is any if the contents of a tensor left torch: they may have come back.
-        """
-        now = take_snapshot(self.steps, collect=Collect.NOTHING)
-        found = in_fork(lambda: tensors_at(now.graph, places))
-        made = {place for address, place in found.items() if watch.is_made_of_source(address)}
-        return frozenset() if watch.left_torch else frozenset(found.values()) - made
