@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import signal
 import socket
@@ -101,12 +102,13 @@ def test_a_client_that_goes_leaves_no_thread_and_no_descriptor(door: Server) -> 
         pass
     with door._is_free:  # the client has been served to its end
         pass
+    gc.collect()  # what tests before this one left open in cycles
     descriptors = len(os.listdir("/proc/self/fd"))
     for _ in range(20):
         with connect(door.path):
             pass
     assert comes_true(lambda: len(named("gradlife")) == 1)  # the one that waits at the door
-    assert comes_true(lambda: len(os.listdir("/proc/self/fd")) == descriptors)
+    assert comes_true(lambda: len(os.listdir("/proc/self/fd")) <= descriptors)
 
 
 def named(name: str) -> list[threading.Thread]:

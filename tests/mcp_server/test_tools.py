@@ -71,13 +71,15 @@ def test_the_arguments_of_a_program_are_no_options_of_gradlife(monkeypatch: pyte
     assert asked[0][3:] == ["train.py", "--", "--fix", "--write"]
 
 
-#: Stands for gradlife: it starts a program, and writes a report when SIGTERM ends it.
+#: Stands for gradlife: it starts a program, and writes a report when SIGTERM ends it. A signal that arrives just before
+#: a wait without end is not seen by it.
 WATCHER = """
-import signal, subprocess, sys
+import signal, subprocess, sys, time
 program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(900)"])
 signal.signal(signal.SIGTERM, lambda *_: (print("a report", flush=True), sys.exit(143)))
 open("program", "w").write(f"{program.pid}\\n")
-program.wait()
+while program.poll() is None:
+    time.sleep(0.01)
 """
 
 
