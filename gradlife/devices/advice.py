@@ -26,18 +26,25 @@ BY_OWNER = {
 }
 
 
-def advice_for(memory: DeviceMemory, recognized: Iterable[Advice] = ()) -> tuple[Advice, ...]:
-    """Return what helps, that which saves most first: against patterns, and against the failure of a request."""
+def advice_for(
+    memory: DeviceMemory, recognized: Iterable[Advice] = (), expandable_free_bytes: int = 0
+) -> tuple[Advice, ...]:
+    """Return what helps, that which saves most first: against patterns, and against the failure of a request.
+
+    ``expandable_free_bytes``: what is free in segments that can already grow.
+    """
     least = max(1, MIN_SHARE * memory.reserved_bytes)
     failed = memory.failed is not None
-    against_failure = (*fragmentation(memory), *map(unread, memory.drag), *owners(memory)) if failed else ()
+    against_failure = (
+        (*fragmentation(memory, expandable_free_bytes), *map(unread, memory.drag), *owners(memory)) if failed else ()
+    )
     found = (one for one in (*recognized, *against_failure) if one.saved_bytes >= least)
     return tuple(sorted(found, key=lambda one: -one.saved_bytes))
 
 
-def fragmentation(memory: DeviceMemory) -> Iterator[Advice]:
+def fragmentation(memory: DeviceMemory, expandable_free_bytes: int) -> Iterator[Advice]:
     """Free memory that no request can have because it is in pieces."""
-    pieces = memory.free_bytes - memory.idle_bytes - memory.private_free_bytes
+    pieces = memory.free_bytes - memory.idle_bytes - memory.private_free_bytes - expandable_free_bytes
     if memory.failed is not None and pieces > 0 and memory.largest_free_bytes < memory.failed.bytes:
         yield Advice(
             "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",

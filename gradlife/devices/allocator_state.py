@@ -95,11 +95,17 @@ def printable(text: str) -> str:
 
 
 def failed_requests(traces: Any) -> Iterator[FailedRequest]:
-    """Return the failed requests from each device's history."""
+    """Return the failed requests from each device's history. The program has survived one if as much was served later."""
     for device, entries in enumerate(listed(traces)):
-        for entry in listed(entries):
-            if entry["action"] == "oom":
-                yield FailedRequest(device, whole(entry["size"]), whole(entry.get("device_free", 0)), frames_of(entry))
+        served = 0
+        failed = []
+        for entry in reversed(listed(entries)):
+            nbytes = whole(entry["size"]) if entry["action"] in ("oom", "alloc") else 0
+            if entry["action"] == "alloc":
+                served = max(served, nbytes)
+            elif entry["action"] == "oom" and nbytes > served:
+                failed.append(FailedRequest(device, nbytes, whole(entry.get("device_free", 0)), frames_of(entry)))
+        yield from reversed(failed)
 
 
 def pool_of(raw: Any) -> tuple[int, int]:

@@ -80,8 +80,14 @@ def memory_of(
         device_free_bytes=capacity.free_bytes,
         drag=drag_of(owned, unread),
     )
-    advice = advice_for(memory, recognized(state, segments, owned))
+    expandable = sum(segment.bytes_in(BlockState.FREE) for segment in segments if is_growing(segment))
+    advice = advice_for(memory, recognized(state, segments, owned), expandable)
     return replace(memory, map=memory_map(segments, owned, memory.owners), advice=advice)
+
+
+def is_growing(segment: Segment) -> bool:
+    """Whether a segment in use can grow, so that its free memory serves requests of any size."""
+    return segment.is_expandable and not segment.is_private and not segment.is_idle
 
 
 def total(blocks: Sequence[Block]) -> int:

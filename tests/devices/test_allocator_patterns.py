@@ -106,6 +106,16 @@ def test_free_memory_of_private_pools_is_no_fragmentation() -> None:
     assert codes(found) == [("GL904", 90 * MB)]
 
 
+def test_free_memory_of_segments_that_grow_is_not_in_pieces() -> None:
+    """The setting that makes them grow was advised where it was on."""
+    growing = segment(0, block(9 * MB, FREE), block(MB, USED, HERE), is_expandable=True)
+    failing = ([out_of_memory(20 * MB, 5)],)
+    assert [one.text for one in memory(growing, traces=failing).advice] == []
+    fixed = segment(99 * MB, block(9 * MB, FREE), block(MB, USED, HERE))
+    (advice,) = memory(growing, fixed, traces=failing).advice
+    assert (advice.text, advice.saved_bytes) == ("set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", 9 * MB)
+
+
 def test_a_small_amount_is_no_advice() -> None:
     assert codes(memory(segment(0, block(999 * MB, USED, HERE), block(MB, WAITING)))) == []
 

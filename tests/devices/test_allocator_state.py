@@ -60,6 +60,13 @@ def test_failed_requests_are_taken_from_the_history_of_their_device() -> None:
     assert failed.frames == (Frame("big.py", 3, "forward"),)
 
 
+def test_a_failed_request_that_the_program_has_survived_is_no_failure() -> None:
+    """Training that caught it and went on with smaller batches was said to have run out of memory."""
+    served = {"action": "alloc", "size": 7 * MB}
+    traces = ([out_of_memory(7 * MB, 11), {"action": "free_requested", "size": 1}, served, out_of_memory(8 * MB, 5)],)
+    assert [one.bytes for one in allocator_state(snapshot(traces=traces)).failed] == [8 * MB]
+
+
 def test_a_file_that_torch_does_not_know_the_name_of_is_none() -> None:
     found = allocator_state(snapshot(segment(0, block(8, "active_allocated", frame("??", 0, "at::empty")))))
     assert found.segments[0].blocks[0].frames == (Frame("", 0, "at::empty"),)
