@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import os
 import sys
 import threading
@@ -166,6 +167,7 @@ class Contexts:
         self._numbers: dict[str, int] = {"": 0}
         self._stack: list[int] = []
         self._paths: dict[int, str] = {}
+        self._named: dict[str, Callable[[], Any]] = {}  # weak references to the modules with these paths
         self._is_on = False
         self._optimizers: list[Any] = []
         self._starts: list[float] = []  # start times of the contexts in the stack
@@ -207,15 +209,32 @@ class Contexts:
         self._stack.clear()
         self._starts.clear()
         self._paths.clear()
+        self._named.clear()
 
     def _enter_module(self, module: Any, _: Any) -> None:
         path = self._paths.get(id(module))
-        if path is None or not self._stack:
-            name = type(module).__name__
+        if path is None or self._named[path]() is not module:
+            parts = {"": module}
             with suppress(Exception):  # the program may have a method of its own
-                self._paths.update((id(part), str(where) or name) for where, part in module.named_modules())
-            path = self._paths.setdefault(id(module), name)
+                parts |= {str(where): part for where, part in module.named_modules()}
+            self._name(parts, type(module).__name__)
+            path = self._paths[id(module)]
         self._enter(path)
+
+    def _name(self, parts: dict[str, Any], root: str) -> None:
+        """Name an outermost module and its parts; a second model whose parts have the same paths gets its class before them."""
+        prefixes = itertools.chain(("", root), (f"{root}{number}" for number in itertools.count(2)))
+        for prefix in prefixes:
+            named = {".".join(filter(None, (prefix, where))) or root: part for where, part in parts.items()}
+            if not any(self._is_other(path, part) for path, part in named.items()):
+                break
+        self._named.update((path, weakref.ref(part)) for path, part in named.items())
+        self._paths.update((id(part), path) for path, part in named.items())
+
+    def _is_other(self, path: str, module: Any) -> bool:
+        """Whether the path is that of another living module."""
+        owner = self._named[path]() if path in self._named else None
+        return owner is not None and owner is not module
 
     def _enter_optimizer(self, _: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
         """Enter an optimizer. A closure that it gets runs outside of it: that is a forward and a backward pass."""
