@@ -30,13 +30,10 @@ def model() -> Any:
     return torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
 
 
-class Discriminator(torch.nn.Sequential):  # type: ignore[misc]
-    """A second model with parts of the same names."""
-
-
 def test_two_models_do_not_share_the_names_of_their_parts() -> None:
     """The activations of a generator and of a discriminator stood in one row."""
-    first, second, third = model(), model(), Discriminator(*model())
+    named = type("Discriminator", (torch.nn.Sequential,), {})
+    first, second, third = model(), model(), named(*model())
     assert names_of(first, second, third, first) == [
         *("Sequential", "0", "1"),
         *("Sequential2", "Sequential2.0", "Sequential2.1"),

@@ -352,12 +352,17 @@ def test_a_list_that_has_shrunk_holds_what_it_has() -> None:
 def test_looking_changes_no_count_and_makes_no_object(planted: Any) -> None:
     [thing] = unmentioned()
     planted.hold("member", thing)
-    counts, tracked = [], []
-    for _ in range(3):
-        refs(thing, scan=True)
-        gc.collect()
-        counts.append(sys.getrefcount(thing))
-        tracked.append(len(gc.get_objects()))
+
+    def looks() -> tuple[list[int], list[int]]:
+        counts, tracked = [], []
+        for _ in range(3):
+            refs(thing, scan=True)
+            gc.collect()
+            counts.append(sys.getrefcount(thing))
+            tracked.append(len(gc.get_objects()))
+        return counts, tracked
+
+    counts, tracked = leftovers.run_in_child(looks)  # no other thread makes objects there
     assert counts[0] == counts[1] == counts[2]
     assert tracked[1] == tracked[2]
     assert gc.isenabled()
