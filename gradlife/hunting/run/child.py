@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 import sys
@@ -206,7 +205,7 @@ class Child:
         """
         if self._settings.in_step:
             return program.code
-        by_time = None if self._is_launcher else functools.partial(self._begin_sampled, is_time=True)
+        by_time = None if self._is_launcher else self._begin_by_time
         return sampling.start(self._begin_sampled, by_time, program_of(program.code, program.source))
 
     def _begin_trial(self) -> None:
@@ -283,6 +282,20 @@ class Child:
         if self._is_sampled:
             return self._is_final and any(one.per_step.keeps_graphs for one in self._answered.findings)
         return not self._hunt.goes_on
+
+    def _begin_by_time(self, stepped_by: str) -> Callable[[int], bool]:
+        """Count intervals of time, those too that are over when the hunt is back from a snapshot."""
+        with self._lock:
+            before = self.counter
+            step = self._begin_sampled(stepped_by, is_time=True)
+            counter = self.counter if self.counter is not before else None
+
+        def count(intervals: int) -> bool:
+            if counter is not None:
+                counter.count_passed(intervals - 1)
+            return step()
+
+        return count
 
     def _begin_sampled(self, stepped_by: str, *, is_time: bool = False) -> Callable[[], bool]:
         """Count steps that were found by sampling. Better ones may replace them until a leak is confirmed."""

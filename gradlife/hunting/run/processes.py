@@ -44,8 +44,7 @@ class ProcessHunt(Child):
         self._stay_alone()
         self._sampling = Sampling()
         self._hear_torch(self._sampling, is_alone=True)
-        by_time = functools.partial(self._begin_sampled, is_time=True)
-        self._sampling.start(self._begin_sampled, by_time, Program(compile("", "<no program>", "exec")))
+        self._sampling.start(self._begin_sampled, self._begin_by_time, Program(compile("", "<no program>", "exec")))
 
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
         """Write a report from a forked copy, so that the end of this process waits for nothing."""

@@ -45,6 +45,11 @@ class Counter:
                 self._stop()
         return self.is_done
 
+    def count_passed(self, steps: int) -> None:
+        """Count steps that have passed besides those of the round, while the plan ran: they belong to the next snapshot."""
+        with self._gate:
+            self._hunt.steps += 0 if self.is_done else steps
+
     def _stop(self) -> None:
         errand, self._errand = self._errand, None
         self.left, self._rest = self._rest, 0

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from gradlife.hunting.steps.count_step import Begin
 from gradlife.hunting.steps.repeated_calls import is_importing
 
 #: Seconds per step.
@@ -25,10 +24,17 @@ def is_any_importing() -> bool:
     return any(map(is_importing, sys._current_frames().values()))
 
 
-class Intervals(threading.Thread):
-    """Steps once per interval until better steps are found. A snapshot uses up no steps."""
+#: Begins a hunt by time. It gets a name for the steps, and returns what to call with the number of intervals that are over.
+BeginByTime = Callable[[str], Callable[[int], object]]
 
-    def __init__(self, begin: Begin, quiet_since: Callable[[], float]) -> None:
+
+class Intervals(threading.Thread):
+    """Steps once per interval until better steps are found.
+
+    The program goes on while a snapshot is written and judged in this thread: the next step is of all intervals since.
+    """
+
+    def __init__(self, begin: BeginByTime, quiet_since: Callable[[], float]) -> None:
         super().__init__(name="gradlife time", daemon=True)
         self._begin = begin
         self._quiet_since = quiet_since
@@ -40,9 +46,14 @@ class Intervals(threading.Thread):
             if time.monotonic() - self._quiet_since() > WARMUP_SECONDS and not is_any_importing():
                 break
         step = self._begin(STEP_NAME) if not self._over.is_set() else None
+        counted = time.monotonic()  # up to when intervals are counted
         while step is not None and not self._over.wait(INTERVAL):
-            if not is_any_importing():
-                step()
+            if is_any_importing():
+                counted = time.monotonic()
+                continue
+            count = max(1, int((time.monotonic() - counted) / INTERVAL))
+            counted += count * INTERVAL
+            step(count)
 
     def stop(self) -> None:
         """Stop stepping."""

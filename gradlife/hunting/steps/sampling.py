@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from gradlife.hunting.process.import_watch import when_imported
-from gradlife.hunting.steps.intervals import Intervals
+from gradlife.hunting.steps.intervals import BeginByTime, Intervals
 from gradlife.hunting.steps.repeated_calls import RepeatedCalls
 
 Begin = Callable[[str], Callable[[], object]]
@@ -29,7 +29,7 @@ class Sampling:
         self._calls: RepeatedCalls | None = None
         self._intervals: Intervals | None = None
 
-    def start(self, begin_by_calls: Begin, begin_by_time: Begin | None, program: Program) -> CodeType:
+    def start(self, begin_by_calls: Begin, begin_by_time: BeginByTime | None, program: Program) -> CodeType:
         """Look for calls in a program, and return the code to run.
 
         With ``begin_by_time``, intervals of time count until there are calls.

@@ -39,6 +39,17 @@ def test_steps_of_other_threads_count_while_one_thread_is_kept_for_a_look() -> N
     assert hunt.steps == 44 + 3 + 5  # the round in which the collector rests has no such look
 
 
+def test_steps_that_passed_while_the_plan_ran_belong_to_the_next_snapshot() -> None:
+    """Where steps are time, as much as a snapshot took was missing in each round."""
+    hunt = Hunt(schedule_for(40, is_endless=False))
+    counter = Counter(hunt)
+    while not counter.step():
+        if counter.left in {5, 7, 19}:  # a round begins
+            counter.count_passed(3)
+    hunt.close()
+    assert [one.steps for one in hunt.snapshots] == [4, 4 + 3 + 5, 12 + 3 + 7, 22 + 3 + 19]
+
+
 @pytest.mark.slow  # steps spin for as long as the copy takes: minutes on a busy machine
 @pytest.mark.skipif(not CAN_FORK, reason="a copy of the process judges")
 def test_a_service_takes_steps_while_a_copy_judges_a_round(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from gradlife.hunting.steps.intervals import is_any_importing
+from gradlife.hunting.steps import intervals
+from gradlife.hunting.steps.intervals import Intervals, is_any_importing
 
 
 def test_an_import_of_another_thread_is_seen_while_it_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,3 +29,20 @@ def test_an_import_of_another_thread_is_seen_while_it_lasts(tmp_path: Path, monk
         thread.join()
     assert not is_any_importing()
     del sys.modules["imported_slowly"]
+
+
+def test_intervals_that_pass_while_a_snapshot_is_taken_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program went on meanwhile: on a busy machine it seemed to grow much in one round and little in another."""
+    now, counts = [0.0], list[int]()
+
+    def step(count: int) -> None:
+        counts.append(count)
+        now[0] += 0.55  # so long it takes
+        if len(counts) == 2:
+            steps.stop()
+
+    monkeypatch.setattr(intervals, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    steps = Intervals(lambda name: step, lambda: -10.0)
+    steps.start()
+    steps.join()
+    assert counts == [1, 4]
