@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import FrameType
 
@@ -185,23 +186,57 @@ def is_heard(number: int) -> bool:
 
 
 @contextlib.contextmanager
-def passing_on():  # type: ignore[no-untyped-def]
-    """Pass signals to this process on to the child; a keyboard interrupt reaches the child anyway.
+def passing_on() -> Iterator[Callable[[subprocess.Popen[bytes]], object]]:
+    """Pass signals to this process on to the child; a keyboard interrupt reaches the child anyway. Yields the function that
+    is told of the child.
 
     A signal that is ignored, as `nohup` and a shell's `&` do it, stays so: the program inherits that. It would not inherit a
-    handler, and the signal would end it.
+    handler, and the signal would end it. A thread passes them on: a handler of Python does not run while this process waits,
+    if the signal came just before the wait.
     """
-    children: list[subprocess.Popen[bytes]] = []
-
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        for child in children:
-            child.send_signal(number)
-
-    handlers: dict[int, Callable[[int, FrameType | None], None]] = dict.fromkeys(PASSED_ON, pass_on)
-    handlers[signal.SIGINT] = lambda number, frame: None
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items() if is_heard(number)}
+    forwarding = Forwarding()
+    heard, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    handled = [number for number in (*PASSED_ON, signal.SIGINT) if is_heard(number)]
+    before = {number: signal.signal(number, nothing) for number in handled}
+    earlier = signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    thread = threading.Thread(target=forwarding.run, args=(heard,), name="gradlife signals", daemon=True)
+    thread.start()
     try:
-        yield children.append
+        yield forwarding.add
     finally:
+        signal.set_wakeup_fd(earlier)
         for number, handler in before.items():
             signal.signal(number, handler)
+        os.close(wakes)
+        thread.join()
+        os.close(heard)
+
+
+def nothing(number: int, frame: FrameType | None) -> None:
+    """Stay, as a handler of signals that a thread passes on."""
+
+
+class Forwarding:
+    """Sends signals to a child, also those that come before there is one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._early: list[int] = []
+
+    def add(self, child: subprocess.Popen[bytes]) -> None:
+        """Send signals to this child from now on."""
+        with self._lock:
+            self._children.append(child)
+            for number in self._early:
+                child.send_signal(number)
+
+    def run(self, heard: int) -> None:
+        """Send each signal whose number can be read, until the other end of the pipe is closed."""
+        while number := int.from_bytes(os.read(heard, 1)):
+            with self._lock:
+                if number in PASSED_ON and not self._children:
+                    self._early.append(number)
+                for child in self._children if number in PASSED_ON else ():
+                    child.send_signal(number)
