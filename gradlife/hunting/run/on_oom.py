@@ -6,6 +6,7 @@ since the kernel kills without warning. Everything is read in forked copies.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -18,7 +19,7 @@ from typing import Any
 import gradlife
 from gradlife import _heap
 from gradlife.errors import UsageError
-from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.process.forked import PATIENCE, in_fork
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.memory_limits import address_limit, fullest, groups_of_process, system_limit, usage
 from gradlife.hunting.process.oom_reserve import Reserve
@@ -59,13 +60,23 @@ class OnOom:
         self._closed = threading.Event()
         self._undo = [hooked(sys, self._main_failed), hooked(threading, self._thread_failed)]
         when_imported("torch", self._observe)
+        atexit.register(self._finish)
         threading.Thread(target=self._watch, name="gradlife", daemon=True).start()
 
     def close(self) -> None:
         """Stop reporting."""
+        atexit.unregister(self._finish)
         self._closed.set()
         for undo in self._undo:
             undo()
+
+    def _finish(self) -> None:
+        """Let a report end that is under way as the program ends, and begin no other: a thread would be stopped in the midst
+        of it, and Python aborts where it finds one that holds standard error.
+        """
+        if os.getpid() == self._pid:
+            self._closed.set()
+            self._lock.acquire(timeout=PATIENCE)
 
     # --- the moments ---
 

@@ -43,6 +43,24 @@ while not os.path.exists(watching.path):
     time.sleep(0.01)
 """
 
+#: Ends while its report is written.
+ENDS = """\
+import threading, time
+import gradlife
+from gradlife.hunting.run import on_oom
+
+write, begun = on_oom.write_whole, threading.Event()
+
+def write_slowly(path, text):
+    begun.set()
+    time.sleep(1)
+    write(path, text)
+
+on_oom.write_whole = write_slowly
+gradlife.on_oom("oom.json", at=0.5, limit=1)
+begun.wait()
+"""
+
 #: Joins a control group, and takes memory until the kernel ends it.
 IN_A_GROUP = """\
 import os, time
@@ -146,6 +164,13 @@ def test_a_process_near_its_limit_says_so_before_it_is_killed(tmp_path: Path) ->
     assert report["cause"].endswith("% of the memory limit is taken")
     assert report["rank"] == 1
     assert report["owners"][0]["name"] == "module __main__: global variable 'kept': list"
+
+
+def test_a_program_that_ends_while_its_report_is_written_waits_for_it(tmp_path: Path) -> None:
+    """There was no report, or Python aborted: the thread was stopped in the midst of it."""
+    done = run(ENDS, tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (0, 1)
+    assert report_in(tmp_path / "oom.json")["cause"].endswith("% of the memory limit is taken")
 
 
 @pytest.mark.whole
