@@ -115,7 +115,7 @@ def test_looking_at_a_frame_makes_no_frame_object() -> None:
     held = Thing()
     before = frames()
     why(held)
-    assert frames() == before
+    assert frames() <= before
 
 
 # --- objects that the collector does not track ---
@@ -240,7 +240,7 @@ def test_no_walk_makes_a_dict() -> None:
     look()  # what gradlife itself keeps is made once
     before = dicts()
     look()
-    assert dicts() == before
+    assert dicts() <= before
 
 
 # --- sizes ---

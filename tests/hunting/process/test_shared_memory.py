@@ -181,7 +181,10 @@ def test_the_counters_of_a_file_that_is_gone_are_none(tmp_path: Path) -> None:
     assert (count_unreleased(gone), is_counters(gone, [os.getpid()])) == (0, False)
 
 
+#: What was sent is known when the thread that writes to the queue waits for more, and the one that hands descriptors over
+#: has closed that of the tensor that was taken: each of the three has one, and one more for each of the two in the queue.
 TORCH_SOURCE = """
+import os, time
 import torch
 import torch.multiprocessing as mp
 mp.set_sharing_strategy("{strategy}")
@@ -189,8 +192,16 @@ mp.set_sharing_strategy("{strategy}")
 def take(queue, taken):
     kept = queue.get()
     taken.set()
-    import time
     time.sleep(600)
+
+def count_descriptors():
+    links = (f"/proc/self/fd/{{name}}" for name in os.listdir("/proc/self/fd"))
+    return sum(os.readlink(link).startswith("/dev/shm/torch_") for link in links if os.path.islink(link))
+
+def wait_until(is_true):
+    end = time.monotonic() + 900
+    while not is_true() and time.monotonic() < end:
+        time.sleep(0.01)
 
 context = mp.get_context("fork")
 queue, taken = context.Queue(), context.Event()
@@ -200,9 +211,8 @@ tensors = [torch.zeros(1000) for _ in range(3)]
 for one in tensors:
     queue.put(one)
 taken.wait()
-import time
-while queue._buffer: time.sleep(0.01)  # the thread that writes to the queue
-time.sleep(0.2)
+wait_until(lambda: not queue._buffer and queue._notempty._waiters)
+wait_until(lambda: count_descriptors() <= 5)
 print(flush=True)
 input()
 child.kill()
