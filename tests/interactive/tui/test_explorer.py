@@ -203,7 +203,7 @@ def test_the_mouse_puts_the_cursor_opens_marks_changes_tabs_and_scrolls(heap_fil
         assert app.tab == "types"
         types = app.query_one(TypeList)
         await pilot._post_mouse_events([MouseScrollDown], types)
-        await pilot.pause(0.4)
+        await pilot.wait_for_scheduled_animations()
         assert types.scroll_offset.y > 0
         await pilot.click(types, offset=(10, 3))
         await pilot.click(types, offset=(10, 3))
