@@ -25,8 +25,9 @@ from gradlife.model.watching.look import Look
 #: The name of the watching thread.
 THREAD = "gradlife"
 
-#: Seconds that leaving a watched block waits for the last report and for the thread to undo its changes.
-PATIENCE = 60.0
+#: Seconds that leaving a watched block waits for the last report and for the thread to undo its changes. It takes a few; on
+#: a machine with ten times as much to do as it has processors, ten times as many.
+PATIENCE = 300.0
 
 
 class Follow:

@@ -208,8 +208,9 @@ def passing_on() -> Iterator[Callable[[subprocess.Popen[bytes]], object]]:
         signal.set_wakeup_fd(earlier)
         for number, handler in before.items():
             signal.signal(number, handler)
-        os.close(wakes)
+        os.write(wakes, bytes(1))  # ends the thread, also if a copy of this process has the pipe, too
         thread.join()
+        os.close(wakes)
         os.close(heard)
 
 
@@ -233,7 +234,7 @@ class Forwarding:
                 child.send_signal(number)
 
     def run(self, heard: int) -> None:
-        """Send each signal whose number can be read, until the other end of the pipe is closed."""
+        """Send each signal whose number can be read, until the number is 0."""
         while number := int.from_bytes(os.read(heard, 1)):
             with self._lock:
                 if number in PASSED_ON and not self._children:
