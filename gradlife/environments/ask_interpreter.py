@@ -18,11 +18,11 @@ from gradlife.environments.child_lines import LineReader, Silence, last_line
 from gradlife.errors import UsageError, shortened
 
 #: Seconds for an interpreter to answer and for a framework's import.
-START_LIMIT = 20.0
+START_LIMIT = 60.0
 IMPORT_LIMIT = 180.0
 
 #: Seconds for an interpreter to end after it closed its answer pipe.
-END_LIMIT = 5.0
+END_LIMIT = 30.0
 
 #: The oldest Python that the worker supports.
 OLDEST_PYTHON = (3, 7)

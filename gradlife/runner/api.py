@@ -28,8 +28,8 @@ from gradlife.runner.selection import selector
 from gradlife.runner.server import ForkServer
 from gradlife.runner.totals import sum_up
 
-#: Time limit of one story in seconds.
-TIME_LIMIT = 60.0
+#: Time limit of one story in seconds. Some import PyTorch anew, which takes long on a busy machine.
+TIME_LIMIT = 300.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from gradlife.runner.server import Ended, ForkServer
 from gradlife.runner.worker.supervisor import RESULT_LIMIT
 
 #: Time limit for loading one file, in seconds.
-LOAD_LIMIT = 20.0
+LOAD_LIMIT = 60.0
 
 #: A Python file is a scenario file if it has this text.
 MARK = "gradlife.scenario"

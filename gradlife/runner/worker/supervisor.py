@@ -49,6 +49,7 @@ class Supervision:
         while not self._has_ended() and not timed_out and not self.overflowed:
             self._gather()
             timed_out = time.monotonic() > deadline
+        timed_out = timed_out and self._status is None  # it may have ended in time, and this process was late to see it
         kill_group(self.pid)
         if self._status is None:
             self._status = os.waitpid(self.pid, 0)[1]
