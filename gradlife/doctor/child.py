@@ -9,14 +9,15 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
+from contextlib import suppress
 
+from gradlife.environments.child_lines import LineReader, Silence
 from gradlife.model.checkup import Health, Sign, decode
 
 SECTION = "PyTorch"
 
-#: Seconds: importing torch from a cold disk on a busy machine takes half a minute.
+#: Seconds without an answer: importing torch from a cold disk on a busy machine takes half a minute.
 TIME_LIMIT = 180.0
 
 #: The child has this process's import path and nothing else.
@@ -33,40 +34,49 @@ LAST_PRINTED = 300
 
 def ask_child(time_limit: float = TIME_LIMIT) -> Iterator[Sign]:
     """Return the child's result, and how it ended if it failed."""
-    reader, writer = os.pipe()
-    command = [sys.executable, "-c", PROGRAM, str(writer), json.dumps(sys.path)]
+    answers, theirs = os.pipe()
+    output, theirs_output = os.pipe()
+    reader = LineReader(answers, output)
+    command = [sys.executable, "-c", PROGRAM, str(theirs), json.dumps(sys.path)]
     with subprocess.Popen(
-        command, pass_fds=(writer,), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command, pass_fds=(theirs,), stdin=subprocess.DEVNULL, stdout=theirs_output, stderr=theirs_output
     ) as child:
-        os.close(writer)
-        timer = threading.Timer(time_limit, child.kill)
-        timer.start()
-        printed: list[bytes] = []
-        listener = threading.Thread(target=lambda: printed.append(child.stdout.read() if child.stdout else b""))
-        listener.start()
-        with open(reader, encoding="utf-8") as lines:
-            stage = yield from read_signs(lines)
-        listener.join()
-        status = child.wait()
-        is_late = not timer.is_alive()
-        timer.cancel()
-    if stage != "done":
-        yield ended_badly(stage, f"no answer within {time_limit:g} s" if is_late else ending(status), printed)
-
-
-def read_signs(lines: Iterable[str]) -> Generator[Sign, None, str]:
-    """Yield the child's signs; return its last stage."""
-    stage = "starting"
-    for line in lines:
+        os.close(theirs)
+        os.close(theirs_output)
         try:
-            item = json.loads(line)
-        except ValueError:  # a truncated line
-            break
+            stage, is_late = yield from read_signs(reader, time_limit)
+            if stage != "done":
+                status = None if is_late else status_of(child, time_limit)
+                child.kill()
+                how = f"no answer within {time_limit:g} s" if status is None else ending(status)
+                yield ended_badly(stage, how, reader.last_words())
+        finally:
+            child.kill()
+            reader.close()
+
+
+def read_signs(reader: LineReader, time_limit: float) -> Generator[Sign, None, tuple[str, bool]]:
+    """Yield the child's signs; return its last stage, and whether it said nothing for too long."""
+    stage = "starting"
+    while stage != "done":
+        try:
+            item = json.loads(reader.line(time_limit))
+        except Silence as silence:
+            return stage, silence.is_late
+        except ValueError:  # something else wrote to the descriptor
+            return stage, False
         if "stage" in item:
             stage = item["stage"]
         else:
             yield decode(item)
-    return stage
+    return stage, False
+
+
+def status_of(child: subprocess.Popen[bytes], time_limit: float) -> int | None:
+    """Return the exit status of a child that has closed its descriptor; None if it does not end."""
+    with suppress(subprocess.TimeoutExpired):
+        return child.wait(time_limit)
+    return None
 
 
 def ending(status: int) -> str:
@@ -79,10 +89,9 @@ def ending(status: int) -> str:
         return f"the process was killed by signal {-status}"
 
 
-def ended_badly(stage: str, how: str, printed: list[bytes]) -> Sign:
+def ended_badly(stage: str, how: str, printed: str) -> Sign:
     """Return the sign for a child that did not finish."""
-    lines = b"".join(printed).decode("utf-8", "replace").split("\n")
-    last = " / ".join(line.strip() for line in lines if line.strip())[-LAST_PRINTED:]
+    last = " / ".join(line.strip() for line in printed.split("\n") if line.strip())[-LAST_PRINTED:]
     text = f"{stage}: {how}" + (f"; printed last: {last}" if last else "")
     remedy = REMEDIES.get(stage, "report this, with this whole output")
     return Sign(SECTION, "examination in a child", text, Health.BROKEN, remedy)
