@@ -258,7 +258,7 @@ def test_an_interrupted_run_leaves_no_thread_and_no_child(write_story: WriteStor
 @scenario(title="slow")
 def slow(lab):
     open({str(note)!r}, "w").write(str(os.getpid()))
-    time.sleep(60)
+    time.sleep(3600)
 """
 
     def interrupt(progress: api.Progress) -> None:
@@ -269,7 +269,7 @@ def slow(lab):
 
     with pytest.raises(KeyboardInterrupt):
         api.run([write_story(STORY + slow)], backends=["fake"], on_progress=interrupt)
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("gradlife")] == []
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("gradlife-crew")] == []
     assert ends(int(note.read_text()))
 
 

@@ -1,7 +1,8 @@
-"""Waiting for processes and threads to end: as long as it takes, and 900 seconds if they hang."""
+"""Waiting for processes and threads to end: as long as it takes, and 900 seconds if they hang. What this process has open."""
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import time
@@ -29,3 +30,9 @@ def comes_true(condition: Callable[[], bool]) -> bool:
     while not condition() and time.monotonic() < end:
         time.sleep(0.001)
     return condition()
+
+
+def open_descriptors() -> set[str]:
+    """The open descriptors of this process. Compare with `<=`: what earlier tests have left may be closed at any moment."""
+    gc.collect()
+    return set(os.listdir("/proc/self/fd"))
