@@ -121,6 +121,24 @@ def gradlife(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     return run
 
 
+#: Time limits of stories of which one hangs: the next one if the machine was too slow for the one before.
+LIMITS = ("0.5", "5", "50", "500")
+
+
+@pytest.fixture
+def run_broken(gradlife: Callable[..., Outcome], broken: str) -> Callable[..., tuple[str, Outcome]]:
+    """Runs the stories that do not go well, in a time limit in which all but the endless one come to their ends."""
+
+    def run(*options: str) -> tuple[str, Outcome]:
+        for limit in LIMITS:
+            outcome = gradlife("run", broken, "--backend", "fake", "--time-limit", limit, *options)
+            if "killed by SIGABRT" in outcome[1] and "declared 1, got 2" in outcome[1]:
+                break
+        return limit, outcome
+
+    return run
+
+
 def process(*arguments: str, **options: object) -> subprocess.Popen[str]:
     """A command in a process of its own."""
     command = [sys.executable, "-m", "gradlife", *arguments]

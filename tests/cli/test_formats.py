@@ -57,12 +57,10 @@ def test_one_run_writes_every_format(gradlife: Gradlife, stories: str, tmp_path:
 
 
 def test_what_is_found_is_in_every_format(
-    gradlife: Gradlife, broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_broken: Callable[..., tuple[str, tuple[int, str, str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    status, output, _ = gradlife(
-        "run", broken, "--backend", "fake", "--time-limit", "1", "--github", *files_in(tmp_path)
-    )
+    _, (status, output, _) = run_broken("--github", *files_in(tmp_path))
     assert status == 1
     check_files(tmp_path, 1)
     root = ElementTree.parse(tmp_path / "junit").getroot()

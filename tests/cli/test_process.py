@@ -106,17 +106,17 @@ def test_a_terminal_gets_a_progress_bar_on_standard_error_and_loses_it_again(sto
         env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
     )
     os.close(theirs)
-    assert child.stdout is not None
-    assert child.stdout.read().startswith("Systems\n")
-    child.stdout.close()
-    assert child.wait(900) == 0
     shown = b""
-    while True:
+    while True:  # first: a long run fills the terminal, and waits for its reader
         try:
             shown += os.read(ours, 65536)
         except OSError:  # how Linux says that the other end is closed
             break
     os.close(ours)
+    assert child.stdout is not None
+    assert child.stdout.read().startswith("Systems\n")
+    child.stdout.close()
+    assert child.wait(900) == 0
     assert b"3/3" in shown
     assert shown.rstrip().endswith(b"\x1b[2K")
 
