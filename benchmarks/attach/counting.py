@@ -51,7 +51,11 @@ def counting(folder: Path, *words: str) -> Iterator[tuple[int, Callable[[], Coun
     """Start the process; yield its number, and a function that asks it."""
     (folder / "program.py").write_text(COUNTS)
     command = [sys.executable, "program.py", *words]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder) as program:
+    # malloc would give a thread an arena of its own whenever the one before has not quite ended
+    environment = {**os.environ, "MALLOC_ARENA_MAX": "1"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=environment
+    ) as program:
         assert program.stdin is not None
         assert program.stdout is not None
         source, answers = program.stdin, program.stdout

@@ -137,6 +137,8 @@ def test_a_process_that_runs_as_another_user_is_refused_with_the_command_that_wo
     nobody = 65534
     with subprocess.Popen(["sleep", "1000"], user=nobody) as program:
         try:
+            # until it runs its program, a process that has become another user belongs to root
+            assert comes_true(lambda: os.stat(f"/proc/{program.pid}").st_uid == nobody)
             told = complaint(program.pid)
         finally:
             program.kill()

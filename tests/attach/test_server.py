@@ -29,7 +29,7 @@ from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.running import Terms
 from gradlife.model.watching.look import Look
-from processes import comes_true
+from processes import HANGS, comes_true
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peers are known on Linux")
 
@@ -124,7 +124,7 @@ def test_a_second_client_is_refused_while_the_first_is_served(door: Server, monk
         assert str(caught.value) == (
             "gradlife is attached to this process already (try: again when the other client has gone)"
         )
-    monkeypatch.setattr(server, "PATIENCE", 900.0)
+    monkeypatch.setattr(server, "PATIENCE", HANGS)
     with connect(door.path) as session:
         assert session.pid == os.getpid()
 
@@ -172,12 +172,14 @@ def test_a_server_that_could_not_accept_tries_again(tmp_path: Path, monkeypatch:
     with connect(made.path) as session:
         assert session.pid == os.getpid()
     made.close()
-    made._thread.join(60)
+    made._thread.join(HANGS)
     assert not made._thread.is_alive()
 
 
 def test_a_forked_child_keeps_neither_door_nor_connection(door: Server) -> None:
     """The client waited for the end of the child."""
+    assert comes_true(lambda: len(named("gradlife")) == 1)  # clients of the tests before have been served to their ends
+    gc.collect()
     with connect(door.path):
         child = os.fork()
         if not child:
