@@ -26,7 +26,7 @@ def compile_injector(folder: Path) -> Path:
     library = folder / "faults.so"
     include = f"-I{sysconfig.get_paths()['include']}"
     flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-fno-builtin-malloc", include]
-    subprocess.run([compiler, *flags, str(SOURCE), "-o", str(library), "-ldl"], check=True, timeout=120)
+    subprocess.run([compiler, *flags, str(SOURCE), "-o", str(library), "-ldl"], check=True, timeout=900)
     return library
 
 

@@ -68,7 +68,7 @@ def run_page(page: Path) -> list[Block]:
     found = list(BLOCK.finditer(page.read_text(encoding="utf-8")))
     codes = json.dumps([one["code"] for one in found])
     command = [sys.executable, "-c", RUNNER]
-    done = subprocess.run(command, input=codes, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, input=codes, capture_output=True, text=True, timeout=900)
     if done.returncode:
         raise PageError(f"{page.name}: {done.stderr}")
     printed = json.loads(done.stdout)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from processes import HANGS
+
 WIDTHS = (1280, 400)
 SCHEMES = ("light", "dark")
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -36,7 +38,9 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium_program(), args=["--no-sandbox"])
+        started = playwright.chromium.launch(
+            executable_path=chromium_program(), args=["--no-sandbox"], timeout=1000 * HANGS
+        )
         try:
             yield started
         finally:
@@ -101,6 +105,7 @@ class Visitor:
         """Open a page, given as its text or as its file, in a window of this size and scheme."""
         path = page if isinstance(page, Path) else self._kept(page)
         context = self._browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        context.set_default_timeout(1000 * HANGS)
         self._contexts.append(context)
         visit = Visit(context.new_page(), path.resolve().as_uri())
         visit.watch()
