@@ -87,7 +87,7 @@ def wait(process: subprocess.Popen[bytes], folder: str, patience: float) -> None
     is_told = False
     while process.poll() is None:
         waiting = ranks_left(folder)
-        if activity is None and len(waiting) < len(folders_of_ranks(folder)):
+        if activity is None and any(map(has_ended, paths_of_ranks(folder))):
             activity = Activity()
         if activity is not None and waiting and not is_told and activity.idle_seconds(waiting) > patience:
             process.terminate()  # once: at a second signal it would end before the ranks
@@ -100,9 +100,13 @@ def wait(process: subprocess.Popen[bytes], folder: str, patience: float) -> None
 
 def ranks_left(folder: str) -> set[int]:
     """Return the process IDs of ranks that have not ended."""
-    paths = [os.path.join(folder, name) for name in folders_of_ranks(folder)]
-    members = [member_at(path) for path in paths if not has_ended(path)]
+    members = [member_at(path) for path in paths_of_ranks(folder) if not has_ended(path)]
     return {member.pid for member in members if member is not None}
+
+
+def paths_of_ranks(folder: str) -> list[str]:
+    """Return the folders of ranks that have joined the run."""
+    return [os.path.join(folder, name) for name in folders_of_ranks(folder)]
 
 
 def with_ranks(result: Result, folder: str, count: int = 0) -> Result:
