@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from gradlife.errors import UsageError
+from gradlife.hunting.steps.compiler import TRACER
 from gradlife.hunting.steps.targets import ScriptTarget, parse
 
 Loop = (ast.For, ast.AsyncFor, ast.While)
@@ -25,7 +26,10 @@ WANTED_STEPS = 80
 def never_called(step_on: str) -> str:
     """Say why the function whose calls are steps was never called."""
     module = step_on.partition(":")[0]
-    return f"{step_on} was never called" if module in sys.modules else f"{module} was never imported"
+    if module not in sys.modules:
+        return f"{module} was never imported"
+    compiled = ", or only in graphs of torch.compile(fullgraph=True)" if TRACER in sys.modules else ""
+    return f"{step_on} was never called{compiled}"
 
 
 def advice(target: str, steps: int, stepped_by: str, step_on: str = "") -> str:

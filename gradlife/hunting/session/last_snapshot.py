@@ -15,6 +15,7 @@ from types import FrameType
 
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import labelled, snapshots_at_return
+from gradlife.hunting.steps.compiler import uncompiled
 
 #: A function in which this many steps run has the training loop.
 MIN_STEPS = 2
@@ -63,6 +64,7 @@ class Returns:
         elif event == "return" and self._steps.pop(id(frame), 0) >= MIN_STEPS:
             self._take_snapshot()
 
+    @uncompiled
     def _take_snapshot(self) -> None:
         try:
             with self._lock, self._hunt.clock.paused():

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from gradlife.hunting.steps.compiler import uncompiled
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.replacement import replaced
 
@@ -62,6 +63,7 @@ class BackwardSteps:
             self._inside.is_now = False
             self._count()
 
+    @uncompiled
     def _count(self) -> None:
         self.heard += 1
         self.on_pass()

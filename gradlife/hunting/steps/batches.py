@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from gradlife.hunting.steps.compiler import uncompiled
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.replacement import replaced
 
@@ -65,6 +66,7 @@ class BatchSteps:
         """Begin anew at the next batch."""
         self.is_wanted, self._step = True, None
 
+    @uncompiled
     def _finish(self, iterator: Any) -> None:
         """Count the iterator's previous batch as a step: it is finished, because the program asks for another one.
 

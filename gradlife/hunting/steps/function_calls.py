@@ -13,6 +13,7 @@ from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.hunting.snapshots.creation_sites import short_path
+from gradlife.hunting.steps.compiler import keep_compiler_out, uncompiled, unless_whole
 from gradlife.hunting.steps.replacement import replaced
 from gradlife.hunting.steps.targets import UnknownFunction
 
@@ -79,7 +80,6 @@ class CallSteps:
         if isinstance(function, staticmethod | classmethod):
             return type(function)(self.with_counting(function.__func__))
 
-        @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             with Call(self._latest) as is_outermost:
                 result = function(*args, **kwargs)
@@ -95,8 +95,11 @@ class CallSteps:
                 self._count()
             return result
 
-        return call_async if inspect.iscoroutinefunction(function) else call
+        if inspect.iscoroutinefunction(function):
+            return call_async
+        return functools.update_wrapper(unless_whole(call, function), function)
 
+    @uncompiled
     def _count(self) -> None:
         if self._after_step is None:
             self._after_step = self._begin()
@@ -105,6 +108,7 @@ class CallSteps:
 
     def attach(self, module: Any) -> None:
         """Replace the function by its wrapper in a module that has just been imported."""
+        keep_compiler_out()
         owner = found = module
         for name in self._names:
             owner, found = found, getattr(found, name, None)
@@ -123,6 +127,7 @@ class CallSteps:
 
         The module usually calls the function while it is executed, before `attach` could replace it.
         """
+        keep_compiler_out()
         tree = ast.parse(source, path)
         body: list[ast.stmt] = tree.body
         found: ast.stmt | None = None

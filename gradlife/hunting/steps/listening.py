@@ -7,6 +7,7 @@ from collections.abc import Callable
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.steps.backward_passes import WARMUP_PASSES, BackwardSteps
 from gradlife.hunting.steps.batches import BatchSteps
+from gradlife.hunting.steps.compiler import keep_compiler_out
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.optimizers import OptimizerSteps, when_made
 from gradlife.hunting.steps.sampling import Sampling
@@ -71,6 +72,7 @@ class TorchSteps:
 
     def attach(self) -> None:
         """Listen to each module of torch as soon as it is imported."""
+        keep_compiler_out()
         when_imported("torch.optim.optimizer", self.optimizers.attach)
         when_imported("torch.optim", lambda module: when_made(module, self._expect_steps))
         when_imported("torch.utils.data.dataloader", self.batches.attach)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gradlife.hunting.steps.compiler import uncompiled, unless_whole
 from gradlife.hunting.steps.count_step import Begin, CountStep
 
 #: Steps after which an optimizer counts as lasting.
@@ -81,7 +82,7 @@ class OptimizerSteps:
 
     def attach(self, optimizer_module: Any) -> None:
         """Register the hook, which torch has since 2.1."""
-        self._handle = optimizer_module.register_optimizer_step_post_hook(self._fired)
+        self._handle = optimizer_module.register_optimizer_step_post_hook(unless_whole(self._fired))
 
     @property
     def heard(self) -> int:
@@ -94,6 +95,7 @@ class OptimizerSteps:
             self._handle.remove()
             self._handle = None
 
+    @uncompiled
     def _fired(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self.on_step()
         key = id(optimizer)

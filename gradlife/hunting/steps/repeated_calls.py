@@ -19,6 +19,7 @@ from types import CodeType, FrameType, FunctionType
 
 from gradlife.heap.program_modules import is_program
 from gradlife.hunting.process.program_files import is_library
+from gradlife.hunting.steps.compiler import uncompiled
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.entries import Entry, new_entries, plain_code
 
@@ -146,6 +147,7 @@ class RepeatedCalls(threading.Thread):
             self._seen[entry.code] = Seen(entry)
             entry.on_entry = functools.partial(self._count_reached, entry)
 
+    @uncompiled
     def _count_reached(self, entry: Entry) -> None:
         """Choose a step when a function has been entered often: the program may end before the next sample."""
         entry.is_exact = entry.count < CALLS_IF_NESTED
@@ -188,6 +190,7 @@ class RepeatedCalls(threading.Thread):
             before.entry.on_entry = functools.partial(self._count_reached, before.entry)
         step: list[CountStep] = []
 
+        @uncompiled
         def entered() -> None:
             if step:
                 step[0]()

@@ -9,6 +9,7 @@ from gradlife.errors import UsageError
 from gradlife.heap.torch_layout.torch import is_initializing
 from gradlife.hunting.steps.backward_passes import BackwardSteps
 from gradlife.hunting.steps.batches import BatchSteps
+from gradlife.hunting.steps.compiler import keep_compiler_out
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.optimizers import OptimizerSteps
@@ -50,6 +51,8 @@ class RunningSteps:
         self._unheard.append((calls.module, calls))
 
     def _hear_torch(self) -> None:
+        keep_compiler_out()
+
         def begin_by_batches(stepped_by: str) -> CountStep:
             passes.is_wanted = False
             return self._begin(stepped_by)
