@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-import gradlife
+from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.import_watch import when_imported
 
 P = ParamSpec("P")
@@ -22,8 +22,10 @@ RULES, SWITCH = "torch._dynamo.trace_rules", "torch._dynamo.eval_frame"
 #: The module with the compiler's state while it traces.
 TRACER = "torch._dynamo.symbolic_convert"
 
-#: Functions that the compiler may trace, because their file is none of gradlife's: the first one's answer is a constant of
-#: the graph.
+#: The package that it does not trace, and a file that is gradlife's as well, for its few functions that it may trace.
+UNTRACED, TRACED = "gradlife.hunting", f"{OWN_FOLDER}traced"
+
+#: Functions that the compiler may trace; the answer of `must_not_break` is a constant of the graph.
 SOURCE = """\
 def nothing(*args, **kwargs):
     pass
@@ -49,10 +51,10 @@ def keep_compiler_out() -> None:
 
 
 def skip_own_code(rules: Any) -> None:
-    """Add gradlife's package to those that the compiler skips, if this torch has the function."""
+    """Add gradlife's hunt to the packages that the compiler skips, if this torch has the function."""
     add = getattr(rules, "add", None)
     if add is not None:
-        add(gradlife.__name__)
+        add(UNTRACED)
 
 
 def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
@@ -75,7 +77,7 @@ def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
 def unless_whole(counted: Callable[P, T], uncounted: Callable[P, T] | None = None) -> Callable[P, T]:
     """Return a function that counts, but in a graph that may not break does what is ``uncounted``: nothing if None."""
     names: dict[str, Any] = {}
-    exec(compile(SOURCE, "<hunt>", "exec"), names)
+    exec(compile(SOURCE, TRACED, "exec"), names)
     call: Callable[P, T] = names["make"](is_tracing_whole, counted, uncounted or names["nothing"])
     return call
 

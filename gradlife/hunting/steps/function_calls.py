@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -14,6 +13,7 @@ from typing import Any
 from gradlife.errors import UsageError
 from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.steps.compiler import keep_compiler_out, uncompiled, unless_whole
+from gradlife.hunting.steps.counted_kinds import dressed, wrapper_of_kind
 from gradlife.hunting.steps.replacement import replaced
 from gradlife.hunting.steps.targets import UnknownFunction
 
@@ -21,6 +21,11 @@ MAIN = "__main__"
 
 #: The name of the decorator that counts calls, among the main module's globals.
 DECORATOR = "__gradlife_step__"
+
+#: Decorators of compilers, which would compile the counter or refuse it, and of those that do not call the function each time.
+TAKES_CODE = frozenset(
+    {"compile", "optimize", "jit", "njit", "vectorize", "guvectorize", "script", "cache", "lru_cache", "singledispatch"}
+)
 
 #: The hunt's function that is called after each step.
 AfterStep = Callable[[], object]
@@ -75,7 +80,8 @@ class CallSteps:
 
     def with_counting(self, function: Any) -> Any:
         """Return a wrapper of the function that counts its calls. A `staticmethod` stays one, and so does a `classmethod`.
-        A coroutine function stays one: its call counts when it has been awaited.
+        A coroutine function stays one: its call counts when it has been awaited. That of a generator function counts when
+        the generator ends.
         """
         if isinstance(function, staticmethod | classmethod):
             return type(function)(self.with_counting(function.__func__))
@@ -87,17 +93,8 @@ class CallSteps:
                 self._count()
             return result
 
-        @functools.wraps(function)
-        async def call_async(*args: Any, **kwargs: Any) -> Any:
-            with Call(self._latest) as is_outermost:
-                result = await function(*args, **kwargs)
-            if is_outermost:
-                self._count()
-            return result
-
-        if inspect.iscoroutinefunction(function):
-            return call_async
-        return functools.update_wrapper(unless_whole(call, function), function)
+        of_kind = wrapper_of_kind(function, lambda: Call(self._latest), self._count)
+        return dressed(of_kind or unless_whole(call, function), function)
 
     @uncompiled
     def _count(self) -> None:
@@ -139,5 +136,27 @@ class CallSteps:
                 f"{short_path(path)} defines no function {'.'.join(self._names)}", "--step-on __main__:function"
             )
         name_node = ast.Name(DECORATOR, ast.Load())
-        found.decorator_list.insert(0, ast.copy_location(name_node, found))
+        found.decorator_list.insert(place_among(found.decorator_list), ast.copy_location(name_node, found))
         return compile(tree, path, "exec", dont_inherit=True)
+
+
+def place_among(decorators: list[ast.expr]) -> int:
+    """Return where the counting decorator stands: below those that may register the function, as `@app.route("/")` does,
+    but above those that take its code, and above a cache.
+    """
+    taking = (number for number, one in enumerate(decorators) if name_of(one) in TAKES_CODE)
+    return next(taking, len(decorators))
+
+
+def name_of(decorator: ast.expr) -> str:
+    """Return the last name of a decorator, without its arguments: ``compile`` for ``@torch.compile(dynamic=True)``; of
+    ``@partial(torch.compile, dynamic=True)`` that of the function.
+    """
+    match decorator:
+        case ast.Call(ast.Name("partial") | ast.Attribute(attr="partial"), [function, *_]):
+            return name_of(function)
+        case ast.Call(function):
+            return name_of(function)
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return name
+    return ""

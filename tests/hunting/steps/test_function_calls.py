@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
+import typing
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from gradlife.errors import UsageError
-from gradlife.hunting.steps.function_calls import DECORATOR, CallSteps
+from gradlife.hunting.steps.function_calls import DECORATOR, CallSteps, name_of
 from gradlife.hunting.steps.targets import UnknownFunction
 
 SOURCE = """
@@ -177,3 +179,104 @@ def test_what_is_no_function_is_refused() -> None:
         counter_for("trainer:missing")[0].attach(module_with(SOURCE))
     with pytest.raises(UsageError):
         counter_for("__main__:missing")[0].compile_decorated(SOURCE.encode(), "main.py")
+
+
+REGISTERED = """
+from __future__ import annotations
+handlers, takers = {{}}, []
+
+def route(path):
+    return lambda function: handlers.setdefault(path, function)
+
+def jit(function):
+    takers.append(function.__name__)
+    return lambda *words: function(*words)
+
+class Answer:
+    pass
+
+{decorators}
+{kind} step(word) -> Answer:
+    {body}
+"""
+
+
+def main_with(decorators: str, kind: str = "def", body: str = "return word") -> tuple[Any, list[str]]:
+    """Return a main module whose function `step` is counted, and what the counter reports."""
+    steps, seen = counter_for("__main__:step")
+    module = ModuleType("main")
+    vars(module)[DECORATOR] = steps.with_counting
+    source = REGISTERED.format(decorators=decorators, kind=kind, body=body)
+    exec(steps.compile_decorated(source.encode(), "main.py"), vars(module))
+    return module, seen
+
+
+def test_a_function_that_a_decorator_registers_is_counted_in_the_registry() -> None:
+    """The counter was outermost, and the registry kept the function that does not count."""
+    module, seen = main_with('@route("/a")\n@route("/b")')
+    assert [handle(1) for handle in module.handlers.values()] == [1, 1]
+    assert seen == ["call of step", "after"]
+    assert typing.get_type_hints(module.handlers["/a"]) == {"return": module.Answer}
+    assert module.handlers["/a"].__globals__ is vars(module)
+
+
+def test_a_decorator_that_compiles_gets_the_function_itself() -> None:
+    module, seen = main_with('@route("/a")\n@jit')
+    assert (module.handlers["/a"](1), module.takers, seen) == (1, ["step"], ["call of step"])
+
+
+@pytest.mark.parametrize(
+    ("decorator", "name"),
+    [
+        ("torch.compile(dynamic=True)", "compile"),
+        ("functools.partial(torch.compile, mode=1)", "compile"),
+        ("njit", "njit"),
+        ("handlers[0]", ""),
+    ],
+)
+def test_the_name_of_a_decorator_is_the_last_one(decorator: str, name: str) -> None:
+    assert name_of(ast.parse(decorator, mode="eval").body) == name
+
+
+def test_a_registered_coroutine_function_stays_one() -> None:
+    module, seen = main_with('@route("/a")', "async def")
+    handle = module.handlers["/a"]
+    assert inspect.iscoroutinefunction(handle)
+    assert (asyncio.run(handle(1)), seen) == (1, ["call of step"])
+
+
+def test_a_generator_counts_when_it_ends_or_is_closed() -> None:
+    module, seen = main_with('@route("/a")', body="yield (yield word)")
+    handle = module.handlers["/a"]
+    assert inspect.isgeneratorfunction(handle)
+    first = handle(1)
+    assert (next(first), first.send(2), seen) == (1, 2, [])
+    assert (list(first), seen) == ([], ["call of step"])
+    second = handle(1)
+    next(second)
+    second.close()
+    assert seen == ["call of step", "after"]
+
+
+def test_a_generator_within_a_generator_is_no_step() -> None:
+    module, seen = main_with("", body="yield from (step(word - 1) if word else ())")
+    assert (list(module.step(3)), seen) == ([], ["call of step"])
+
+
+def test_an_asynchronous_generator_gets_what_is_sent_and_thrown() -> None:
+    body = "try:\n        yield (yield word)\n    except KeyError as error:\n        yield error"
+    module, seen = main_with('@route("/a")', "async def", body)
+    handle = module.handlers["/a"]
+    assert inspect.isasyncgenfunction(handle)
+
+    async def use() -> list[object]:
+        one, error = handle(1), KeyError()
+        found = [await anext(one), await one.asend(2), await one.athrow(error) is error]
+        rest = [*found, [word async for word in one], *seen]
+        other = handle(1)
+        await anext(other)
+        await other.aclose()
+        return rest
+
+    assert asyncio.run(use()) == [1, 2, True, [], "call of step"]
+    assert seen == ["call of step", "after"]
