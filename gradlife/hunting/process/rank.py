@@ -139,11 +139,21 @@ def is_running(pid: int, started: str) -> bool:
 
 def start_of(pid: int) -> str:
     """Return the start time of a process in clock ticks; empty if it is gone or a zombie."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if fields[0] in "ZX" else fields[19]
+    fields = fields_of(pid)
+    return "" if not fields or fields[0] in "ZX" else fields[19]
+
+
+def work_of(pid: int) -> int:
+    """Return the processor time that a process has taken, in clock ticks; 0 if it is gone, or the system does not tell."""
+    fields = fields_of(pid)
+    return int(fields[11]) + int(fields[12]) if fields else 0
+
+
+def fields_of(pid: int) -> list[str]:
+    """Return what the system says of a process, from its state on; empty if it is gone."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    return []
 
 
 def write_whole(path: str, text: str) -> None:

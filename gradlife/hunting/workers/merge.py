@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gradlife.hunting.workers.worker import FOLDER, MEMORY, REPORTS, Worker, is_written, worker_at
+from gradlife.hunting.workers.worker import FOLDER, MEMORY, REPORTS, Worker, is_written, work_of_writer, worker_at
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
 from gradlife.model.hunt import Finding, HuntReport, HuntVerdict, Severity
 from gradlife.model.ranks import NO_VERDICT, CopyOnRead, FindingRanks, Spread, WorkerRow, rank_ranges
 
-#: Most seconds to wait for a report that is being written.
+#: Most seconds to wait for a report whose writer does nothing: it may wait for a lock that a thread of its worker held.
 LONGEST = 120.0
 
 #: Seconds between two checks.
@@ -80,9 +80,12 @@ def folders_in(root: str) -> list[str]:
 
 
 def wait_until_written(path: str) -> None:
-    """Wait until the worker's report is written."""
-    deadline = time.monotonic() + LONGEST
+    """Wait until the worker's report is written: on a busy machine as long as its writer works."""
+    work, deadline = 0, time.monotonic() + LONGEST
     while not is_written(path) and time.monotonic() < deadline:
+        before, work = work, work_of_writer(path)
+        if work > before:
+            deadline = time.monotonic() + LONGEST
         time.sleep(INTERVAL)
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gradlife.hunting.process.rank import start_of, write_whole
+from gradlife.hunting.process.rank import start_of, work_of, write_whole
 
 #: The variable with the run's folder, also for spawned workers.
 VARIABLE = "GRADLIFE_WORKERS"
@@ -101,7 +101,18 @@ def is_written(path: str) -> bool:
     """Whether the report is written, or never will be."""
     if os.path.exists(os.path.join(path, REPORT)):
         return True
-    found: dict[str, Any] = {}
-    with suppress(OSError, ValueError):
-        found = json.loads(Path(path, WRITER).read_text(encoding="utf-8"))
+    found = writer_of(path)
     return not found or start_of(found["pid"]) != found["started"]
+
+
+def work_of_writer(path: str) -> int:
+    """Return the processor time that the process has taken which writes the report, in clock ticks; 0 if there is none."""
+    found = writer_of(path)
+    return work_of(found["pid"]) if found else 0
+
+
+def writer_of(path: str) -> dict[str, Any]:
+    """Return what is recorded of the process that writes the report; empty if there is none."""
+    with suppress(OSError, ValueError):
+        return dict(json.loads(Path(path, WRITER).read_text(encoding="utf-8")))
+    return {}

@@ -19,12 +19,23 @@ from fabricated_hunts import CLEAN, LEAKING, LOSSES, hunt
 from gradlife.hunting.process.launcher import JOINED_BY, SITECUSTOMIZE
 from gradlife.hunting.process.private_pages import PrivateMemory
 from gradlife.hunting.run.processes import replace_start
+from gradlife.hunting.workers import merge
 from gradlife.hunting.workers.copies import containers, copies, copy_on_read
 from gradlife.hunting.workers.entries import PLACES, PLAIN, StepQueue, loader_worker
 from gradlife.hunting.workers.hunt import WorkerHunt
 from gradlife.hunting.workers.install import replace_function
 from gradlife.hunting.workers.merge import with_workers
-from gradlife.hunting.workers.worker import MAX_GROUPS, MAX_LIVES, MAX_WORKERS, REPORT, VARIABLE, Worker, join
+from gradlife.hunting.workers.worker import (
+    MAX_GROUPS,
+    MAX_LIVES,
+    MAX_WORKERS,
+    REPORT,
+    VARIABLE,
+    Worker,
+    announce_writer,
+    join,
+    work_of_writer,
+)
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport, HuntVerdict
 from gradlife.model.ranks import Spread
@@ -89,6 +100,27 @@ def test_workers_that_took_few_steps_leave_a_clean_program_clean(tmp_path: Path)
     report = with_workers(CLEAN, str(tmp_path))
     assert (report.verdict, report.workers[0].growth) == (HuntVerdict.CLEAN, Spread())
     assert with_workers(CLEAN, str(tmp_path / "elsewhere")) is CLEAN
+
+
+def test_a_report_is_waited_for_as_long_as_its_writer_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After two minutes the worker counted as one with too few steps, however busy the machine was."""
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda seconds: now.__setitem__(0, now[0] + 100))
+    monkeypatch.setattr(merge, "time", clock)
+    monkeypatch.setattr(merge, "is_written", lambda path: False)
+    monkeypatch.setattr(merge, "work_of_writer", lambda path: min(now[0], 1000.0))
+    merge.wait_until_written("a worker's folder")
+    assert now == [1000.0 + 2 * 100]
+
+
+def test_the_work_of_the_process_that_writes_is_its_processor_time(tmp_path: Path) -> None:
+    assert work_of_writer(str(tmp_path)) == 0
+    announce_writer(str(tmp_path), os.getpid())
+    began = work_of_writer(str(tmp_path))
+    while work_of_writer(str(tmp_path)) == began:
+        pass
+    announce_writer(str(tmp_path), 2**22 + 1)
+    assert work_of_writer(str(tmp_path)) == 0
 
 
 def test_pages_that_became_private_without_becoming_resident_were_copied() -> None:
