@@ -89,8 +89,8 @@ def result_of(torch: Any) -> Any:
     return leaf * leaf
 
 
-def context_of(torch: Any) -> Any:
-    """Return the ctx of a custom Function that saved its input."""
+def custom_result(torch: Any) -> Any:
+    """Return the output of a custom Function that saved its input."""
 
     def forward(ctx: Any, x: Any) -> Any:
         ctx.save_for_backward(x)
@@ -102,7 +102,13 @@ def context_of(torch: Any) -> Any:
 
     body = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     function: Any = type("Examined", (torch.autograd.Function,), body)
-    return function.apply(torch.ones(2, device="cpu", requires_grad=True)).grad_fn
+    return function.apply(torch.ones(2, device="cpu", requires_grad=True))
+
+
+def saved_by_context(torch: Any) -> Any:
+    """Read what a ctx saved, while the output keeps its node: older releases free it with the node."""
+    result = custom_result(torch)
+    return result.grad_fn.saved_tensors[0]
 
 
 def hooked(torch: Any) -> Any:
@@ -156,8 +162,8 @@ NAMES: dict[str, tuple[bool, str, Look]] = {
         "saved tensors are shown without their names",
         lambda t: result_of(t).grad_fn._raw_saved_self,
     ),
-    "ctx.saved_tensors": (False, "stories of custom Functions do not run", lambda t: context_of(t).saved_tensors[0]),
-    "ctx.__dict__": (False, "attributes of a ctx are not shown", lambda t: context_of(t).__dict__["kept"]),
+    "ctx.saved_tensors": (False, "stories of custom Functions do not run", saved_by_context),
+    "ctx.__dict__": (False, "attributes of a ctx are not shown", lambda t: custom_result(t).grad_fn.__dict__["kept"]),
     "lists of hooks": (False, "hooks of tensors are shown without their names", hooked),
     "saved_tensors_hooks": (True, "no hunt can plant its controls", packed),
     "Tensor._cdata": (True, "nothing behind a tensor can be found", lambda t: t.ones(2)._cdata + 0),

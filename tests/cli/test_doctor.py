@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gradlife import engine
 from gradlife.backends import recorded
 from gradlife.doctor import child, examination, stories_recordings
+from gradlife.doctor.torch import NAMES
 from gradlife.environments.records import Environment, write_record
 from gradlife.model.checkup import Checkup, Health, Sign, decode, encode
 from gradlife.reports.doctor import print_checkup
@@ -153,6 +155,14 @@ def test_a_torch_that_never_answers_is_stopped(tmp_path: Path, monkeypatch: pyte
     monkeypatch.syspath_prepend(str(tmp_path))
     (sign,) = child.ask_child(time_limit=4)
     assert sign.text in ("importing torch: no answer within 4 s", "starting: no answer within 4 s")
+
+
+@pytest.mark.parametrize("profile", ["torch-1.1", "torch-2.10", "torch-2.13"])
+def test_a_ctx_is_read_while_its_node_lives(profile: str) -> None:
+    """A release before 2.13 frees what a ctx saved as soon as the output is dropped."""
+    with engine.profile(profile):
+        looks = [NAMES[name][2](engine) for name in ("ctx.saved_tensors", "ctx.__dict__")]
+    assert (looks[0].tolist(), looks[1]) == ([1.0, 1.0], "kept")
 
 
 def test_an_extension_that_is_missing_is_one_problem_and_no_child_is_asked(
