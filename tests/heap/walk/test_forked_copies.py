@@ -14,8 +14,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the loader and 
 LOCKED = """
 import ctypes, os, threading
 from gradlife import _heap
+from gradlife.hunting.process import forked
 from gradlife.hunting.process.forked import in_fork
 
+forked.PATIENCE = 10_000.0  # a copy that waits is not given up, so that the test sees it
 libc = ctypes.CDLL(None)
 inside, leave = threading.Event(), threading.Event()
 
@@ -75,10 +77,10 @@ except KeyboardInterrupt:
 @pytest.mark.torch
 @pytest.mark.parametrize("work", [RECORD, COUNT], ids=["a snapshot", "a census"])
 def test_a_copy_does_not_wait_for_the_loader_that_another_thread_has_locked(work: str) -> None:
-    done = run_script(LOCKED.replace("WORK", work), timeout=120)
+    done = run_script(LOCKED.replace("WORK", work))
     assert (done.stdout, done.stderr) == ("done\n", "")
 
 
 def test_a_handler_that_raises_ends_the_wait_and_the_copy() -> None:
-    done = run_script(INTERRUPTED, timeout=120)
+    done = run_script(INTERRUPTED)
     assert (done.stdout, done.stderr) == ("interrupted []\n", "")

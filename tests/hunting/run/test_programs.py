@@ -166,7 +166,7 @@ print(run_script(compile(program, "program.py", "exec"), types.ModuleType("__mai
 
 def test_a_script_that_calls_exit_ends_after_its_threads() -> None:
     """Its hunt ended, and its report was made, before the thread that trains had run."""
-    done = subprocess.run([sys.executable, "-c", EXITS], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, "-c", EXITS], capture_output=True, text=True, timeout=900)
     assert (done.stdout, done.stderr) == ("trained\n3\n", "")
 
 

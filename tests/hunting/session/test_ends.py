@@ -272,7 +272,7 @@ def test_sixty_steps_are_enough_for_the_verdict(tmp_path: Path) -> None:
 def gc_and_trace_after(source: str) -> tuple[str, ...]:
     """Run a program that hunts in its own process; return whether the collector is on and code is traced after it."""
     program = STEPS + "import gc\nimport gradlife\n" + source + "\nprint(gc.isenabled(), sys.gettrace() is not None)\n"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=900)
     return tuple(done.stdout.split())
 
 
