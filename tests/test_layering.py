@@ -362,3 +362,24 @@ def test_no_file_is_longer_than_one_thought() -> None:
         if path.suffix in SOURCES
     ]
     assert {path.name: lines for path in files if (lines := path.read_text("utf-8").count("\n")) > LONGEST} == {}
+
+
+#: The engine is to be read from end to end: C++ with its Python face, and the Python modules.
+ENGINE_FOLDERS, ENGINE_LINES = ("csrc/engine", "csrc/engine_py", "gradlife/engine"), 26_000
+
+
+def lines_of(*folders: Path) -> int:
+    """The lines of all source files in these folders and those below."""
+    files = [path for folder in folders for path in folder.rglob("*.*") if path.suffix in SOURCES]
+    return sum(path.read_text("utf-8").count("\n") for path in files)
+
+
+def test_the_engine_stays_small_enough_to_read() -> None:
+    assert 20_000 < lines_of(*(ROOT / folder for folder in ENGINE_FOLDERS)) <= ENGINE_LINES
+
+
+def test_lines_are_counted_in_every_folder_and_kind_of_source(tmp_path: Path) -> None:
+    for number, name in enumerate(("one.cpp", "deep/two.hpp", "deep/three.py", "notes.md")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("line\n" * 10**number)
+    assert lines_of(tmp_path) == 111

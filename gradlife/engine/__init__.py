@@ -83,7 +83,6 @@ from gradlife.engine.random import (
 from gradlife.engine.releases import TORCH as _LIMITED, limit_names as _limit_names
 from gradlife.engine.serialization import load as load, save as save
 from gradlife.engine.storage import TypedStorage as TypedStorage
-from gradlife.engine.storage_copies import give_copies as _give_copies
 from gradlife.engine.tensors import (
     Size as Size,
     Tensor as Tensor,
@@ -141,7 +140,6 @@ def __getattr__(name: str) -> _Any:
     raise AttributeError(f"module 'gradlife.engine' has no attribute '{name}'")
 
 
-_give_copies()
 _limit_names()
 if "GRADLIFE_PROFILE" in _os.environ:
     set_default_profile(_os.environ["GRADLIFE_PROFILE"])

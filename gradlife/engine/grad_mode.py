@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 from gradlife import _engine
 from gradlife._engine import _set_grad_enabled, is_grad_enabled
@@ -41,26 +42,36 @@ class enable_grad(_NoParameterBlock):
     mode = True
 
 
-class set_grad_enabled(ModeBlock):
-    """Turns recording on or off: at once, and until the end of the ``with`` block if used as one."""
+class _Switch(ModeBlock):
+    """A mode that is set at once, and restored at the end of the block; a decorated function sets it anew."""
+
+    _is_set: Callable[[], bool]
+    _set: Callable[[bool], object]
 
     def __init__(self, mode: bool) -> None:
-        self.prev = is_grad_enabled()
+        self.prev = self._is_set()
         self.mode = mode
-        _set_grad_enabled(mode)
+        self._set(mode)
 
     def __enter__(self) -> None:
-        _set_grad_enabled(self.mode)
+        self._set(self.mode)
 
     def __exit__(self, *_: object) -> None:
-        _set_grad_enabled(self.prev)
+        self._set(self.prev)
 
-    def clone(self) -> set_grad_enabled:
-        return set_grad_enabled(self.mode)
+    def clone(self) -> Self:
+        return type(self)(self.mode)
 
     def __call__(self, function: Any) -> Any:
-        _set_grad_enabled(self.prev)
+        self._set(self.prev)
         return super().__call__(function)
+
+
+class set_grad_enabled(_Switch):
+    """Turns recording on or off: at once, and until the end of the ``with`` block if used as one."""
+
+    _is_set = staticmethod(is_grad_enabled)
+    _set = staticmethod(_set_grad_enabled)
 
 
 class inference_mode(ModeBlock):
@@ -83,9 +94,8 @@ class inference_mode(ModeBlock):
         _engine._set_inference_mode(inference)
         _set_grad_enabled(grad)
 
-    def clone(self) -> inference_mode:
-        block: inference_mode = type(self)(self.mode)
-        return block
+    def clone(self) -> Self:
+        return type(self)(self.mode)
 
 
 class _Multithreading(threading.local):
@@ -123,30 +133,15 @@ def is_view_replay_enabled() -> bool:
     return _engine._is_view_replay_enabled()
 
 
-class _force_original_view_tracking(ModeBlock):
+class _force_original_view_tracking(_Switch):
     """Set whether new views record the operations that made them: at once, and until the end of the block.
 
     If their base is then changed in place, their history is rebuilt from these operations; otherwise from one
     `as_strided`.
     """
 
-    def __init__(self, mode: bool) -> None:
-        self.prev = is_view_replay_enabled()
-        self.mode = mode
-        _engine._set_view_replay_enabled(mode)
-
-    def __call__(self, function: Any) -> Any:
-        _engine._set_view_replay_enabled(self.prev)
-        return super().__call__(function)
-
-    def __enter__(self) -> None:
-        _engine._set_view_replay_enabled(self.mode)
-
-    def __exit__(self, *_: object) -> None:
-        _engine._set_view_replay_enabled(self.prev)
-
-    def clone(self) -> _force_original_view_tracking:
-        return _force_original_view_tracking(self.mode)
+    _is_set = staticmethod(is_view_replay_enabled)
+    _set = staticmethod(_engine._set_view_replay_enabled)
 
 
 class _unsafe_preserve_version_counter(ModeBlock):

@@ -22,7 +22,7 @@ class RemovableHandle:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
-        extras = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
+        extras = [extra_dict] if isinstance(extra_dict, dict) else extra_dict or ()
         self.extra_dict_ref = tuple(weakref.ref(extra) for extra in extras)
 
     def remove(self) -> None:
@@ -50,10 +50,14 @@ class RemovableHandle:
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
 
-def add_hook(hooks_dict: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
-    """Puts ``hook`` into a dict of hooks."""
-    handle = RemovableHandle(hooks_dict)
+def add_hook(hooks_dict: Any, hook: Callable[..., Any], prepend: bool = False, flags: Any = ()) -> RemovableHandle:
+    """Puts ``hook`` into a dict of hooks, and its number into each dict of ``flags``."""
+    handle = RemovableHandle(hooks_dict, extra_dict=flags)
     hooks_dict[handle.id] = hook
+    for flag in flags:
+        flag[handle.id] = True
+    if prepend:
+        hooks_dict.move_to_end(handle.id, last=False)
     return handle
 
 

@@ -6,61 +6,34 @@ from typing import Any
 
 from gradlife import _engine
 from gradlife._engine import (
-    StorageBase,
-    TensorBase,
-    _add_cached_tensor,
-    _current_autograd_node,
-    _current_graph_task_id,
-    _FunctionBase,
-    _is_cached_tensor,
-    _remove_cached_tensor,
-    _set_cached_tensors_enabled,
-    _set_grad_enabled,
-    _WeakTensorRef,
-    _will_engine_execute_node,
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    set_anomaly_enabled,
+    StorageBase as StorageBase,
+    TensorBase as TensorBase,
+    _add_cached_tensor as _add_cached_tensor,
+    _current_autograd_node as _current_autograd_node,
+    _current_graph_task_id as _current_graph_task_id,
+    _FunctionBase as _FunctionBase,
+    _is_cached_tensor as _is_cached_tensor,
+    _remove_cached_tensor as _remove_cached_tensor,
+    _set_cached_tensors_enabled as _set_cached_tensors_enabled,
+    _set_grad_enabled as _set_grad_enabled,
+    _WeakTensorRef as _WeakTensorRef,
+    _will_engine_execute_node as _will_engine_execute_node,
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    is_anomaly_enabled as is_anomaly_enabled,
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+    set_anomaly_enabled as set_anomaly_enabled,
 )
 from gradlife.engine.autograd.graph import Node
 from gradlife.engine.grad_mode import is_multithreading_enabled as _is_multithreading_enabled
 from gradlife.engine.overrides import (
-    DisableTorchFunctionSubclass,
-    disabled_torch_function_impl as _disabled_torch_function_impl,
+    DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
+    disabled_torch_function_impl,
 )
 from gradlife.engine.releases import PRIVATE_AUTOGRAD, limited_module
 from gradlife.engine.tensors import Tensor
 
-__all__ = [
-    "DisableTorchFunctionSubclass",
-    "_disabled_torch_function_impl",
-    "StorageBase",
-    "TensorBase",
-    "_FunctionBase",
-    "_WeakTensorRef",
-    "_add_cached_tensor",
-    "_autograd",
-    "_current_autograd_node",
-    "_current_graph_task_execution_order",
-    "_current_graph_task_id",
-    "_functions",
-    "_is_cached_tensor",
-    "_is_multithreading_enabled",
-    "_remove_cached_tensor",
-    "_set_cached_tensors_enabled",
-    "_set_grad_enabled",
-    "_will_engine_execute_node",
-    "has_lapack",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "set_anomaly_enabled",
-]
-
-
+_disabled_torch_function_impl = disabled_torch_function_impl
 has_lapack = False
 """No factorisations of matrices: what PyTorch itself says when it is built without LAPACK."""
 

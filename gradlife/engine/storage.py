@@ -1,4 +1,7 @@
-"""Storages: the bytes that tensors share, and the typed view that PyTorch keeps for old programs."""
+"""Storages: the bytes that tensors share, and the typed view that PyTorch keeps for old programs.
+
+Within one ``memo`` of a deep copy a storage is copied once, reached directly or through a tensor.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 from gradlife import _engine
 from gradlife._engine import UntypedStorage, dtype
+from gradlife.engine.grad_mode import no_grad
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -62,6 +66,18 @@ class TypedStorage:
         """Set every element, and so every tensor on this storage."""
         self._untyped_storage._window(self.dtype).fill_(value)
         return self
+
+    def clone(self) -> TypedStorage:
+        """Make a storage with a copy of the elements."""
+        return typed(_clone(self._untyped_storage), self.dtype)
+
+    __copy__ = clone
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> TypedStorage:
+        return typed(_deepcopy(self._untyped_storage, memo), self.dtype)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
 
     def __getitem__(self, index: int) -> Any:
         return self._untyped_storage._window(self.dtype)[index].item()
@@ -119,6 +135,35 @@ def converted(values: Any, dtype: dtype) -> TypedStorage:
     return typed(_engine.tensor(values, dtype=dtype).untyped_storage(), dtype)
 
 
+def _clone(self: UntypedStorage) -> UntypedStorage:
+    """Make a storage of the same class with a copy of the bytes."""
+    if type(self) is not UntypedStorage:
+        return type(self)(self)
+    with no_grad():
+        return self._window(_engine.bool).clone().untyped_storage()
+
+
+def _deepcopy(self: UntypedStorage, memo: dict[Any, Any]) -> Any:
+    copies = memo.setdefault("torch", {})
+    if self._cdata not in copies:
+        copies[self._cdata] = _clone(self)
+    return copies[self._cdata]
+
+
+def _sizeof(self: UntypedStorage) -> int:
+    return object.__sizeof__(self) + self.nbytes()
+
+
+def _tolist(self: UntypedStorage) -> list[int]:
+    """The bytes as numbers."""
+    return [self[i] for i in range(len(self))]
+
+
+def _element_size(self: UntypedStorage) -> int:
+    """Return the size of a byte: 1."""
+    return 1
+
+
 def _cast(dtype: dtype) -> Any:
     def cast(self: Any) -> TypedStorage:
         return converted(list(self), dtype)
@@ -127,13 +172,17 @@ def _cast(dtype: dtype) -> Any:
     return cast
 
 
-for _kind, _name in (
-    (_engine.float32, "float"),
-    (_engine.float64, "double"),
-    (_engine.int32, "int"),
-    (_engine.int64, "long"),
-    (_engine.bool, "bool"),
-):
+for _name, _method in {
+    "clone": _clone,
+    "__copy__": _clone,
+    "__deepcopy__": _deepcopy,
+    "__sizeof__": _sizeof,
+    "tolist": _tolist,
+    "element_size": _element_size,
+}.items():
+    setattr(UntypedStorage, _name, _method)
+for _kind in (_engine.float32, _engine.float64, _engine.int32, _engine.int64, _engine.bool):
+    _name = _CLASSES[_kind].__name__.removesuffix("Storage").lower()
     setattr(UntypedStorage, _name, _cast(_kind))
     setattr(TypedStorage, _name, _cast(_kind))
 

@@ -11,23 +11,19 @@ from typing import Any, Self
 from gradlife import _engine
 from gradlife._engine import TensorBase, _TensorMeta
 from gradlife.engine import overrides, rebuilding
-from gradlife.engine.attributes import Size, contiguous_format, device, layout, memory_format, preserve_format, strided
-from gradlife.engine.hooks import RemovableHandle
+from gradlife.engine.attributes import (
+    Size as Size,
+    contiguous_format as contiguous_format,
+    device as device,
+    layout as layout,
+    memory_format as memory_format,
+    preserve_format as preserve_format,
+    strided as strided,
+)
+from gradlife.engine.hooks import RemovableHandle, add_hook
 from gradlife.engine.printing import text_of
 from gradlife.engine.release import release
 from gradlife.engine.storage import TypedStorage, typed, untyped_for, warn_of_typed_storage
-
-__all__ = [
-    "Size",
-    "Tensor",
-    "contiguous_format",
-    "device",
-    "layout",
-    "memory_format",
-    "plain_class",
-    "preserve_format",
-    "strided",
-]
 
 
 class Tensor(TensorBase, metaclass=_TensorMeta):
@@ -77,8 +73,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 if self._backward_hooks is None:
                     self._backward_hooks = OrderedDict()
                 self._register_hook_dict()
-        handle = RemovableHandle(self._backward_hooks)
-        self._backward_hooks[handle.id] = hook
+        handle = add_hook(self._backward_hooks, hook)
         return handle if _engine._current_release()[0] == "torch" else None  # OneFlow returns no handle
 
     @overrides.asking
@@ -90,9 +85,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._post_accumulate_grad_hooks is None:
             self._post_accumulate_grad_hooks = OrderedDict()
-        handle = RemovableHandle(self._post_accumulate_grad_hooks)
-        self._post_accumulate_grad_hooks[handle.id] = hook
-        return handle
+        return add_hook(self._post_accumulate_grad_hooks, hook)
 
     @overrides.asking
     def __repr__(self, *, tensor_contents: Any = None) -> str:

@@ -97,17 +97,11 @@ def grad(
     materialize_grads: bool = False,
 ) -> Any:
     """Return the gradients of ``outputs`` with respect to ``inputs`` without changing ``.grad``: a dict for a dict."""
+    named = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph}
+    named |= {"only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
+    named["materialize_grads"] = materialize_grads
     if type(inputs) is dict and _engine._current_release() >= _TAKES_DICTS:
-        rest = (
-            grad_outputs,
-            retain_graph,
-            create_graph,
-            only_inputs,
-            allow_unused,
-            is_grads_batched,
-            materialize_grads,
-        )
-        return dict(zip(inputs, grad(outputs, tuple(inputs.values()), *rest), strict=True))
+        return dict(zip(inputs, grad(outputs, tuple(inputs.values()), **named), strict=True))
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -119,15 +113,12 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    named["allow_unused"] = allow_unused = materialize_grads if allow_unused is None else allow_unused
     roots, wanted = _sequence(outputs), _inputs_in(inputs, "grad")
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     asked: tuple[Any, ...] = (*roots, *wanted)
     if overrides.has_torch_function(asked):
-        named = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph}
-        named |= {"only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
-        named["materialize_grads"] = materialize_grads
         return overrides.handle_torch_function(grad, asked, roots, wanted, **named)
     given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
     gradients = _make_gradients(roots, given, is_grads_batched)

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from gradlife.engine.hooks import RemovableHandle
+from gradlife.engine.hooks import RemovableHandle, add_hook
 from gradlife.engine.nn.modules import every_module
 from gradlife.engine.nn.modules.backward_hook import BackwardHook
 from gradlife.engine.nn.modules.module_hook import ModuleHook
@@ -69,7 +69,7 @@ class Calling:
     ) -> RemovableHandle:
         """Call ``hook(module, args)`` before forward; its result replaces the arguments."""
         flags = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
-        return _register(self._forward_pre_hooks, hook, prepend, flags)
+        return add_hook(self._forward_pre_hooks, hook, prepend, flags)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -80,30 +80,28 @@ class Calling:
         """
         flags = [self._forward_hooks_with_kwargs] if with_kwargs else []
         flags += [self._forward_hooks_always_called] if always_call else []
-        handle = _register(self._forward_hooks, hook, prepend, flags)
+        handle = add_hook(self._forward_hooks, hook, prepend, flags)
         return None if is_oneflow() else handle
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls ``hook(module, grad_output)`` before the backward of this module; may return other gradients."""
-        return _register(self._backward_pre_hooks, hook, prepend)
+        return add_hook(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls ``hook(module, grad_input, grad_output)`` once the gradients of the inputs are known."""
-        if self._is_full_backward_hook is False:
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."
-            )
-        self._is_full_backward_hook = True
-        return _register(self._backward_hooks, hook, prepend)
+        return self._add_backward_hook(hook, prepend, is_full=True)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Hook only the last node: the old kind. Use `register_full_backward_hook`."""
-        if self._is_full_backward_hook is True:
+        return self._add_backward_hook(hook, False, is_full=False)
+
+    def _add_backward_hook(self, hook: Callable[..., Any], prepend: bool, is_full: bool) -> RemovableHandle:
+        if self._is_full_backward_hook not in (None, is_full):
             raise RuntimeError(
                 "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."
             )
-        self._is_full_backward_hook = False
-        return _register(self._backward_hooks, hook)
+        self._is_full_backward_hook = is_full
+        return add_hook(self._backward_hooks, hook, prepend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._has_hooks():
@@ -236,15 +234,3 @@ def _first_tensor(result: Any) -> Any:
         )
         result = values[0]
     return result
-
-
-def _register(
-    hooks: Hooks, hook: Callable[..., Any], prepend: bool = False, flags: list[Hooks] | None = None
-) -> RemovableHandle:
-    handle = RemovableHandle(hooks, extra_dict=flags)
-    hooks[handle.id] = hook
-    for flag in flags or ():
-        flag[handle.id] = True
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from gradlife.engine.hooks import RemovableHandle
+from gradlife.engine.hooks import RemovableHandle, add_hook
 
 Hooks = OrderedDict[int, Any]
 
@@ -26,7 +26,7 @@ def any_hooks() -> bool:
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls ``hook(module, args)`` before every module's forward."""
-    return _register(forward_pre_hooks, hook)
+    return add_hook(forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(
@@ -35,12 +35,12 @@ def register_module_forward_hook(
     """Calls ``hook(module, args, output)`` after every module's forward."""
     flags = [forward_hooks_with_kwargs] if with_kwargs else []
     flags += [forward_hooks_always_called] if always_call else []
-    return _register(forward_hooks, hook, flags)
+    return add_hook(forward_hooks, hook, flags=flags)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls ``hook(module, grad_output)`` before every module's backward."""
-    return _register(backward_pre_hooks, hook)
+    return add_hook(backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -60,12 +60,4 @@ def _register_backward(hook: Callable[..., Any], is_full: bool) -> RemovableHand
             "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them."
         )
     is_full_backward_hook = is_full
-    return _register(backward_hooks, hook)
-
-
-def _register(hooks: Hooks, hook: Callable[..., Any], flags: list[Hooks] | None = None) -> RemovableHandle:
-    handle = RemovableHandle(hooks, extra_dict=flags)
-    hooks[handle.id] = hook
-    for flag in flags or ():
-        flag[handle.id] = True
-    return handle
+    return add_hook(backward_hooks, hook)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gradlife.engine.grad_mode import no_grad
 from gradlife.engine.hooks import RemovableHandle, add_hook
 from gradlife.engine.nn.modules.module_hook import ModuleHook
+from gradlife.engine.nn.modules.walking import Walking
 from gradlife.engine.nn.parameter import Parameter
 from gradlife.engine.tensors import Tensor
-
-if TYPE_CHECKING:
-    from gradlife.engine.nn.modules.module import Module
 
 _EXTRA = "_extra_state"
 
@@ -36,13 +34,9 @@ class _IncompatibleKeys(_Keys):
     __str__ = __repr__
 
 
-class Loading:
+class Loading(Walking):
     """The part of a module that saves and loads its state."""
 
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
-    _non_persistent_buffers_set: set[str]
     _state_dict_hooks: OrderedDict[int, Callable[..., Any]]
     _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
     _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]

@@ -16,7 +16,6 @@ from gradlife.engine.nn.modules.every_module import (
 )
 from gradlife.engine.nn.modules.loading import Loading
 from gradlife.engine.nn.modules.naming import checked_name
-from gradlife.engine.nn.modules.walking import Walking
 from gradlife.engine.nn.parameter import Buffer, Parameter
 from gradlife.engine.release import drops_gradients
 from gradlife.engine.tensors import Tensor
@@ -34,7 +33,7 @@ __all__ = [
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
-class Module(Calling, Loading, Walking):
+class Module(Calling, Loading):
     """A piece of a model. Assigning a `Parameter` or another module to an attribute registers it."""
 
     dump_patches = False

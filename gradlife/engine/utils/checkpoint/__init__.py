@@ -19,6 +19,7 @@ from gradlife.engine.utils.checkpoint.reentrant import (
     check_backward_validity as check_backward_validity,
     detach_variable as detach_variable,
     same_random_numbers,
+    take_preserve,
 )
 from gradlife.engine.utils.checkpoint.selective import (
     CheckpointPolicy as CheckpointPolicy,
@@ -65,42 +66,29 @@ def checkpoint(
     ``use_reentrant`` uses a custom Function, which works only with ``backward()`` of the whole graph; otherwise
     saved-tensor hooks are used. ``preserve_rng_state=False`` lets the recomputation draw other random numbers.
     """
-    if is_oneflow():
-        return _checkpoint_of_oneflow(function, args, use_reentrant, kwargs)
-    if release() < (1, 11):
+    if is_oneflow() or release() < (1, 11):
         return _checkpoint_of_old(function, args, use_reentrant, kwargs)
     if use_reentrant is None:
         _warn_of_default()
         use_reentrant = True
     if not use_reentrant:
         return _without_reentry(function, args, kwargs, context_fn, determinism_check, debug, early_stop)
-    preserve = kwargs.pop("preserve_rng_state", True)
-    if kwargs:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    preserve = take_preserve(kwargs)
     if context_fn is not noop_context_fn or debug is not False:
         raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
     return CheckpointFunction.apply(function, preserve, *args)
 
 
-def _checkpoint_of_oneflow(
-    function: Callable[..., Any], args: tuple[Any, ...], use_reentrant: bool | None, kwargs: dict[str, Any]
-) -> Any:
-    """Run OneFlow's checkpoint, which has no options."""
-    unknown = [*(["use_reentrant"] if use_reentrant is not None else []), *kwargs]
-    if unknown:
-        raise TypeError(f"checkpoint() got an unexpected keyword argument '{unknown[0]}'")
-    return checkpoint_by_number(function, args)
-
-
 def _checkpoint_of_old(
     function: Callable[..., Any], args: tuple[Any, ...], use_reentrant: bool | None, kwargs: dict[str, Any]
 ) -> Any:
-    """Run a checkpoint of a release before 1.11: always reentrant, without the argument `use_reentrant`."""
-    preserve = kwargs.pop("preserve_rng_state", True)
-    unknown = [*(["use_reentrant"] if use_reentrant is not None else []), *kwargs]
-    if unknown:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(unknown))
-    return CheckpointFunction.apply(function, preserve, *args)
+    """Run a checkpoint without the argument `use_reentrant`: before 1.11 always reentrant; OneFlow's has no options."""
+    named = kwargs if use_reentrant is None else {"use_reentrant": use_reentrant, **kwargs}
+    if not is_oneflow():
+        return CheckpointFunction.apply(function, take_preserve(named), *args)
+    if named:
+        raise TypeError(f"checkpoint() got an unexpected keyword argument '{next(iter(named))}'")
+    return checkpoint_by_number(function, args)
 
 
 def _warn_of_default() -> None:

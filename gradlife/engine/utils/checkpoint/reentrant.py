@@ -29,6 +29,14 @@ def check_backward_validity(inputs: Any) -> None:
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
+def take_preserve(options: dict[str, Any]) -> bool:
+    """Take ``preserve_rng_state`` from the options of a reentrant checkpoint, which has no others."""
+    preserve: bool = options.pop("preserve_rng_state", True)
+    if options:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(options))
+    return preserve
+
+
 @contextlib.contextmanager
 def same_random_numbers(state: Any) -> Iterator[None]:
     """Use the random state ``state`` inside the block, and restore the current one afterwards."""

@@ -13,25 +13,23 @@ _debug: list[bool | None] = [None]
 
 
 @contextlib.contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+def _switched(switch: list[bool | None], value: bool | None) -> Iterator[None]:
+    previous = switch[0]
+    switch[0] = value
+    try:
+        yield
+    finally:
+        switch[0] = previous
+
+
+def set_checkpoint_early_stop(enable: bool) -> contextlib.AbstractContextManager[None]:
     """Set whether checkpoints made inside the block stop recomputing once everything saved is restored."""
-    previous = _early_stop[0]
-    _early_stop[0] = enable
-    try:
-        yield
-    finally:
-        _early_stop[0] = previous
+    return _switched(_early_stop, enable)
 
 
-@contextlib.contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+def set_checkpoint_debug_enabled(enabled: bool | None) -> contextlib.AbstractContextManager[None]:
     """Set whether checkpoints made inside the block record their operations; ``None`` leaves it to each."""
-    previous = _debug[0]
-    _debug[0] = enabled
-    try:
-        yield
-    finally:
-        _debug[0] = previous
+    return _switched(_debug, enabled)
 
 
 def early_stop_enabled(otherwise: bool) -> bool:
