@@ -177,21 +177,26 @@ def _flat(values: Iterable[Any]) -> list[Any]:
     return [each for value in values for each in (value if isinstance(value, (list, tuple)) else (value,))]
 
 
-def asking(method: Any) -> Any:
-    """Ask the class of its tensor before a method that is written in Python; what has a default is given by name."""
-    signature = inspect.signature(method)
-    optional = [each.name for each in signature.parameters.values() if each.default is not each.empty]
+def asking(function: Any) -> Any:
+    """Ask the classes of its tensors, for a method that of ``self``, before a function that PyTorch has in Python.
 
-    @functools.wraps(method)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _engine._overrides_torch_function(self):
-            return method(self, *args, **kwargs)
-        given = signature.bind(self, *args, **kwargs)
+    What has a default is given by name.
+    """
+    signature = inspect.signature(function)
+    optional = [each.name for each in signature.parameters.values() if each.default is not each.empty]
+    is_method = "self" in signature.parameters
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        relevant = args[:1] if is_method else (*args, *kwargs.values())
+        if not has_torch_function(relevant):
+            return function(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
         given.apply_defaults()
         named = {name: given.arguments.pop(name) for name in optional}
-        return handle_torch_function(call, (self,), *given.arguments.values(), **named)
+        return handle_torch_function(call, relevant, *given.arguments.values(), **named)
 
-    call.__module__ = "torch._tensor"
+    call.__module__ = "torch._tensor" if is_method else function.__module__
     return call
 
 

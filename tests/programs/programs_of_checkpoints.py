@@ -269,4 +269,27 @@ def recomputed_tensors_after_a_failed_backward(fw: Any) -> Any:
     return fates(build)
 
 
+def modules_of_a_checkpointed_sequence(fw: Any) -> Any:
+    """Each segment keeps the whole sequence, and takes its steps from it when it runs."""
+    seen: list[Any] = []
+    run = tools(fw).checkpoint_sequential
+    for reentrant in (True, False):
+        layers = [fw.nn.Linear(2, 2) for _ in range(3)]
+        steps = watch(*layers)
+        x = fw.ones(1, 2, requires_grad=True)
+        y = run(fw.nn.Sequential(*layers), 2, x, use_reentrant=reentrant)
+        del layers
+        seen.append([each() is not None for each in steps])
+        y.sum().backward()
+        del y
+        seen.append([each() is not None for each in steps])
+        chain = [fw.neg, fw.neg, fw.neg]
+        y = run(chain, 2, x, use_reentrant=reentrant)
+        x.grad, chain[0] = None, fw.exp
+        y.sum().backward()
+        seen.append([round(value, 4) for value in x.grad[0].tolist()])
+        seen.append(attempt(lambda reentrant=reentrant: run(fw.nn.Identity(), 1, fw.ones(1), use_reentrant=reentrant)))  # type: ignore[misc]
+    return seen
+
+
 PROGRAMS = programs_in(globals())

@@ -463,4 +463,73 @@ def buffers_are_registered_when_assigned(fw: Any) -> Any:
     return said, attempt(lambda: fw.autograd.Function.jvp(None, 1))
 
 
+def setup_context_comes_and_goes_after_the_class_was_made(fw: Any) -> Any:
+    """It decides at each call whether forward gets a context, and so what the node keeps alive."""
+
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    base: Any = type("Base", (fw.autograd.Function,), {"backward": staticmethod(lambda ctx, gradient: gradient)})
+    double: Any = type("Double", (base,), {"forward": staticmethod(lambda x: x * 2)})
+    seen: list[Any] = [attempt(partial(double.apply, vector(fw)))]
+    for owner in (double, base):
+        owner.setup_context = staticmethod(setup_context)
+        leaf = vector(fw)
+        node = double.apply(leaf).grad_fn
+        saved, alive = node.saved_tensors[0] is leaf, weakref.ref(leaf)
+        del leaf
+        seen += [saved, alive() is not None, double.apply(x=vector(fw)).tolist()]
+        del owner.setup_context, node
+        seen += [alive() is None, attempt(partial(double.apply, vector(fw)))]
+    return seen
+
+
+def what_counts_as_a_node(fw: Any) -> Any:
+    double = function(fw, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * 2)
+    x = vector(fw)
+    node, custom = (x * 2).grad_fn, double.apply(x).grad_fn
+    kinds = [
+        double,
+        fw.autograd.Function,
+        fw._C._FunctionBase,
+        type(custom),
+        type(node),
+        fw.autograd.function.FunctionCtx,
+    ]
+    abstract = fw.autograd.graph.Node
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = double()
+    return [issubclass(kind, abstract) for kind in kinds], [
+        isinstance(item, abstract) for item in (node, custom, made, x)
+    ]
+
+
+def functions_of_nn_ask_with_their_own_arguments(fw: Any) -> Any:
+    """Those that PyTorch has in Python pass what has a default by name; the others pass what was given."""
+    asked: list[Any] = []
+
+    def tell(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        named = None if kwargs is None else sorted(kwargs)
+        asked.append((func.__name__, [each.__name__ for each in types], len(args), named))
+        return fw.Tensor.__torch_function__.__func__(cls, func, types, args, kwargs or {})
+
+    asking = type("Asking", (fw.Tensor,), {"__torch_function__": classmethod(tell)})
+    functions, plain, classes = fw.nn.functional, fw.ones(2, 3), fw.tensor([0, 1])
+    for x in (plain, plain.as_subclass(asking)):
+        functions.relu(x)
+        functions.relu(x, inplace=True)
+        functions.softmax(x, 1)
+        functions.softmax(x, dim=1, dtype=fw.float64)
+        functions.tanh(x)
+        functions.sigmoid(x)
+        functions.threshold(x, 0.5, 0.0)
+        functions.batch_norm(x, None, None, training=True)
+        for module in (fw.nn.ReLU(), fw.nn.Tanh(), fw.nn.Sigmoid(), fw.nn.Threshold(0.5, 0.0)):
+            module(x)
+    functions.batch_norm(plain, None, None, plain[0].as_subclass(asking), training=True)
+    functions.nll_loss(plain, classes, weight=plain[0].as_subclass(asking))
+    return [each for each in asked if each[0] != "__get__"]
+
+
 PROGRAMS = programs_in(globals())

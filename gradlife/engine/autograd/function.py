@@ -13,12 +13,8 @@ from gradlife import _engine
 from gradlife._engine import _FunctionBase
 from gradlife.engine.grad_mode import no_grad
 from gradlife.engine.hooks import RemovableHandle, add_hook
-from gradlife.engine.release import release
+from gradlife.engine.release import is_oneflow, release
 from gradlife.engine.tensors import Tensor
-
-
-def _is_oneflow() -> bool:
-    return _engine._current_release()[0] == "oneflow"
 
 
 class FunctionCtx:
@@ -120,8 +116,11 @@ class FunctionMeta(type):
         context = type(name + "Backward", (base,), {"_forward_cls": cls})
         context.__module__ = "torch.autograd.function"
         cls._backward_cls = context
-        own = next(base for base in cls.__mro__ if "setup_context" in base.__dict__)
-        cls._has_setup_context = own.__module__ != __name__
+
+    @property
+    def _has_setup_context(cls) -> bool:
+        """Whether it has a setup_context of its own now: then forward gets no context."""
+        return next(base for base in cls.__mro__ if "setup_context" in base.__dict__) is not _SingleLevelFunction
 
 
 class _SingleLevelFunction(_FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
@@ -146,7 +145,7 @@ class Function(_SingleLevelFunction):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if not _is_oneflow() and _engine._current_policy()[1]["legacy_functions"] == "refused":
+        if not is_oneflow() and _engine._current_policy()[1]["legacy_functions"] == "refused":
             warnings.warn(
                 f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so you should "
                 "invoke them on the class itself. Instantiating an autograd function will raise an error in a future version "
@@ -157,7 +156,7 @@ class Function(_SingleLevelFunction):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply a legacy Function; all profiles from torch 1.5 on refuse. OneFlow applies the class instead."""
-        return type(self).apply(*args) if _is_oneflow() else self._do_forward(*args)
+        return type(self).apply(*args) if is_oneflow() else self._do_forward(*args)
 
     @classmethod
     def _bind_arguments(cls, *args: Any, **kwargs: Any) -> tuple[Any, ...]:

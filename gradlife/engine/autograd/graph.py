@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from gradlife import _engine
+from gradlife.engine.autograd.function import BackwardCFunction
 from gradlife.engine.autograd.multi_grad_hooks import node_behind, register_multi_grad_hook
 from gradlife.engine.autograd.mutation import allow_mutation_on_saved_tensors
 from gradlife.engine.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
@@ -66,7 +67,7 @@ class Node(abc.ABC):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> Any:
-        is_node = issubclass(subclass, _engine._FunctionBase) or subclass in _engine._node_types.values()
+        is_node = issubclass(subclass, BackwardCFunction) or subclass in _engine._node_types.values()
         return True if is_node and cls is Node else NotImplemented
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from gradlife import _engine
@@ -11,19 +12,45 @@ from gradlife.engine.tensors import Tensor
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 relu_ = _engine.relu_
-sigmoid = _engine.sigmoid
-softmax = _engine.softmax
-tanh = _engine.tanh
 
 
+def sigmoid(input: Tensor) -> Tensor:
+    """``1 / (1 + exp(-x))``."""
+    return input.sigmoid()
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    return input.tanh()
+
+
+@overrides.asking
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """Exponentials along ``dim``, divided by their sum."""
+    if dim is None:
+        warnings.warn(
+            "Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an argument.",
+            stacklevel=_stacklevel,
+        )
+        dim = 0 if input.dim() in (0, 1, 3) else 1
+    return _engine.softmax(input, dim, dtype=dtype)
+
+
+@overrides.asking
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Replace negative elements by 0."""
     return _engine.relu_(input) if inplace else _engine.relu(input)
 
 
-def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+@overrides.asking
+def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Replace elements that are not above ``threshold`` by ``value``."""
+    if inplace:
+        raise NotImplementedError("gradlife's engine has no threshold in place")
     return _engine._nn_threshold(input, threshold, value)
+
+
+threshold = _threshold
 
 
 def linear(input: Tensor, weight: Tensor, *bias: Any, **named: Any) -> Tensor:
@@ -33,6 +60,7 @@ def linear(input: Tensor, weight: Tensor, *bias: Any, **named: Any) -> Tensor:
     return _engine._nn_linear(input, weight, *bias, **named)
 
 
+@overrides.asking
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -55,10 +83,19 @@ def batch_norm(
     return _engine._nn_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
+@overrides.asking
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Any:
     """The negative log-likelihood of the classes ``target``, from log-probabilities by class in the second dimension."""
+    if size_average is not None or reduce is not None:
+        raise NotImplementedError("gradlife's engine has `reduction` alone, not the deprecated arguments before it")
     return _engine._nn_nll_loss(input, target, weight, _reduction(reduction), ignore_index)
 
 

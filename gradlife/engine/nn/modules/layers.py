@@ -18,7 +18,7 @@ class ReLU(Module):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Any:
         return functional.relu(input, self.inplace)
 
     def extra_repr(self) -> str:
@@ -29,14 +29,14 @@ class Sigmoid(Module):
     """``1 / (1 + exp(-x))``."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.sigmoid()
+        return _engine.sigmoid(input)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.tanh()
+        return _engine.tanh(input)
 
 
 class Threshold(Module):
@@ -46,7 +46,7 @@ class Threshold(Module):
         super().__init__()
         self.threshold, self.value = threshold, value
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Any:
         return functional.threshold(input, self.threshold, self.value)
 
     def extra_repr(self) -> str:
@@ -82,7 +82,7 @@ class _BatchNorm(Module):
         count = _engine.tensor(0, dtype=_engine.int64) if track_running_stats else None
         self.register_buffer("num_batches_tracked", count)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Any:
         if input.dim() not in self._dims:
             raise ValueError(f"expected {self._dims_text} input (got {input.dim()}D input)")
         uses_own = self.training or (self.running_mean is None and self.running_var is None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from gradlife.engine.nn.modules.module import Module
+from gradlife.engine.nn.modules.container import Sequential
+from gradlife.engine.utils.checkpoint.reentrant import take_preserve
 
 
 def checkpoint_sequential(
@@ -24,23 +25,23 @@ def checkpoint_sequential(
             stacklevel=2,
         )
         use_reentrant = True
-    preserve = kwargs.pop("preserve_rng_state", True)
-    if kwargs:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    steps = list(functions.children()) if isinstance(functions, Module) else list(functions)
+    preserve = take_preserve(kwargs)
+    steps = list(functions.children()) if isinstance(functions, Sequential) else functions
     size = len(steps) // segments
     end = 0
     for start in range(0, size * (segments - 1), size):
         end = start + size
-        segment = _run(steps[start:end])
+        segment = _run(steps, start, end)
         input = checkpoint(segment, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
-    return _run(steps[end:])(input)
+    return _run(steps, end, len(steps))(input)
 
 
-def _run(steps: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+def _run(steps: Any, start: int, end: int) -> Callable[[Any], Any]:
+    """Return a segment as one function. It keeps all steps, as in PyTorch, not only its own, and takes them when called."""
+
     def forward(input: Any) -> Any:
-        for step in steps:
-            input = step(input)
+        for place in range(start, end):
+            input = steps[place](input)
         return input
 
     return forward
