@@ -59,9 +59,10 @@ def pass_on(descriptor: int, stream: TextIO, process: subprocess.Popen[bytes]) -
     tail = bytearray()
     while True:
         if not select.select([descriptor], [], [], POLL)[0]:
-            if process.poll() is not None:
+            if process.poll() is None:
+                continue
+            if not select.select([descriptor], [], [], 0)[0]:  # it may have said something since, and ended
                 break
-            continue
         data = read_some(descriptor)
         if not data:
             break

@@ -3,13 +3,16 @@ from __future__ import annotations
 import io
 import os
 import pty
+import select
+import subprocess
 import sys
 import time
 
 import pytest
 
+from gradlife.environments import shown_command
 from gradlife.environments.install import InstallError, install_error
-from gradlife.environments.shown_command import Shown, run_shown
+from gradlife.environments.shown_command import Shown, pass_on, run_shown
 
 
 def python(code: str) -> list[str]:
@@ -41,6 +44,28 @@ def test_a_command_that_leaves_its_output_open_to_another_is_not_waited_for() ->
     code = "import subprocess; subprocess.Popen(['sleep', '3600'], start_new_session=False); print('done')"
     assert run_shown(python(code), os.environ, io.StringIO()).lines == ("done",)
     assert time.monotonic() - started < 1800
+
+
+def test_what_a_command_says_just_before_its_end_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was lost if the command said it and ended between two looks."""
+    reading, writing = os.pipe()
+    process = subprocess.Popen(python("input(); print('last')"), stdin=subprocess.PIPE, stdout=writing)
+    os.close(writing)
+
+    class Late:
+        """Finds nothing to read, and says so when the command has ended."""
+
+        def select(self, *asked: object) -> tuple[list[int], list[int], list[int]]:
+            monkeypatch.setattr(shown_command, "select", select)
+            assert process.stdin is not None
+            process.stdin.write(b"\n")
+            process.stdin.close()
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            return [], [], []
+
+    monkeypatch.setattr(shown_command, "select", Late())
+    assert pass_on(reading, io.StringIO(), process) == b"last\n"
+    os.close(reading)
 
 
 def test_a_watcher_that_went_away_does_not_end_the_command() -> None:
