@@ -36,7 +36,8 @@ def step(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     dist.barrier()
 
 
-rpc.init_rpc(f"worker{rank}", rank=rank, world_size=2)
+patient = rpc.TensorPipeRpcBackendOptions(rpc_timeout=900)  # the other one may begin late, and answer late
+rpc.init_rpc(f"worker{rank}", rank=rank, world_size=2, rpc_backend_options=patient)
 dist.init_process_group("gloo")
 layer = nn.Linear(64, 64)
 sgd = torch.optim.SGD(layer.parameters(), lr=0.01)
