@@ -65,8 +65,17 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
     for number, group in enumerate(groups):
         non_variables = [node for node in held_by[number] if not has_variables(graph, node)]
         homes = (home[node] for node in above(graph, group) if home.get(node, number) != number)
-        # A list in a local variable of the running step may hold some of the members, too, but is not the cause.
-        found = next((one for one in homes if not (non_variables and has_variables(graph, groups[one].anchor))), None)
+        # A list in a local variable of the running step may hold some of the members, too, but is not the cause. Nor is the
+        # step's graph, which holds the hooks of its modules.
+        found = next(
+            (
+                one
+                for one in homes
+                if not non_variables
+                or not (has_variables(graph, groups[one].anchor) or is_by_graph(held_by[one], groups[one], group))
+            ),
+            None,
+        )
         # A container of the program takes over a library's group only if it holds all of it: a dict with the last
         # results holds some of what a library's buffer keeps, but is not the cause.
         has_all = found is not None and len(group.tops) >= len(groups[found].tops)
@@ -79,6 +88,11 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
                 join_by_container(target, number, holders[node], ranks)
         holders.update(dict.fromkeys(held_by[number], number))
     return united(groups, target)
+
+
+def is_by_graph(containers: Sequence[int], group: Group, other: Group) -> bool:
+    """Whether only C++ objects hold a group, and it has much fewer top objects than the other."""
+    return not containers and len(other.tops) > MANY_MORE * len(group.tops)
 
 
 def has_variables(graph: _heap.Graph, node: int | None) -> bool:

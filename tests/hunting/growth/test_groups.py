@@ -10,7 +10,10 @@ import pytest
 from gradlife.heap.graph import HeapObject
 from gradlife.hunting.findings import leak_trace
 from gradlife.hunting.growth.groups import Group, join_by_container, top_of
+from gradlife.hunting.growth.reachable_growth import evidence_of, grown_groups
 from gradlife.hunting.growth.suspects import is_of_hunt
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot
+from step_evidence import has_tensors
 
 TENSOR, LOSS = ("python", "Tensor"), ("python", "Loss")
 
@@ -77,3 +80,25 @@ def test_the_hunts_own_snapshots_are_of_the_hunt_also_where_nothing_seems_to_hol
     assert is_of_hunt(graph, Group(None, [1]))
     assert is_of_hunt(graph, Group(None, [2]))
     assert not is_of_hunt(graph, Group(None, [3]))
+
+
+def test_hooks_that_the_graph_of_the_running_step_holds_too_are_held_by_their_module() -> None:
+    """The layer of a Grad-CAM got one more backward hook with each image, and the hunt did not find the cause."""
+    torch = pytest.importorskip("torch")
+    layer, batch = torch.nn.Linear(4, 4), torch.ones(2, 4, requires_grad=True)
+    snapshots: list[StepSnapshot] = []
+    steps = 0
+    for length in (5, 7, 11, 13):
+        for _ in range(length):
+            maps = [torch.ones(8)]
+            layer.register_full_backward_hook(lambda module, before, after, maps=maps: None)
+            scores = layer(batch)
+            scores.sum().backward()
+        steps += length
+        snapshots.append(take_snapshot(steps, with_labels=len(snapshots) == 3))
+    assert scores.grad_fn is not None
+    found = evidence_of(snapshots)
+    sure, _ = grown_groups(found)
+    mine = [one for one in sure if has_tensors(found, one.group.members)]
+    holders = [found.graph.describe(node)[1:3] for one in mine for node in one.containers]
+    assert holders == [("collections.OrderedDict", id(layer._backward_hooks))]
