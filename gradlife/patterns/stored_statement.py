@@ -11,12 +11,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gradlife.patterns.rewrites.kept_graph import DETACH, detaching as detaching_operand, only_target, operands
-from gradlife.patterns.rewrites.reads import last_name
+from gradlife.patterns.rewrites.reads import is_like, last_name
 from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, replaced
 from gradlife.patterns.rewrites.unused_graph import detaching
 
 #: Methods that put one item into a container, and the index of that argument.
 ADDERS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "put_nowait": 0, "insert": 1, "setdefault": 1}
+
+#: Functions that put an item into a list that must stay a list, and the lines that keep its 100 largest items.
+HEAP = ("if len({0}) > 100:", "    heapq.heappop({0})  # the smallest")
+SORTED = {
+    "heappush": HEAP,
+    **dict.fromkeys(("insort", "insort_left", "insort_right"), ("del {0}[:-100]  # the smallest",)),
+}
 
 #: Methods of loggers that have an inverse.
 INVERSE = {"addHandler": ("removeHandler", "handler"), "addFilter": ("removeFilter", "log_filter")}
@@ -69,6 +76,16 @@ class StoredStatement:
         return self.edited(detaching(self.value, DETACH)) if self.value is not None and is_one else ""
 
     @property
+    def carried(self) -> str:
+        """It computes the state from a detached one: `h = cell(x, h.detach())`."""
+        target = only_target(self.node) if isinstance(self.node, ast.Assign) else None
+        if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript) or self.value is None:
+            return self.detached
+        same = [part for part in ast.walk(self.value) if isinstance(part, ast.expr) and is_like(part, target)]
+        edits = [edit for part in same for edit in called_on(part, DETACH)]
+        return self.edited(edits) if edits else self.detached
+
+    @property
     def leaf(self) -> str:
         """It stores leaves that require gradients."""
         is_assigned = isinstance(self.node, ast.Assign) and bool(self.target)
@@ -113,6 +130,23 @@ class StoredStatement:
     def cleared(self) -> str:
         """It stores None."""
         return f"{self.target} = None" if self.target else ""
+
+    @property
+    def bounded(self) -> str:
+        """The list that it adds to keeps its newest items. A heap or a sorted list keeps the largest ones."""
+        call = self.call
+        if call is not None and last_name(call.func) in SORTED and call.args:
+            return "\n".join(
+                (self.source, *(line.format(ast.unparse(call.args[0])) for line in SORTED[last_name(call.func)]))
+            )
+        if call is not None and last_name(call.func) in {"append", "extend"} and isinstance(call.func, ast.Attribute):
+            owner = call.func.value
+        elif isinstance(self.node, ast.AugAssign) and isinstance(self.node.op, ast.Add):
+            owner = self.node.target
+        else:
+            return ""
+        is_place = isinstance(owner, ast.Name | ast.Attribute | ast.Subscript)
+        return f"{self.source}\ndel {ast.unparse(owner)}[:-100]  # keeps the last 100" if is_place else ""
 
     @property
     def dropped(self) -> str:

@@ -116,6 +116,14 @@ class Wording:
         return f"{variable}.set(())" if variable != self.holder_code else f"{variable} = ()"
 
     @property
+    def bounding(self) -> str:
+        """The statement that adds to the holder, with one that removes the oldest items; else a line that bounds it."""
+        family = step_family(self.case.steps[self.holder_step])
+        if family == "list":
+            return self.statement.bounded or f"del {self.holder_code}[:-100]  # after each append"
+        return f"{self.holder_code} = collections.deque(maxlen=100)  # where it is made"
+
+    @property
     def holder_step(self) -> int:
         """The step of the holder: the growing container, else the start of the pattern or the newest link of a chain."""
         if self.case.site is not None:

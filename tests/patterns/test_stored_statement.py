@@ -35,6 +35,23 @@ from gradlife.patterns.wording import end_of_waiting, has_other_names
         ("atexit.register(print, loss)", "removal", "atexit.unregister(print)"),
         ("state.memory.append({", "detached", ""),
         ("@functools.cache", "once", ""),
+        ("h = cell(x, h)", "carried", "h = cell(x, h.detach())"),
+        (
+            "self.shadow[name] = d * self.shadow[name] + (1 - d) * p",
+            "carried",
+            "self.shadow[name] = d * self.shadow[name].detach() + (1 - d) * p",
+        ),
+        ("state = new_state", "carried", "state = new_state.detach()"),
+        ("rows.append(x)", "bounded", "rows.append(x)\ndel rows[:-100]  # keeps the last 100"),
+        ("self.rows += new", "bounded", "self.rows += new\ndel self.rows[:-100]  # keeps the last 100"),
+        (
+            "heapq.heappush(self.best, (score, x))",
+            "bounded",
+            "heapq.heappush(self.best, (score, x))\n"
+            "if len(self.best) > 100:\n    heapq.heappop(self.best)  # the smallest",
+        ),
+        ("bisect.insort(rows, x)", "bounded", "bisect.insort(rows, x)\ndel rows[:-100]  # the smallest"),
+        ("make().append(x)", "bounded", ""),
         ("traced = trace(model)", "once", "traced = trace(model)  # once, before the loop"),
     ],
 )

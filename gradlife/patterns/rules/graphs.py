@@ -71,7 +71,7 @@ GRAPH_PATHS = (
         "steps and keeps what each of them saved.",
         "Detach the state between steps.",
         "{holder_code} = {holder_code}.detach()  # if it is a tuple: tuple(t.detach() for t in state)",
-        change="{detached}",
+        change="{carried}",
         paths=("tensor.grad_fn ...", "=tensor$"),
         when=is_state_chain,
         kinds=GROWTH,

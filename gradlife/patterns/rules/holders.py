@@ -487,7 +487,7 @@ PLAIN_PATHS = (
         "each step appends to a list",
         "{holder} has {count} items: each step appends to it, and nothing removes any.",
         "Keep only the last few, or only what you need of each.",
-        "{holder_code} = collections.deque(maxlen=100)  # where it is made",
+        "{bounding}",
         paths=("@ {growing} ...",),
         kinds=GROWTH,
         example="state .samples → list [41] → Tensor",
