@@ -252,6 +252,20 @@ def test_an_array_that_gets_longer_is_cut_with_the_methods_of_arrays() -> None:
     assert found.advice.code == "seen = np.concatenate([seen, rows])[-10_000:].copy()"
 
 
+def test_a_sparse_gradient_is_zeroed_and_not_cut() -> None:
+    """The advice was to keep the last rows of the optimizer."""
+    root = step("module", "global variable 'w'", ("internal", "__dict__", -1), ("dict_value", "'w'", -1))
+    weight = replace(step("torch.Tensor", "grad", ("native", "grad", -1)), bases=("torch._C.TensorBase",))
+    sparse = replace(step("torch::SparseTensorImpl", "part", ("native", "part", -1)), kind="tensor")
+    rows = replace(step("torch::TensorImpl", ""), kind="tensor")
+    for steps, title in (
+        ((root, weight, sparse, rows), "a sparse gradient gets longer with each backward pass"),
+        ((root, sparse, rows), "a tensor is made longer at each step"),
+    ):
+        kept = Trace("TensorImpl", "", Lifetime.HELD, steps, (), Ledger(1, ()))
+        assert diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.LARGER)).title == title
+
+
 def test_callbacks_that_wait_in_an_event_loop_are_no_list_of_the_program() -> None:
     root = step("module", "global variable 'loop'", ("internal", "__dict__", -1), ("dict_value", "'loop'", -1))
     loop = step("asyncio.unix_events._UnixSelectorEventLoop", "._scheduled", ("attribute", "_scheduled", -1))

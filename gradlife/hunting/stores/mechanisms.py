@@ -113,6 +113,8 @@ def at_step(steps: Sequence[PathStep], number: int) -> Iterator[Fits]:
         place = place_at(step)
         if place is not None:
             yield partial(sets_on_ctx, place=place)
+    if native[-1:] == ["grad"] and [hop.label for hop in steps[number + 1].hops[:1]] == ["part"]:  # a sparse gradient
+        yield partial(is_call, names=("backward",))
     if PACKED in native or PACK_HOOK in native or UNPACK_HOOK in native:
         yield partial(is_call, names=("saved_tensors_hooks", "register_hooks"))
 

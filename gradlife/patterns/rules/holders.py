@@ -518,6 +518,17 @@ PLAIN_PATHS = (
     ),
     Pattern(
         "GL704",
+        "a sparse gradient gets longer with each backward pass",
+        "Each backward pass appends its rows to the sparse gradient of a parameter, because nothing has zeroed it.",
+        "Zero the gradients before each backward pass. To accumulate some on purpose, coalesce them.",
+        "optimizer.zero_grad()  # before each backward()",
+        paths=("tensor.grad tensor.base =tensor$",),
+        when=is_larger,
+        kinds=GROWTH,
+        example="module train global variable 'emb' → Embedding .weight → Parameter grad → SparseTensorImpl part → TensorImpl",
+    ),
+    Pattern(
+        "GL704",
         "a tensor is made longer at each step",
         "Each step replaces {holder} ({what}) by a longer one that contains it. It grows without end, and each step copies all "
         "of it.",

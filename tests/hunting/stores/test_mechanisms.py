@@ -282,3 +282,16 @@ def test_memory_that_grows_while_a_profiler_records_is_stored_by_the_profiler() 
     memory = Trace(UNHELD, PROFILED, Lifetime.NEVER, (), (), Ledger(0, ()))
     assert found(memory, text) == (1, "prof = torch.profiler.profile()", "sure")
     assert found(replace(memory, detail="of malloc, which no object has"), text) is None
+
+
+def test_a_sparse_gradient_gets_longer_at_the_backward_pass() -> None:
+    """The line that made the optimizer was named, with the advice to keep its last rows."""
+    text = "opt = SparseAdam(emb.parameters())\nfor ids in batches:\n    loss = emb(ids).sum()\n    loss.backward()\n"
+    optimizer = attributes("torch.optim.sparse_adam.SparseAdam", "state")
+    weight = PathStep("Parameter", "", "python", "grad", "native", type="torch.nn.parameter.Parameter")
+    weight = replace(weight, hops=(Hop("", "native", "its C++ object"), Hop("", "native", "grad")))
+    sparse = PathStep("SparseTensorImpl", "", "tensor", "part", "native", type="torch::SparseTensorImpl")
+    sparse = replace(sparse, hops=(Hop("torch::SparseTensorImpl", "native", "part"),))
+    rows = PathStep("TensorImpl", "", "tensor", "", "", type="torch::TensorImpl")
+    assert found(trace(variable("opt"), optimizer, weight, sparse, rows), text) == (4, "loss.backward()", "sure")
+    assert found(trace(variable("opt"), optimizer, weight, rows), text) == (1, text.splitlines()[0], "sure")
