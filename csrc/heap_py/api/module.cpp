@@ -12,6 +12,7 @@
 #include "heap_py/api/naming.hpp"
 #include "heap_py/api/search_function.hpp"
 #include "heap_py/creations/functions.hpp"
+#include "heap_py/interpreter/call_counter.hpp"
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heap_py/interpreter/forked_copy.hpp"
 #include "heap_py/interpreter/interpreter.h"
@@ -319,6 +320,9 @@ PyMethodDef functions[] = {
     {"native_blocks", native_blocks, METH_NOARGS, nullptr},
     {"native_since", native_since, METH_O, nullptr},
     {"announce_signals", announce_signals, METH_VARARGS, nullptr},
+    {"count_calls", count_calls, METH_VARARGS, nullptr},
+    {"counted_calls", counted_calls, METH_NOARGS, nullptr},
+    {"set_counted_calls", set_counted_calls, METH_VARARGS, nullptr},
     {"start_recording", start_recording, METH_VARARGS, nullptr},
     {"want_type", want_type, METH_O, nullptr},
     {"recorded", recorded, METH_NOARGS, nullptr},
