@@ -121,6 +121,12 @@ def emptied(finding: Finding) -> Explained:
     return Explained("emptied now and then", what, finding.retained_bytes)
 
 
+def gathered(finding: Finding, at: int, where: str) -> Explained:
+    """Explain on one line the results that the program gathers to read them all; ``where``: the statement that does."""
+    what = f"{path_text(finding.trace.steps[: at + 1])}: {where} reads all of it"
+    return Explained("results of an evaluation", what, finding.retained_bytes)
+
+
 def optimizer_state(finding: Finding, at: int) -> Explained:
     """Explain on one line the entries of parameters that the optimizer steps for the first time; ``at``: the state's step."""
     what = f"{path_text(finding.trace.steps[: at + 1])}: parameters get their first gradients"

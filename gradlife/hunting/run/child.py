@@ -56,6 +56,7 @@ from gradlife.hunting.session.step_counter import Counter, EnoughSteps
 from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.graph_mark import GraphMark
 from gradlife.hunting.steps.intervals import INTERVAL
+from gradlife.hunting.steps.later_passes import LaterPasses
 from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.loop import loop_for
 from gradlife.hunting.steps.main_definitions import count_when_loaded
@@ -107,6 +108,7 @@ class Child:
         self._earlier: HuntReport | None = None  # what steps showed before better ones replaced them
         self._step_seconds: float | None = None  # length of a step where steps are time intervals
         self._trained = GraphMark()
+        self._later = LaterPasses(self._look_later, lambda: self._hunt.later.forget())
         self._lost = ""  # the moment of the last report that could not be written
         self.counter: Counter | None = None
 
@@ -193,7 +195,7 @@ class Child:
             has_answer=self._has_answer,
             begin_rarer=self._begin_rarer,
             is_alone=is_alone,
-            on_training=self._trained.set,
+            on_training=self._note_training,
             on_other_step=self._look_at_other,
         )
 
@@ -240,6 +242,7 @@ class Child:
             self._returns.stop()
         if self._sampling is not None:
             self._sampling.stop()
+        self._later.stop()
         if self.counter is not None:
             self.counter.left = -1
 
@@ -357,6 +360,18 @@ class Child:
         with self._lock, hunt.clock.paused():
             hunt.others.look(optimizer, hunt.steps_now)
 
+    def _note_training(self) -> None:
+        self._trained.set()
+        if self._is_script and not self._settings.in_step and not self._is_copy:
+            self._later.trained()
+
+    def _look_later(self, passes: int) -> None:
+        """Take a snapshot after so many passes without a training step, unless it can change nothing."""
+        if self._is_copy or self._is_sampled or (self._answered is not None and not may_add(self._answered)):
+            return
+        with self._lock, self._hunt.clock.paused():
+            self._hunt.later.look(passes)
+
     def _leak_so_far(self) -> HuntReport | None:
         """The report of a hunt without an answer, if it shows a leak that later steps do not make worse."""
         if self._answered is not None or self._is_sampled or self._is_copy or len(self._hunt.snapshots) <= MIN_ROUNDS:
@@ -465,11 +480,12 @@ class Child:
         return not self._is_launcher or is_reporter(self._settings.folder, self._is_launched)
 
     def _report(self, status: int | None, error: BaseException | None) -> HuntReport:
-        numbers = self._trained.since
+        numbers = self._trained.since if self._has_ended else range(0)
+        passes = self._later.number
         report = self._report_while_running(status, error)
         with self._lock:
-            if self._has_ended and self._is_script and not self._settings.in_step and may_add(report):
-                report = with_kept_results(self._hunt, report, numbers, self._settings.memory_limit)
+            if self._is_script and not self._settings.in_step and may_add(report):
+                report = with_kept_results(self._hunt, report, numbers, passes, self._settings.memory_limit)
             return with_uncollected(self._hunt, report, self._settings.memory_limit)
 
     def _report_while_running(self, status: int | None = None, error: BaseException | None = None) -> HuntReport:

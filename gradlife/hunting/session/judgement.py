@@ -23,7 +23,7 @@ from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import Room, free_where, graded, room_now
 from gradlife.hunting.findings.short_runs import advice, never_called
 from gradlife.hunting.growth import caches
-from gradlife.hunting.growth.after_steps import kept_after
+from gradlife.hunting.growth.after_steps import MIN_UNREAD, kept_after, kept_in_rounds, kept_since
 from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.emptied import is_emptied
 from gradlife.hunting.growth.fixed_size import empty_slots
@@ -56,12 +56,16 @@ from gradlife.hunting.steps.schedule import MIN_ROUNDS, MIN_SNAPSHOTS
 from gradlife.hunting.stores.emptyings import emptying_of
 from gradlife.hunting.stores.limits import limit_of
 from gradlife.hunting.stores.program_sources import program_sources
+from gradlife.hunting.stores.whole_reads import is_only_filled, whole_read_of
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import Explained, Finding, FindingKind, HuntReport, Round
 from gradlife.model.trace import Trace
 
 #: Why a hunt with few steps has no verdict.
 TOO_FEW = "too few to tell growth from warming up"
+
+#: Fewer tensors in a container for each step since the last snapshot may be of the steps.
+MANY_EACH_STEP = 4
 
 #: The generators of a hunt's plan, and their file, as traces name it.
 PLAN = frozenset(one.__qualname__ for one in vars(Hunt).values() if inspect.isgeneratorfunction(one))
@@ -181,10 +185,39 @@ def add_kept_results(
     """Add the results that were kept with their graphs after the last step; ``numbers``: those of the nodes made since."""
     watch = tensor_watch(sys.modules["torch"])
     last = hunt.snapshots[-1]
-    found = kept_after(last, now, numbers, watch[1]) if watch is not None else []
+    found = kept_after(last, now, numbers, watch[1]) if watch is not None and numbers else []
     return with_found(
         hunt, report, [last, now], found, room_now(peak_of([last, now]), memory_limit, now.free_on_devices)
     )
+
+
+def add_unread_results(hunt: Hunt, now: StepSnapshot, report: HuntReport, memory_limit: int | None) -> HuntReport:
+    """Add the containers of many results that nothing reads."""
+    last = hunt.snapshots[-1]
+    found = [*unread_results(hunt, last, now)]
+    return with_found(
+        hunt, report, [last, now], found, room_now(peak_of([last, now]), memory_limit, now.free_on_devices)
+    )
+
+
+def unread_results(hunt: Hunt, last: StepSnapshot, now: StepSnapshot) -> Iterator[GrownGroup]:
+    """Yield the containers that the program has only filled since a snapshot, with far more tensors than there were steps."""
+    for one in kept_since(last, now, max(MIN_UNREAD, MANY_EACH_STEP * (hunt.steps_now - last.steps))):
+        result = growth_finding(now.graph, one, hunt.creation_sites)
+        if is_only_filled(result.trace, growing_step(result), program_sources()):
+            yield one
+
+
+def add_later_growth(
+    hunt: Hunt, now: StepSnapshot, report: HuntReport, memory_limit: int | None
+) -> tuple[HuntReport, tuple[Round, ...]]:
+    """Add what grows in the rounds after the last step. Return these rounds, too, if no container grows in them."""
+    evidence = evidence_of([*hunt.later.snapshots, now])
+    found = [one for one in kept_in_rounds(hunt.snapshots[-1], evidence) if not is_of_hunt(evidence.graph, one.group)]
+    if found or report.findings:
+        room = room_now(peak_of(evidence.snapshots), memory_limit, now.free_on_devices)
+        return with_found(hunt, report, evidence.snapshots, found, room), ()
+    return report, tuple(rounds_of(evidence, planted_in(evidence.snapshots, hunt.controls)))
 
 
 def with_found(
@@ -231,6 +264,8 @@ def split_by_intent(
             meant.append(caches.optimizer_state(result, growing_step(result)))
         elif limit := limit_in_program(result, growth):
             meant.append(caches.limited(result, growing_step(result), limit))
+        elif where := read_in_program(result, growth):
+            meant.append(caches.gathered(result, growing_step(result), where))
         else:
             leaks.append(GrowingGroup(one, replace(result, emptied_at=emptying_in_program(result, growth))))
     return one_per_cause(graph, leaks), meant
@@ -270,6 +305,13 @@ def limit_in_program(result: Finding, growth: Growth) -> str:
     if result.per_step.keeps_graphs or not is_one_place(growth):
         return ""
     return limit_of(result.trace, growing_step(result), program_sources())
+
+
+def read_in_program(result: Finding, growth: Growth) -> str:
+    """Return where the program reads all of the results that it gathers after the last step; empty if nowhere."""
+    if not result.is_after_steps or result.per_step.keeps_graphs or not is_one_place(growth):
+        return ""
+    return whole_read_of(result.trace, growing_step(result), program_sources())
 
 
 def is_one_place(growth: Growth) -> bool:

@@ -32,6 +32,7 @@ from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, Done, in
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.hunting.snapshots.creation_sites import CreationSites
+from gradlife.hunting.snapshots.later_snapshots import LaterSnapshots
 from gradlife.hunting.snapshots.native_objects import (
     MIN_NATIVE_SNAPSHOTS,
     Counted,
@@ -94,6 +95,7 @@ class Hunt:
     natives: list[Unreached] = field(default_factory=list)
     stale_activations: StaleActivations | None = None
     others: OtherSteps = field(default_factory=OtherSteps)
+    later: LaterSnapshots = field(default_factory=LaterSnapshots)
     controls: Controls = field(default_factory=Controls)
     clock: Clock = field(default_factory=Clock)
     malloc: Malloc = field(default_factory=Malloc)
@@ -297,12 +299,13 @@ class Hunt:
         self.snapshots.clear()
         self.natives.clear()
         self.others.forget()
+        self.later.forget()
         self.spare = self.waiting = self.stale_activations = self.suspects = self.after_collection = None
 
     @property
     def descriptors(self) -> set[int]:
         """Return the descriptors of the files that a copy of this process needs to judge the snapshots."""
-        files = [one.file for one in (*self.snapshots, *self.others.snapshots) if one.file is not None]
+        files = [one.file for one in (*self.snapshots, *self.others.snapshots, *self.later.snapshots) if one.file]
         return {number for file in files for number in (file.descriptor, file.notes.descriptor)}
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gradlife.hunting.growth.after_steps import may_hold_results
 from gradlife.hunting.growth.suspects import CleanResult
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of
@@ -12,7 +13,7 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.graph_mark import MIN_RESULTS
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
-from gradlife.model.hunt import MALLOC, MIN_ROUNDS, FindingKind, HuntReport, HuntVerdict
+from gradlife.model.hunt import MALLOC, MIN_ROUNDS, FindingKind, HuntReport, HuntVerdict, Round
 
 #: The text for a program whose memory grows although no finding does.
 CAUSE_NOT_FOUND = "the cause was not found"
@@ -77,6 +78,17 @@ def with_unknown_cause(report: HuntReport, facts: TargetFacts) -> HuntReport:
     amounts = " and ".join(amount_text(*one) for one in report.unexplained.items())
     what, more = (OTHER_CAUSE_NOT_FOUND, " more") if report.verdict is HuntVerdict.LEAK else (CAUSE_NOT_FOUND, "")
     return replace(report, trouble=f"{what}: each {report.step} leaves {amounts}{more}")
+
+
+def with_unknown_later_growth(report: HuntReport, later: tuple[Round, ...], passes: int) -> HuntReport:
+    """Add that memory grows in the rounds after the last step, with so many passes, if it does."""
+    for rounds in ((*report.rounds, *later), later):
+        whole = replace(report, rounds=rounds)
+        if later and whole.unexplained:
+            amounts = " and ".join(amount_text(*one) for one in whole.unexplained.items())
+            what = f"each of {passes:,} passes after the last step leaves {amounts}"
+            return replace(whole, trouble=report.trouble or f"{CAUSE_NOT_FOUND}: {what}")
+    return report
 
 
 def new_work(report: HuntReport) -> str:
@@ -184,16 +196,25 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
         return replace(report, limits=(limit, *report.limits))
 
 
-def with_kept_results(hunt: Hunt, report: HuntReport, numbers: range, memory_limit: int | None) -> HuntReport:
-    """Add the results that were kept with their graphs after the last step; ``numbers``: those of the nodes made since."""
-    if len(numbers) < MIN_RESULTS or not hunt.snapshots:
+def with_kept_results(
+    hunt: Hunt, report: HuntReport, numbers: range, passes: int, memory_limit: int | None
+) -> HuntReport:
+    """Add the results that were kept after the last step: those with graphs, by the ``numbers`` of the nodes made since, what
+    grows in the rounds of ``passes`` since, and many that nothing reads.
+    """
+    has_rounds = len(hunt.later.snapshots) >= MIN_ROUNDS
+    if not hunt.snapshots or not (has_rounds or len(numbers) >= MIN_RESULTS or may_hold_results()):
         return report
-    now = take_snapshot(hunt.steps_now, with_labels=True)
+    now = take_snapshot(passes, with_labels=True)
 
     def work() -> HuntReport:
-        from gradlife.hunting.session.judgement import add_kept_results
+        from gradlife.hunting.session.judgement import add_kept_results, add_later_growth, add_unread_results
 
-        return add_kept_results(hunt, now, report, numbers, memory_limit)
+        kept = add_kept_results(hunt, now, report, numbers, memory_limit)
+        more, unknown = add_later_growth(hunt, now, kept, memory_limit) if has_rounds else (kept, ())
+        if more.findings == report.findings:
+            more = add_unread_results(hunt, now, more, memory_limit)
+        return more if more.findings != report.findings else with_unknown_later_growth(more, unknown, passes)
 
     try:
         return hunt.in_copy(work)
