@@ -13,15 +13,12 @@ from dataclasses import dataclass
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import HOLDERS
-from gradlife.hunting.snapshots.retained import MIN_BYTES, Kept, dominators, kept_in, python_holder
+from gradlife.hunting.snapshots.retained import MIN_BYTES, PROCESS, Kept, dominators, kept_in, python_holder
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
 #: Snapshots needed to detect a period, and the longest period searched for.
 MIN_SNAPSHOTS = 4
 MAX_PERIOD = 64
-
-#: The root of all graphs.
-PROCESS = 0
 
 #: Deviation allowed for a snapshot, as a share of the largest amount.
 TOLERANCE = 0.02
@@ -35,11 +32,43 @@ class Release:
     bytes: int  # kept at most
 
 
-def release_of(snapshots: Sequence[StepSnapshot], kept: Kept) -> Release | None:
+class KeptBelow:
+    """The bytes of finished steps below each object of some graphs, summed up once for each graph."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[_heap.Graph, dict[int, int]]] = {}  # by the graph's identity, with the graph
+
+    def bytes_at(self, graph: _heap.Graph, address: int) -> int:
+        """Return the bytes below the object at an address; 0: all that are kept."""
+        if id(graph) not in self._known:
+            self._known[id(graph)] = graph, sums_below(graph)
+        holder = graph.find(address) if address else PROCESS
+        return self._known[id(graph)][1].get(holder, 0) if holder is not None else 0
+
+
+def sums_below(graph: _heap.Graph) -> dict[int, int]:
+    """Sum up the bytes of finished steps below each object above what keeps them."""
+    kept = kept_in(graph)
+    sums, order = dict.fromkeys([PROCESS], 0), [PROCESS]  # in an order that has a node after those above it
+    for one in kept:
+        new = [*itertools.takewhile(lambda node: node not in sums, [one.owner, *dominators(graph, one.owner)])]
+        sums.update(dict.fromkeys(new, 0))
+        order += reversed(new)
+    for one in kept:
+        sums[one.owner] += one.bytes
+    for node in reversed(order[1:]):
+        above = graph.dominator(node)
+        sums[above if above is not None else PROCESS] += sums[node]
+    for one in kept:
+        del sums[one.owner]  # it is above none
+    return sums
+
+
+def release_of(snapshots: Sequence[StepSnapshot], kept: Kept, below: KeptBelow) -> Release | None:
     """Return how often the memory kept by an object is released and accumulates again; None if it never is."""
     graphs = [snapshot.graph for snapshot in snapshots]
     address = lasting_holder(graphs[-1], kept, graphs[:-1])
-    amounts = [bytes_at(graph, address) for graph in graphs]
+    amounts = [below.bytes_at(graph, address) for graph in graphs]
     steps = [snapshot.steps for snapshot in snapshots]
     period = period_of(steps, amounts)
     if period is None and not comes_and_goes(amounts):
@@ -47,9 +76,9 @@ def release_of(snapshots: Sequence[StepSnapshot], kept: Kept) -> Release | None:
     return Release(period or 0, max(amounts))
 
 
-def is_needed(graph: _heap.Graph, kept: Kept, others: Iterable[StepSnapshot]) -> bool:
+def is_needed(graph: _heap.Graph, kept: Kept, others: Iterable[StepSnapshot], below: KeptBelow) -> bool:
     """Whether the step of another optimizer releases what an object keeps, because its backward pass needs it."""
-    return any(bytes_at(other.graph, lasting_holder(graph, kept, [other.graph])) < MIN_BYTES for other in others)
+    return any(below.bytes_at(other.graph, lasting_holder(graph, kept, [other.graph])) < MIN_BYTES for other in others)
 
 
 def lasting_holder(graph: _heap.Graph, kept: Kept, others: Sequence[_heap.Graph]) -> int:
@@ -69,12 +98,6 @@ def stands_in(graph: _heap.Graph, address: int, what: tuple[str, str]) -> bool:
     """Whether an object of this kind and type has the address."""
     node = graph.find(address)
     return node is not None and graph.kind_and_type(node) == what
-
-
-def bytes_at(graph: _heap.Graph, address: int) -> int:
-    """Sum up the bytes of finished steps below the object at an address; 0: all that are kept."""
-    holder = graph.find(address) if address else 0
-    return sum(kept.bytes for kept in kept_in(graph) if holder in (0, *dominators(graph, kept.owner)))
 
 
 def period_of(steps: Sequence[int], amounts: Sequence[int]) -> int | None:

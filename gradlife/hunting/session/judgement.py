@@ -33,7 +33,7 @@ from gradlife.hunting.growth.inplace_growth import is_replaced, places_that_grow
 from gradlife.hunting.growth.late_growth import begun_late
 from gradlife.hunting.growth.optimizer_state import is_state_of_old_parameters
 from gradlife.hunting.growth.oversized_storages import finished_steps
-from gradlife.hunting.growth.periodic import is_needed, release_of
+from gradlife.hunting.growth.periodic import KeptBelow, is_needed, release_of
 from gradlife.hunting.growth.reachable_growth import (
     ROUNDS,
     Evidence,
@@ -95,13 +95,14 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     explained = meant
     explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in replaced]
     explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in fills]
+    below = KeptBelow()
     for kept in [] if facts.has_failed else finished_steps(evidence, [*sure, *replaced]):
         if facts.is_test and evidence.born.keys().isdisjoint(kept.storages):
             continue
-        if is_needed(evidence.graph, kept, hunt.others.snapshots):
+        if is_needed(evidence.graph, kept, hunt.others.snapshots, below):
             continue
         retained = retained_finding(evidence.graph, kept, facts.is_script, hunt.creation_sites)
-        release = release_of(evidence.snapshots, kept) if retained else None
+        release = release_of(evidence.snapshots, kept, below) if retained else None
         if release is None:
             findings += retained
         else:

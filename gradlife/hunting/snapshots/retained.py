@@ -16,6 +16,9 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, context_type
 #: Smaller amounts are not shown.
 MIN_BYTES = 8 * 1024
 
+#: The root of all graphs, and what stands for the owner of a node that does not count.
+PROCESS, OUTSIDE = 0, -1
+
 #: Python types that only a failed step leaves behind.
 FRAMES = {"frame", "traceback"}
 
@@ -36,17 +39,36 @@ def kept_by_steps(snapshot: StepSnapshot, grown: Iterable[int]) -> list[Kept]:
 
 def kept_in(graph: _heap.Graph, grown: Iterable[int] = ()) -> list[Kept]:
     """Find the storages that each grad node or dead frame keeps, including small ones."""
-    skipped, contexts = set(grown), context_type_names()
     found: dict[int, Kept] = {}
-    for storage in storages_of(graph):
-        path = [storage, *dominators(graph, storage)]
-        owners = [node for node in path if is_of_a_step(graph, node, contexts)]
-        if not owners or not skipped.isdisjoint(path) or path[-1] != 0:
-            continue
-        kept = found.setdefault(owners[-1], Kept(owners[-1]))
+    for storage, owner in outermost_owners(graph, storages_of(graph), set(grown)):
+        kept = found.setdefault(owner, Kept(owner))
         kept.storages.append(storage)
         kept.bytes += storage_content(graph, storage)
     return list(found.values())
+
+
+def outermost_owners(graph: _heap.Graph, nodes: Iterable[int], skipped: set[int]) -> Iterator[tuple[int, int]]:
+    """Yield the nodes that an object of a finished step keeps and nothing in ``skipped`` does, with the outermost such object.
+
+    Each node above is visited once: of the many storages of a deep graph, all would walk up through the same nodes.
+    """
+    contexts = context_type_names()
+    owners: dict[int, int | None] = {PROCESS: OUTSIDE if PROCESS in skipped else None}
+    for node in nodes:
+        path: list[int] = []
+        at: int | None = node
+        while at is not None and at not in owners:
+            path.append(at)
+            at = graph.dominator(at)
+        owner = owners[at] if at is not None else OUTSIDE
+        for one in reversed(path):
+            if one in skipped:
+                owner = OUTSIDE
+            elif owner is None and is_of_a_step(graph, one, contexts):
+                owner = one
+            owners[one] = owner
+        if owner is not None and owner != OUTSIDE:
+            yield node, owner
 
 
 def together(graph: _heap.Graph, found: list[Kept]) -> list[Kept]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gradlife.hunting.growth.periodic import comes_and_goes, lasting_holder, period_of
-from gradlife.hunting.snapshots.retained import Kept
+from gradlife.hunting.growth.periodic import KeptBelow, comes_and_goes, lasting_holder, period_of
+from gradlife.hunting.snapshots.retained import Kept, kept_in
 
 STEPS = (12, 19, 30, 47, 76, 107)
 UNIT = 40_000
@@ -87,3 +87,68 @@ def test_a_running_call_is_a_holder_that_stays() -> None:
     """A state in a local variable of the loop is judged by what that call holds, not by all that is kept."""
     graph = heap("running frame", "Result", "Node")
     assert lasting_holder(graph, Kept(3, []), [heap("running frame", "str", "Node")]) == 100
+
+
+class Tree:
+    """A dominator tree of Python objects, grad nodes and storages of 8 bytes; counts how often it is climbed."""
+
+    def __init__(self, rows: Sequence[tuple[str, int | None]]) -> None:
+        self.rows = rows  # for each node: its kind, and the node above it
+        self.climbed = 0
+
+    def dominator(self, node: int) -> int | None:
+        self.climbed += 1
+        return self.rows[node][1]
+
+    def kind_and_type(self, node: int) -> tuple[str, str]:
+        return self.rows[node][0], "Type"
+
+    def census(self) -> list[tuple[str, str, int, int]]:
+        return [("Type", "storage", 0, 0)]
+
+    def of_type(self, name: str) -> list[int]:
+        return [node for node, (kind, _) in enumerate(self.rows) if kind == "storage"]
+
+    def describe(self, node: int) -> SimpleNamespace:
+        return SimpleNamespace(bytes=0, address=100 * node)
+
+    def borrowed(self, node: int) -> int:
+        return 8
+
+    def find(self, address: int) -> int | None:
+        return address // 100 if address // 100 < len(self.rows) else None
+
+
+def test_what_is_below_an_object_is_what_its_graphs_keep() -> None:
+    """Node 2 and node 6 are the outermost nodes of two graphs; node 9 is not reachable."""
+    tree: Any = Tree(
+        [
+            ("root", None),
+            ("python", 0),
+            ("grad_node", 1),
+            ("storage", 2),
+            ("grad_node", 2),
+            ("storage", 4),
+            ("grad_node", 0),
+            ("storage", 6),
+            ("storage", 1),
+            ("storage", None),
+        ]
+    )
+    found = [(one.owner, one.storages) for one in kept_in(tree)]
+    assert found == [(2, [3, 5]), (6, [7])]
+    assert [(one.owner, one.storages) for one in kept_in(tree, [4])] == [(2, [3]), (6, [7])]
+    below = KeptBelow()
+    assert [below.bytes_at(tree, 100 * node) for node in (0, 1, 2, 8, 99)] == [24, 16, 0, 0, 0]
+
+
+def test_a_deep_graph_is_climbed_once_for_each_question() -> None:
+    """Each of the storages of a recurrent network climbed through all the nodes after it: 4,000 steps took 18 s."""
+    rows: list[tuple[str, int | None]] = [("root", None), ("python", 0)]
+    for _ in range(2_000):
+        last = len(rows) - 1 if len(rows) == 2 else len(rows) - 2
+        rows += [("grad_node", last), ("storage", len(rows))]
+    tree: Any = Tree(rows)
+    below = KeptBelow()
+    assert [below.bytes_at(tree, 100) for _ in range(50)] == [16_000] * 50
+    assert tree.climbed < 3 * len(rows)
