@@ -240,6 +240,7 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
         print("gradlife: nothing was tried: --fix is for one process, and the program started ranks", file=sys.stderr)
         return False
     from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
+    from gradlife.hunting.run.patched_files import Written, text_of, write_texts
     from gradlife.reports.hunt.fix import print_fix
     from gradlife.reports.theme import make_console
 
@@ -250,28 +251,22 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
         return False
     try:
         texts = changed_files(patched)
+        before = {path: text_of(path) for path in texts}
         found = try_texts(texts, settings, quietly(args))
     except (GradlifeError, OSError) as error:
         print(f"gradlife: nothing was tried: {error}", file=sys.stderr)
         return False
     proven = [replace(one, proof=patch_proof(one, found, report)) for one in patched]
     is_fixed = all(one.proof is not None and one.proof.is_sufficient for one in proven)
-    written, trouble = written_or_not(texts) if is_fixed and args.write else ([], "")
-    print_fix(make_console(sys.stderr), proven, written, f"gradlife hunt --fix --write {report.typed_target}")
-    if trouble:
-        print(f"gradlife: error: {trouble}", file=sys.stderr)
+    written = write_texts(texts, before) if is_fixed and args.write else Written()
+    command = f"gradlife hunt --fix --write {report.typed_target}"
+    print_fix(make_console(sys.stderr), proven, written.sentence, command, not written.others)
+    if written.trouble:
+        print(f"gradlife: error: {written.trouble}", file=sys.stderr)
     others = [one for one in report.findings if one not in patched]
-    return bool(written) and not any(map(failing_on(report, args.fail_on).is_failure, others))
-
-
-def written_or_not(texts: dict[str, str]) -> tuple[list[str], str]:
-    """Write the changed files. Return their names, and what went wrong: the report of the fix is printed anyway."""
-    from gradlife.hunting.run.patch_trial import write_texts
-
-    try:
-        return write_texts(texts), ""
-    except UsageError as error:
-        return [], str(error)
+    return (
+        bool(written.files) and not written.others and not any(map(failing_on(report, args.fail_on).is_failure, others))
+    )
 
 
 def followed(args: argparse.Namespace) -> int:

@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife.errors import UsageError
-from gradlife.hunting.process.changed_sources import encoding_of
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Result
+from gradlife.hunting.run.patched_files import text_of
 from gradlife.hunting.run.trial import losses_of, prepare_trial
 from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
 from gradlife.model.hunt import NO_RATE, Finding, HuntReport, PerStep, Proof, malloc_rates
 from gradlife.model.trace import UNHELD
-from gradlife.output import reason, unlink_quietly
 
 #: Hunts the program with these settings to its end.
 Run = Callable[[Settings], Result]
@@ -59,40 +58,6 @@ def changed_files(findings: Sequence[Finding]) -> dict[str, str]:
         except NotApplicable as error:
             raise UsageError(f"the patch of {os.path.relpath(path)} does not fit: {error}", "hunt again") from None
     return texts
-
-
-def text_of(path: str) -> str:
-    """Read a source as Python does, with its line ends unchanged. UsageError if it cannot be read."""
-    try:
-        with open(path, encoding=encoding_of(path), newline="") as file:
-            return file.read()
-    except (OSError, SyntaxError, UnicodeDecodeError) as error:
-        words = reason(error) if isinstance(error, OSError) else "it is no text in the encoding that it declares"
-        raise UsageError(f"cannot read {path}: {words}", "gradlife hunt --patch FILE, and git apply") from None
-
-
-def write_texts(texts: dict[str, str]) -> list[str]:
-    """Write files, each whole or not at all; return their relative paths. UsageError if one cannot be written."""
-    for path, text in texts.items():
-        try:
-            write_text(os.path.realpath(path), text)  # a link stays a link
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {reason(error)}", "gradlife hunt --patch FILE") from None
-    return [os.path.relpath(path) for path in texts]
-
-
-def write_text(path: str, text: str) -> None:
-    """Write a file whole or not at all, by a new file beside it, which never stays."""
-    encoding, folder = encoding_of(path), os.path.dirname(path)
-    with tempfile.NamedTemporaryFile("w", encoding=encoding, newline="", dir=folder, delete=False) as file:
-        try:
-            file.write(text)
-            file.flush()
-            os.chmod(file.name, os.stat(path).st_mode)
-            os.replace(file.name, path)
-        except BaseException:
-            unlink_quietly(file.name)
-            raise
 
 
 def try_texts(texts: dict[str, str], settings: Settings, run: Run) -> Outcome:

@@ -15,13 +15,13 @@ from gradlife.reports.theme import BAD, GOOD, QUIET, TITLE
 INDENT = "   "
 
 
-def print_fix(console: Console, proven: Sequence[Finding], written: Sequence[str], command: str) -> None:
+def print_fix(console: Console, proven: Sequence[Finding], written: str, command: str, is_whole: bool = True) -> None:
     """Print the findings that have a patch and its proof, and the changed files or the command that changes them."""
-    for line in fix_lines(proven, written, command):
+    for line in fix_lines(proven, written, command, is_whole):
         console.print(line, soft_wrap=True)
 
 
-def fix_lines(proven: Sequence[Finding], written: Sequence[str], command: str) -> Iterator[Text]:
+def fix_lines(proven: Sequence[Finding], written: str, command: str, is_whole: bool = True) -> Iterator[Text]:
     """Yield the lines of the report."""
     yield Text("")
     for finding in proven:
@@ -31,7 +31,7 @@ def fix_lines(proven: Sequence[Finding], written: Sequence[str], command: str) -
     if not all(one.proof is not None and one.proof.is_sufficient for one in proven):
         yield Text.assemble(("not fixed: ", BAD), "no file was changed")
     elif written:
-        yield Text.assemble(("fixed: ", GOOD), f"{', '.join(written)} changed")
+        yield Text.assemble(("fixed: ", GOOD) if is_whole else ("not fixed: ", BAD), written)
     else:
         yield Text.assemble(("fixed: ", GOOD), f"{command} changes the file")
 

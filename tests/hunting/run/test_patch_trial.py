@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -18,7 +20,8 @@ from gradlife.cli.hunt import quietly
 from gradlife.errors import UsageError
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Guard, Result
-from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts, write_texts
+from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
+from gradlife.hunting.run.patched_files import Written, text_of, write_texts
 from gradlife.hunting.run.proof import proven
 from gradlife.hunting.stores.patches import patch_of
 from gradlife.model.hunt import (
@@ -34,6 +37,7 @@ from gradlife.model.hunt import (
     StoredAt,
 )
 from gradlife.model.trace import UNHELD, Ledger, Lifetime, Trace
+from gradlife.reports.hunt.fix import fix_lines
 
 RATE = PerStep(2.0, 1.0, 1.0, 0.0, 1000.0)
 TEXT = "kept.append(loss)\n"
@@ -225,7 +229,7 @@ def test_a_source_keeps_its_encoding_and_its_line_ends(
     after = text.replace("(loss)", "(loss.item())")
     Path("train.py").write_bytes(text.encode(encoding))
     texts = changed_files([finding(patch_of("train.py", text, after))])
-    assert write_texts(texts) == ["train.py"]
+    assert write_texts(texts, {path: text_of(path) for path in texts}) == Written(("train.py",))
     assert Path("train.py").read_bytes() == after.encode(encoding)
 
 
@@ -276,13 +280,69 @@ def test_a_source_that_is_a_link_stays_one_and_nothing_else_is_left(
     real.chmod(0o640)
     link.symlink_to(real)
     monkeypatch.chdir(link.parent)
-    assert write_texts({str(link): "new\n"}) == ["train.py"]
+    assert write_texts({str(link): "new\n"}, {str(link): "old\n"}) == Written(("train.py",))
     assert (link.is_symlink(), real.read_text(), real.stat().st_mode & 0o777) == (True, "new\n", 0o640)
 
-    def fail(*paths: object) -> None:
-        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(UsageError, match=r"cannot write .*train.py: no space left on device"):
-        write_texts({str(link): "newer\n"})
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["shared", "train.py", "train.py", "work"]
+@pytest.fixture
+def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], dict[str, str]]:
+    """The new texts of three files, and the old ones, which they have."""
+    monkeypatch.chdir(tmp_path)
+    before = {str(tmp_path / f"{name}.py"): f"old {name}\n" for name in "abc"}
+    for path, text in before.items():
+        Path(path).write_text(text)
+    return {path: text.replace("old", "new") for path, text in before.items()}, before
+
+
+def texts_here() -> dict[str, str]:
+    """The texts of all files in the working folder, also of those that should not stay."""
+    return {path.name: path.read_text() for path in sorted(Path().iterdir())}
+
+
+def failing(function: Any, at: int) -> Any:
+    """The function, which fails in its call number ``at``."""
+    calls = itertools.count(1)
+
+    def call(*arguments: Any) -> Any:
+        if next(calls) == at:
+            raise OSError(28, "No space left on device")
+        return function(*arguments)
+
+    return call
+
+
+def test_if_one_file_cannot_be_written_none_is(three: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one was changed, and the report named the command that would change it."""
+    monkeypatch.setattr("os.chmod", failing(os.chmod, 2))
+    found = write_texts(*three)
+    assert (found.files, found.others, found.sentence) == ((), ("a.py", "b.py", "c.py"), "no file was changed")
+    assert found.trouble == "cannot write b.py: no space left on device (try: gradlife hunt --patch FILE)"
+    assert texts_here() == {f"{name}.py": f"old {name}\n" for name in "abc"}
+
+
+def test_if_the_last_step_of_one_file_fails_it_is_said_which_were_changed(
+    three: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.replace", failing(os.replace, 2))
+    found = write_texts(*three)
+    assert (found.files, found.others, found.sentence) == (
+        ("a.py",),
+        ("b.py", "c.py"),
+        "a.py changed; b.py, c.py not changed",
+    )
+    assert found.trouble == "cannot write b.py: no space left on device (try: gradlife hunt --patch FILE)"
+    assert texts_here() == {"a.py": "new a\n", "b.py": "old b\n", "c.py": "old c\n"}
+    assert str(last_line(found)) == "not fixed: a.py changed; b.py, c.py not changed"
+
+
+def last_line(written: Written) -> object:
+    """The last line of the report of a fix."""
+    return [*fix_lines([], written.sentence, "", not written.others)][-1]
+
+
+def test_what_was_edited_while_the_fix_was_tried_is_not_lost(three: Any) -> None:
+    """The fix is tried in a run of the program, which may take hours."""
+    Path("c.py").write_text("edited\n")
+    found = write_texts(*three)
+    assert (found.files, found.trouble) == ((), "c.py has changed since the fix was tried (try: hunt again)")
+    assert texts_here() == {"a.py": "old a\n", "b.py": "old b\n", "c.py": "edited\n"}
