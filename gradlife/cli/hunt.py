@@ -7,7 +7,6 @@ import importlib
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -18,6 +17,7 @@ from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, 
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
+from gradlife.hunting.process.own_folders import HUNT, TRIAL, OwnFolder
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Guard, Result, signal_of
@@ -215,7 +215,7 @@ def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs:
     """Run the program in one process and prove the findings; ranks that the program starts are merged."""
     hears = nobody if args.prove else show.answer
     memory = Memory(args.memory_limit, args.at_rss)
-    with tempfile.TemporaryDirectory(prefix="gradlife-hunt-") as folder:
+    with OwnFolder(HUNT) as folder:
         guard = Guard(settings, memory, hears, meanwhile=lambda: load_reports(outputs), folder=folder)
         result = guard.run()
         if folders_of_ranks(folder):
@@ -231,7 +231,7 @@ def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs:
 def trial_folder(args: argparse.Namespace) -> AbstractContextManager[str]:
     """Make a temporary folder if the run will be compared with a second one."""
     is_compared = args.prove or args.fix
-    return tempfile.TemporaryDirectory(prefix="gradlife-trial-") if is_compared else nullcontext("")
+    return OwnFolder(TRIAL) if is_compared else nullcontext("")
 
 
 def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> bool:

@@ -6,13 +6,13 @@ import argparse
 import os
 import re
 import sys
-import tempfile
 from dataclasses import replace
 
 from gradlife.cli.formats import Outputs, Writer
 from gradlife.cli.hunt import is_command, is_script, number
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.errors import GradlifeError
+from gradlife.hunting.process.own_folders import PEAK, OwnFolder
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import signal_of
@@ -127,7 +127,7 @@ def finish(result: Result, show: Show, outputs: Outputs) -> int:
 def run_alone(args: argparse.Namespace, settings: Settings, show: Show) -> Result:
     """Run the program in one process and prove the savings; ranks that the program starts are merged."""
     hears = hear_nothing if args.prove else show.show
-    with tempfile.TemporaryDirectory(prefix="gradlife-peak-") as folder:
+    with OwnFolder(PEAK) as folder:
         first = run_program(replace(settings, trial=folder if args.prove else ""), hears, folder=folder)
         if folders_of_ranks(folder):
             say_unproven(args)

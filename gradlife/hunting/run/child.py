@@ -18,6 +18,7 @@ from gradlife.hunting.findings.main_source import program_of
 from gradlife.hunting.process.launcher import claim, follow_children, is_reporter
 from gradlife.hunting.process.memory_limits import Memory, peak_of
 from gradlife.hunting.process.oom_reserve import Reserve
+from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.rank import add_line, write_result
 from gradlife.hunting.process.settings import Settings, load_settings, refuse
 from gradlife.hunting.process.shared_memory import note_shared_memory
@@ -589,6 +590,7 @@ def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
 def start(kind: Callable[[Settings], Child]) -> int:
     """Hunt, and return the exit status of the process. A usage error is printed on one line, as in the command."""
     settings = load_settings(sys.argv.pop())
+    keep_folder(settings.folder)
     try:
         return kind(settings).run()
     except GradlifeError as error:

@@ -13,6 +13,7 @@ from typing import Any
 
 from gradlife.hunting.process.launcher import VARIABLE
 from gradlife.hunting.process.memory_limits import system_limit
+from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.rank import join_launched, rank_of
 from gradlife.hunting.process.settings import Settings, load_settings
 from gradlife.hunting.run.child import END, Child
@@ -42,6 +43,7 @@ def launched_settings() -> Settings | None:
     settings = load_settings(os.environ[VARIABLE])
     if not os.path.isdir(settings.folder):
         return None
+    keep_folder(settings.folder)
     rank = rank_of(os.environ)
     if rank is None:
         return settings

@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import FrameType
 
 from gradlife.hunting.process.memory_limits import Memory
+from gradlife.hunting.process.own_folders import HUNT, OwnFolder
 from gradlife.hunting.process.readable import readable
 from gradlife.hunting.process.settings import Settings, was_refused
 from gradlife.hunting.process.shared_memory import SharedMemoryWatch, files_there
@@ -108,7 +108,7 @@ class Guard:
     def _reports(self) -> contextlib.AbstractContextManager[str]:
         if self._folder is not None:
             return contextlib.nullcontext(self._folder)
-        return tempfile.TemporaryDirectory(prefix="gradlife-hunt-")
+        return OwnFolder(HUNT)
 
     def _watch(
         self, child: subprocess.Popen[bytes], channel: int, requests: int, folder: str, shared: SharedMemoryWatch

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife.errors import UsageError
+from gradlife.hunting.process.own_folders import TRIAL, OwnFolder
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.patched_files import text_of
@@ -62,7 +62,7 @@ def changed_files(findings: Sequence[Finding]) -> dict[str, str]:
 
 def try_texts(texts: dict[str, str], settings: Settings, run: Run) -> Outcome:
     """Run once more with these texts in place of the files. ``settings``: those of the run before, also a trial."""
-    with tempfile.TemporaryDirectory(prefix="gradlife-trial-") as folder:
+    with OwnFolder(TRIAL) as folder:
         prepare_trial(folder, texts)
         ended = run(replace(settings, trial=folder))
         before, after = losses_of(settings.trial), losses_of(folder)
@@ -88,7 +88,7 @@ def difference(before: Sequence[float], after: Sequence[float]) -> int | None:
 
 def differs_by_itself(before: Sequence[float], settings: Settings, run: Run) -> bool:
     """Whether the losses also differ between two unchanged runs."""
-    with tempfile.TemporaryDirectory(prefix="gradlife-trial-") as folder:
+    with OwnFolder(TRIAL) as folder:
         run(replace(settings, trial=folder))
         return difference(before, losses_of(folder)) is not None
 

@@ -18,6 +18,7 @@ from typing import Any
 from gradlife.hunting.process.forked import CAN_FORK, fork
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.launcher import follow_programs
+from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.program_files import is_library
 from gradlife.hunting.process.settings import Settings, load_settings
 from gradlife.hunting.run.child import END, Child, start
@@ -158,6 +159,7 @@ def new_hunt(worker: Worker) -> ProcessHunt | None:
     joined = join(root, worker) if root and path.exists() else None
     if joined is None:
         return None
+    keep_folder(root)
     settings = load_settings(path.read_text(encoding="utf-8"))
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     hunt = ProcessHunt(replace(settings, folder=joined[0], target=str(main or settings.target)))

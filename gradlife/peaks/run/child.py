@@ -11,6 +11,7 @@ from dataclasses import replace
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.launcher import claim, follow_children, is_reporter
+from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.rank import write_result
 from gradlife.hunting.process.settings import Settings, load_settings
 from gradlife.hunting.run.child import END, guarded
@@ -195,6 +196,7 @@ NEEDED = "a peak needs five"
 def main() -> int:
     """Run the program that the command asked for; print a usage error in one line."""
     settings = load_settings(sys.argv.pop())
+    keep_folder(settings.folder)
     if settings.channel >= 0:
         os.set_inheritable(settings.channel, False)
     try:

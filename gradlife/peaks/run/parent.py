@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+from gradlife.hunting.process.own_folders import PEAK, OwnFolder
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import passing_on
 from gradlife.model.codec import CodecError
@@ -40,7 +40,7 @@ def run_program(
     The report stays in ``folder``, if one is given.
     """
     silence = subprocess.DEVNULL if is_quiet else None
-    with nullcontext(folder) if folder else tempfile.TemporaryDirectory(prefix="gradlife-peak-") as own:
+    with nullcontext(folder) if folder else OwnFolder(PEAK) as own:
         channel, child_channel = os.pipe()
         settings = replace(settings, folder=own, channel=child_channel)
         with passing_on() as forward, os.fdopen(channel, "rb") as heard:
