@@ -20,6 +20,7 @@ class Program:
     code: CodeType
     step_functions: tuple[str, ...] = ()  # functions that its loops call
     trains: bool = False  # it uses optimizers, gradients or batches: their steps will come
+    has_idle_optimizer: bool = False  # it makes an optimizer and never steps it
 
 
 class Sampling:
@@ -28,6 +29,7 @@ class Sampling:
     def __init__(self) -> None:
         self._calls: RepeatedCalls | None = None
         self._intervals: Intervals | None = None
+        self._waits = True  # for the steps of a new optimizer
 
     def start(self, begin_by_calls: Begin, begin_by_time: BeginByTime | None, program: Program) -> CodeType:
         """Look for calls in a program, and return the code to run.
@@ -41,6 +43,7 @@ class Sampling:
             return begin_by_calls(stepped_by)
 
         calls = self._calls = RepeatedCalls(begin)
+        self._waits = not program.has_idle_optimizer
         code = program.code if program.trains else calls.counting_from_start(program.code, program.step_functions)
         if program.trains:
             calls.pause()
@@ -53,8 +56,8 @@ class Sampling:
         return code
 
     def pause(self) -> None:
-        """Give a new optimizer time to step."""
-        if self._calls is not None:
+        """Give a new optimizer time to step, unless the program never steps it."""
+        if self._calls is not None and self._waits:
             self._calls.pause()
 
     def stop(self) -> None:
