@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
+from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.memory_limits import system_limit
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import snapshots_at_return
 from gradlife.model.heap import Owner
-from gradlife.model.hunt import ARGUMENTS, HuntReport
+from gradlife.model.hunt import ARGUMENTS, Finding, FindingKind, HuntReport, Severity
+
+#: How traces name a local variable that is no argument, and what is said of one of a running function.
+LOCAL = "local variable "
+RUNNING_CALL = (
+    "If `{function}` is one long call, such as the generation of a text, it frees this at its end{count}. Otherwise: "
+)
 
 
 def trouble_of(error: BaseException | None, steps: int) -> str:
@@ -40,7 +48,30 @@ def with_steps_named(report: HuntReport, seconds: float | None) -> HuntReport:
         return report
     limit = f"steps other than {report.stepped_by} → gradlife hunt --step-on MODULE:FUNCTION {report.typed_target}"
     settings = {**report.settings, "steps": "sampled", **({"step_seconds": str(seconds)} if seconds else {})}
-    return replace(report, limits=(*report.limits, limit), settings=settings)
+    findings = tuple(with_running_call(one, report.target) for one in report.findings)
+    limits = tuple(dict.fromkeys([*report.limits, limit]))  # an answer to which later steps add has it already
+    return replace(report, limits=limits, settings=settings, findings=findings)
+
+
+def with_running_call(one: Finding, target: str) -> Finding:
+    """Say of what only a local variable of a running function keeps that it is freed when the function returns.
+
+    Nothing tells a loop that goes on for ever from one long call, such as the generation of a text with its cache.
+    """
+    root = one.trace.steps[0] if one.trace.steps else None
+    if one.kind is not FindingKind.GROWTH or root is None or root.object != RUNNING_FRAME or one.also_held_by:
+        return one
+    function, _, place = root.detail.partition(" ")
+    if root.relation != "local" or not root.via.startswith(LOCAL) or function.startswith("<"):
+        return one
+    module = "__main__" if place.strip("()").partition(":")[0] == os.path.basename(target) else "MODULE"
+    count = "" if "<locals>" in function else f": --step-on {module}:{function} counts its calls"
+    advice = one.diagnosis.advice
+    before = RUNNING_CALL.format(function=function, count=count)
+    words = before + advice.text.removeprefix(before)
+    diagnosis = replace(one.diagnosis, advice=replace(advice, text=words))
+    severity = Severity.MAJOR if one.severity is Severity.CRITICAL else one.severity
+    return replace(one, diagnosis=diagnosis, severity=severity)
 
 
 def with_failure(report: HuntReport, error: BaseException) -> HuntReport:
