@@ -48,4 +48,11 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+// The end of a dealloc: the instance of a heap type owns a reference to the type.
+inline void free_object(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
 }  // namespace gradlife

@@ -45,8 +45,6 @@ class SavedSlot {
   // slot with hooks is not freed.
   void release(const Policy& policy);
   void reset();  // free everything
-  // Whether a tensor was saved here, even if it is freed by now.
-  bool was_set() const { return was_set_; }
   bool is_freed() const { return was_set_ && !data_ && !hooks_ && !prefetched_; }
 
   // Set hooks on this slot and pack. Raise if freed, never set or already hooked, or if pack raises or changes its

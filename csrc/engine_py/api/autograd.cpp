@@ -58,14 +58,12 @@ EdgeList input_edges(PyObject* inputs, bool accumulate) {
 
 Ref wrap_captured(TensorList captured, bool allow_unused) {
   const bool is_numbered = has(*current_policy(), traits::numbers_unused_input);
-  Ref result = checked(PyTuple_New(static_cast<Py_ssize_t>(captured.size())));
-  for (size_t i = 0; i < captured.size(); ++i) {
+  return make_tuple(captured.size(), [&](size_t i) {
     require(captured[i] || allow_unused,
             is_numbered ? concat("The differentiated Tensor at index ", i) : "One of the differentiated Tensors",
             " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
-    PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), wrap(std::move(captured[i])).release());
-  }
-  return result;
+    return wrap(std::move(captured[i]));
+  });
 }
 
 // PyTorch shows its warning when the backward has ended or failed.
@@ -124,7 +122,6 @@ PyObject* set_grad_enabled_function(PyObject*, PyObject* enabled) {
       raise_python(PyExc_TypeError, "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s",
                    Py_TYPE(enabled)->tp_name);
     set_grad_enabled(enabled == Py_True);
-    return Py_NewRef(Py_None);
   });
 }
 
@@ -140,15 +137,11 @@ PyObject* push_hooks_function(PyObject*, PyObject* arguments) {
                    "are supported:\n    1. (arg0: %s, arg1: %s) -> None",
                    text_for(policy, texts::push_hooks), callable, callable);
     push_default_hooks(pack, unpack);
-    return Py_NewRef(Py_None);
   });
 }
 
 PyObject* pop_hooks_function(PyObject*, PyObject*) {
-  return guarded([&] {
-    pop_default_hooks();
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { pop_default_hooks(); });
 }
 
 PyObject* top_hooks_function(PyObject*, PyObject* ignores_tracing) {
@@ -168,15 +161,11 @@ PyObject* disable_hooks_function(PyObject*, PyObject* message) {
     const char* text = PyUnicode_AsUTF8(message);
     if (text == nullptr) throw PythonError();
     disable_default_hooks(text);
-    return Py_NewRef(Py_None);
   });
 }
 
 PyObject* enable_hooks_function(PyObject*, PyObject*) {
-  return guarded([&] {
-    enable_default_hooks();
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { enable_default_hooks(); });
 }
 
 PyObject* disabled_message_function(PyObject*, PyObject*) {
@@ -196,7 +185,6 @@ PyObject* increment_version_function(PyObject*, PyObject* tensors) {
       if (unwrap(tensor.get())->has_version()) unwrap(tensor.get())->bump_version();
     }
     if (PyErr_Occurred() != nullptr) throw PythonError();
-    return Py_NewRef(Py_None);
   });
 }
 

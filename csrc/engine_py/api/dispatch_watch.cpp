@@ -29,10 +29,7 @@ struct AsPython {
 };
 
 Ref wrap_arguments(const std::vector<Argument>& arguments) {
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.size())));
-  for (size_t i = 0; i < arguments.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), std::visit(AsPython(), arguments[i]).release());
-  return tuple;
+  return make_tuple(arguments.size(), [&](size_t i) { return std::visit(AsPython(), arguments[i]); });
 }
 
 TensorList tensors_of(Borrowed answer) {

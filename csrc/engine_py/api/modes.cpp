@@ -14,19 +14,13 @@ namespace {
 PyObject* is_inference_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLong(inference_mode()); }
 
 PyObject* set_inference_mode_function(PyObject*, PyObject* enabled) {
-  return guarded([&] {
-    set_inference_mode(is_true(enabled));
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { set_inference_mode(is_true(enabled)); });
 }
 
 PyObject* is_view_replay_enabled(PyObject*, PyObject*) { return PyBool_FromLong(view_replay_enabled()); }
 
 PyObject* set_view_replay_function(PyObject*, PyObject* enabled) {
-  return guarded([&] {
-    set_view_replay_enabled(is_true(enabled));
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { set_view_replay_enabled(is_true(enabled)); });
 }
 
 class PyChangeListener final : public ChangeListener {
@@ -48,32 +42,24 @@ PyObject* set_change_listener_function(PyObject*, PyObject* callable) {
     auto made = callable != Py_None ? std::make_unique<PyChangeListener>(callable) : nullptr;
     set_change_listener(made.get());
     std::swap(of_thread, made);
-    return Py_NewRef(Py_None);
   });
 }
 
 bool are_cached_tensors_enabled = false;
 
 PyObject* set_cached_tensors_enabled(PyObject*, PyObject* enabled) {
-  return guarded([&] {
-    are_cached_tensors_enabled = is_true(enabled);
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { are_cached_tensors_enabled = is_true(enabled); });
 }
 
 PyObject* add_cached_tensor(PyObject*, PyObject* tensor) {
   return guarded([&] {
     require(are_cached_tensors_enabled, "cached tensors are not enabled");
     unwrap(tensor)->set_cached(true);
-    return Py_NewRef(Py_None);
   });
 }
 
 PyObject* remove_cached_tensor(PyObject*, PyObject* tensor) {
-  return guarded([&] {
-    unwrap(tensor)->set_cached(false);
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { unwrap(tensor)->set_cached(false); });
 }
 
 PyObject* is_cached_tensor(PyObject*, PyObject* tensor) {
@@ -106,7 +92,6 @@ PyObject* set_version_counter_function(PyObject*, PyObject* arguments) {
       require(version >= 0, "Cannot set a version_counter to a value below 0: ", version);
       unwrap(PyTuple_GET_ITEM(tensors, i))->version_counter()->value = static_cast<uint32_t>(version);
     }
-    return Py_NewRef(Py_None);
   });
 }
 

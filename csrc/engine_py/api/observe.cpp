@@ -50,10 +50,7 @@ PyObject* clear_events_function(PyObject*, PyObject*) {
 }
 
 PyObject* log_events_function(PyObject*, PyObject* enabled) {
-  return guarded([&] {
-    enable_events(is_true(enabled));
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { enable_events(is_true(enabled)); });
 }
 
 // Returns the engine object behind a Python one, borrowed; nullptr if it has none.
@@ -162,7 +159,7 @@ void drop_elsewhere(NodePtr& node) {
 PyObject* drop_in_thread_function(PyObject*, PyObject* tensor) {
   return guarded([&] {
     const Tensor& impl = unwrap(tensor);
-    if (impl->meta() == nullptr) return Py_NewRef(Py_None);
+    if (impl->meta() == nullptr) return;
     NodePtr node = std::move(impl->meta()->grad_fn);
     try {
       drop_elsewhere(node);
@@ -170,7 +167,6 @@ PyObject* drop_in_thread_function(PyObject*, PyObject* tensor) {
       impl->meta()->grad_fn = std::move(node);  // no thread could be started
       throw;
     }
-    return Py_NewRef(Py_None);
   });
 }
 
@@ -184,10 +180,7 @@ UntilExit& until_exit() {
 }
 
 PyObject* hold_until_exit_function(PyObject*, PyObject* tensor) {
-  return guarded([&] {
-    until_exit().tensors.push_back(unwrap(tensor));
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { until_exit().tensors.push_back(unwrap(tensor)); });
 }
 
 }  // namespace

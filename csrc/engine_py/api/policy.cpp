@@ -65,10 +65,7 @@ PyObject* release_function(PyObject*, PyObject*) {
 }
 
 PyObject* set_default_function(PyObject*, PyObject* arguments) {
-  return guarded([&] {
-    set_default_policy(parse_policy(arguments));
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { set_default_policy(parse_policy(arguments)); });
 }
 
 void free_nothing(PyObject*) {}
@@ -90,7 +87,6 @@ PyObject* leave_function(PyObject*, PyObject* token) {
     const void* previous = token == Py_None ? nullptr : PyCapsule_GetPointer(token, "gradlife.policy");
     if (previous == nullptr && PyErr_Occurred() != nullptr) throw PythonError();
     set_thread_policy(static_cast<const Policy*>(previous));
-    return Py_NewRef(Py_None);
   });
 }
 

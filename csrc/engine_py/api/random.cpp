@@ -10,11 +10,7 @@ namespace {
 PyObject* generator_state_function(PyObject*, PyObject*) {
   return guarded([&] {
     const ops::GeneratorState state = ops::generator_state();
-    Ref words = checked(PyTuple_New(static_cast<Py_ssize_t>(state.size())));
-    for (size_t i = 0; i < state.size(); ++i) {
-      PyTuple_SET_ITEM(words.get(), static_cast<Py_ssize_t>(i), checked(PyLong_FromLongLong(state[i])).release());
-    }
-    return words.release();
+    return make_tuple(state.size(), [&](size_t i) { return checked(PyLong_FromLongLong(state[i])); }).release();
   });
 }
 
@@ -29,7 +25,6 @@ PyObject* set_generator_state_function(PyObject*, PyObject* words) {
       if (state[i] == -1 && PyErr_Occurred() != nullptr) throw PythonError();
     }
     ops::set_generator_state(state);
-    return Py_NewRef(Py_None);
   });
 }
 

@@ -6,6 +6,7 @@
 #include "engine/graph/autograd.hpp"
 #include "engine/policy/traits.hpp"
 #include "engine_py/interpreter/errors.hpp"
+#include "engine_py/interpreter/state.hpp"
 
 namespace gradlife {
 namespace {
@@ -29,13 +30,16 @@ PyObject* set_warn_always(PyObject*, PyObject* always) {
     if (!PyBool_Check(always))
       raise_python(PyExc_RuntimeError, "setWarnOnlyOnce expects a bool, but got %s", Py_TYPE(always)->tp_name);
     warns_always = always == Py_True;
-    return Py_NewRef(Py_None);
   });
 }
 
 PyObject* is_warn_always_enabled(PyObject*, PyObject*) { return PyBool_FromLong(warns_always); }
 
 }  // namespace
+
+void warn(PyObject* category, const char* text) {
+  if (state().warn != nullptr) checked(PyObject_CallFunction(state().warn, "Os", category, text));
+}
 
 void warn_of_expanded(const TensorImpl& target, const char* operation, const char* again) {
   if (!is_expanded(target) || !has(*current_policy(), traits::warns_of_expanded_change)) return;

@@ -6,6 +6,8 @@
 
 namespace gradlife {
 
+// Warns with the place of the calling Python code. Nothing while gradlife.engine is being imported.
+void warn(PyObject* category, const char* text);
 inline constexpr const char* indexed_assignment = "tensor[indices] = tensor";
 
 // Warns before an in-place operation on elements that share memory, which a later release may refuse. `again`: another

@@ -7,9 +7,9 @@
 #include "engine/ops/ops.hpp"
 #include "engine/policy/release_texts.hpp"
 #include "engine_py/call/torch_function.hpp"
+#include "engine_py/call/warnings.hpp"
 #include "engine_py/functions/function.hpp"
 #include "engine_py/interpreter/errors.hpp"
-#include "engine_py/interpreter/state.hpp"
 #include "engine_py/interpreter/user_code.hpp"
 #include "engine_py/wrappers/wrapper.hpp"
 
@@ -87,7 +87,7 @@ void check_dirty(const Tensor& tensor, bool is_input, Py_ssize_t outputs) {
       "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
       "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
       "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.");
-  if (!is_input) checked(PyObject_CallFunction(state().warn, "Os", PyExc_UserWarning, not_an_input));
+  if (!is_input) warn(PyExc_UserWarning, not_an_input);
 }
 
 bool has_gradient(const Tensor& tensor, const NodePtr& node, const OutputMarks& marks, bool is_executable) {
@@ -300,8 +300,7 @@ Ref run_forward(Borrowed type, Borrowed context, bool has_setup, PyObject* const
   const Ref forward = checked(PyObject_GetAttrString(type, "forward"));
   if (has_setup) {
     Ref outputs = checked(call_user_code(forward.get(), arguments, static_cast<size_t>(count)));
-    const Ref inputs = checked(PyTuple_New(count));
-    for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(arguments[i]));
+    const Ref inputs = make_tuple(static_cast<size_t>(count), [&](size_t i) { return Ref::borrow(arguments[i]); });
     Ref done = checked(in_user_code(
         [&] { return PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()); }));
     // PyTorch issue 188034: the result of setup_context is never released.

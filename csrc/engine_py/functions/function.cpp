@@ -135,17 +135,8 @@ TensorList PyNode::collect(Borrowed result) const {
 
 // Returns the arguments of backward. A boxed list is the gradients' only owner, so that backward can release each.
 Ref PyNode::arguments_of(TensorList gradients) const {
-  const Py_ssize_t count = static_cast<Py_ssize_t>(gradients.size());
-  if (!function_object(context_)->takes_boxed_gradients) {
-    Ref arguments = checked(PyTuple_New(count));
-    for (Py_ssize_t i = 0; i < count; ++i)
-      PyTuple_SET_ITEM(arguments.get(), i, wrap(gradients[static_cast<size_t>(i)]).release());
-    return arguments;
-  }
-  const Ref box = checked(PyList_New(count));
-  for (Py_ssize_t i = 0; i < count; ++i)
-    PyList_SET_ITEM(box.get(), i, wrap(gradients[static_cast<size_t>(i)]).release());
-  return checked(PyTuple_Pack(1, box.get()));
+  if (!function_object(context_)->takes_boxed_gradients) return wrap_tuple(gradients);
+  return checked(PyTuple_Pack(1, wrap_list(gradients).get()));
 }
 
 TensorList PyNode::apply(TensorList&& gradients) {

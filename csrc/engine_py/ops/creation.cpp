@@ -193,10 +193,7 @@ uint64_t seed_of(PyObject* seed) {
 }
 
 PyObject* manual_seed_function(PyObject*, PyObject* seed) {
-  return guarded([&] {
-    ops::seed_generator(seed_of(seed));
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { ops::seed_generator(seed_of(seed)); });
 }
 
 PyObject* initial_seed_function(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(ops::generator_seed()); }

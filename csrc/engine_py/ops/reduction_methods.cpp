@@ -1,6 +1,7 @@
 // Methods and functions that remove dimensions, or normalise along one.
 #include "engine/ops/reduction_ops.hpp"
 #include "engine_py/call/methods.hpp"
+#include "engine_py/call/warnings.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
 #include "engine_py/ops/dim_args.hpp"
@@ -85,12 +86,12 @@ void warn_without_freedom(const char* name, const TensorImpl& input, const Tenso
                           const SpreadArguments& given) {
   const double factor = static_cast<double>(input.numel()) / static_cast<double>(std::max<int64_t>(1, result.numel()));
   const double correction = given.correction ? given.correction->to<double>() : 1;
-  if (result.numel() == 0 || factor > correction || state().warn == nullptr) return;
-  const std::string text =
-      concat(name,
-             "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
-             "factor (input numel divided by output numel).");
-  checked(PyObject_CallFunction(state().warn, "Os", PyExc_UserWarning, text.c_str()));
+  if (result.numel() == 0 || factor > correction) return;
+  warn(PyExc_UserWarning,
+       concat(name,
+              "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+              "numel divided by output numel).")
+           .c_str());
 }
 
 PyObject* var_mean_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {

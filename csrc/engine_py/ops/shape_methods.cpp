@@ -9,12 +9,14 @@
 namespace gradlife {
 namespace {
 
+constexpr char clone_name[] = "clone", contiguous_name[] = "contiguous";
+
 // clone, contiguous: the memory format is always contiguous.
-template <Tensor (*op)(const Tensor&)>
+template <Tensor (*op)(const Tensor&), const char* name>
 PyObject* formatted(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    const Args by_position("clone", {}, 0, arguments, count, nullptr);  // takes none
-    const Args args("clone", {"memory_format"}, 0, arguments, count, names);
+    const Args by_position(name, {}, 0, arguments, count, nullptr);  // takes none
+    const Args args(name, {"memory_format"}, 0, arguments, count, names);
     return wrap(op(unwrap(self))).release();
   });
 }
@@ -34,6 +36,10 @@ struct Expand {
 struct Permute {
   static constexpr const char *name = "permute", *parameter = "dims";
   static Tensor call(const Tensor& tensor, const Dims& dims) { return ops::permute(tensor, dims); }
+};
+struct Repeat {
+  static constexpr const char *name = "repeat", *parameter = "repeats";
+  static Tensor call(const Tensor& tensor, const Dims& times) { return ops::repeat(tensor, times); }
 };
 
 // `view(2, 3)`, `view((2, 3))`, `view(size=(2, 3))`.
@@ -132,26 +138,9 @@ PyObject* chunk_method(PyObject* self, PyObject* const* arguments, Py_ssize_t co
   });
 }
 
-// `repeat(2, 1)`, `repeat((2, 1))`, `repeat(repeats=(2, 1))`.
-PyObject* repeat_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
-    if (names != nullptr) {
-      const Args args("repeat", {"repeats"}, 1, arguments, count, names);
-      return wrap(ops::repeat(unwrap(self), args.dims(0))).release();
-    }
-    if (count == 0) raise_python(PyExc_TypeError, "repeat() missing 1 required positional arguments: \"repeats\"");
-    for (Py_ssize_t i = 0; i < count; ++i)
-      if (!PyIndex_Check(arguments[i]) && !(count == 1 && is_sequence(arguments[i])))
-        raise_python(PyExc_TypeError,
-                     "repeat(): argument 'repeats' must be tuple of ints, but found element of type %.200s at pos %zd",
-                     Py_TYPE(arguments[i])->tp_name, i);
-    return wrap(ops::repeat(unwrap(self), parse_sizes(arguments, count))).release();
-  });
-}
-
 }  // namespace
 
-const Operation shape_operations[] = {operation<repeat_method>("repeat"),
+const Operation shape_operations[] = {operation<with_sizes<Repeat>>("repeat"),
                                       operation<with_sizes<View>>("view"),
                                       operation<like_other<View>>("view_as"),
                                       operation<with_sizes<Reshape>>("reshape"),
@@ -167,8 +156,8 @@ const Operation shape_operations[] = {operation<repeat_method>("repeat"),
                                       operation<unbind_method>("unbind"),
                                       operation<split_method>("split"),
                                       operation<chunk_method>("chunk"),
-                                      operation<formatted<ops::clone>>("clone"),
-                                      operation<formatted<ops::contiguous>>("contiguous"),
+                                      operation<formatted<ops::clone, clone_name>>("clone"),
+                                      operation<formatted<ops::contiguous, contiguous_name>>("contiguous"),
                                       {nullptr, nullptr, nullptr}};
 
 namespace {

@@ -4,6 +4,7 @@
 #include "engine/ops/kernels/strided_loops.hpp"
 #include "engine/ops/ops.hpp"
 #include "engine_py/call/methods.hpp"
+#include "engine_py/call/warnings.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
 #include "engine_py/wrappers/wrapper.hpp"
@@ -125,14 +126,6 @@ class Filling {
   bool is_voted_ = false;
 };
 
-void warn_of_copy() {
-  if (state().warn == nullptr) return;
-  checked(PyObject_CallFunction(
-      state().warn, "Os", PyExc_UserWarning,
-      "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."));
-}
-
 PyObject* tensor_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("tensor", {"data", "dtype", "device", "requires_grad", "pin_memory"}, 1, arguments, count, names);
@@ -140,7 +133,10 @@ PyObject* tensor_function(PyObject*, PyObject* const* arguments, Py_ssize_t coun
     if (PyObject_TypeCheck(args[0], state().storage_base) != 0)
       return checked(PyObject_CallMethod(args[0], "_window", "O", wrap_dtype(args.dtype(1, DType::int64)).get()))
           .release();
-    if (is_tensor(args[0])) warn_of_copy();
+    if (is_tensor(args[0]))
+      warn(PyExc_UserWarning,
+           "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+           "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).");
     const DType dtype = args.dtype(1, DType::float32);
     return finished_tensor(tensor_from_data(args[0], args.has(1) ? &dtype : nullptr), args.flag(3, false));
   });

@@ -8,7 +8,6 @@
 #include "engine_py/call/torch_function.hpp"
 #include "engine_py/call/warnings.hpp"
 #include "engine_py/interpreter/errors.hpp"
-#include "engine_py/interpreter/state.hpp"
 #include "engine_py/wrappers/wrapper.hpp"
 
 namespace gradlife {
@@ -147,15 +146,6 @@ ParsedIndex parse_tuple(const Tensor& tensor, PyObject* indices) {
   return parser.result();
 }
 
-void warn_of_sequence() {
-  if (state().warn == nullptr) return;
-  checked(PyObject_CallFunction(
-      state().warn, "Os", PyExc_UserWarning,
-      "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-      "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
-      "which will result either in an error or a different result"));
-}
-
 // Whether a short sequence that holds sequences, slices or tensors is taken for a tuple, as old numpy did.
 bool is_tuple_like(PyObject* index) {
   if (PyTuple_Check(index)) return true;
@@ -169,7 +159,11 @@ bool is_tuple_like(PyObject* index) {
     const bool is_part_of_tuple =
         is_tensor(part) || PySequence_Check(part) || PySlice_Check(part) || part == Py_Ellipsis || part == Py_None;
     if (!is_part_of_tuple) continue;
-    if (has(*current_policy(), traits::warns_of_sequence_index)) warn_of_sequence();
+    if (has(*current_policy(), traits::warns_of_sequence_index))
+      warn(PyExc_UserWarning,
+           "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; "
+           "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+           "x[torch.tensor(seq)], which will result either in an error or a different result");
     return true;
   }
   return false;

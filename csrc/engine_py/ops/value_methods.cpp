@@ -1,8 +1,8 @@
 // Methods that convert a tensor, read plain values from it, or describe it.
 #include "engine/ops/ops.hpp"
 #include "engine_py/call/methods.hpp"
+#include "engine_py/call/warnings.hpp"
 #include "engine_py/interpreter/errors.hpp"
-#include "engine_py/interpreter/state.hpp"
 #include "engine_py/wrappers/wrapper.hpp"
 
 namespace gradlife {
@@ -10,8 +10,7 @@ namespace {
 
 Ref converted(const Tensor& tensor, DType dtype, bool copy = false) {
   if (is_complex(tensor->dtype()) && !is_complex(dtype))
-    checked(PyObject_CallFunction(state().warn, "Os", PyExc_UserWarning,
-                                  "Casting complex values to real discards the imaginary part"));
+    warn(PyExc_UserWarning, "Casting complex values to real discards the imaginary part");
   return wrap(ops::to_dtype(tensor, dtype, copy));
 }
 

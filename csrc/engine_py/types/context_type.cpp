@@ -7,10 +7,9 @@
 #include "engine/graph/autograd.hpp"
 #include "engine/policy/release_texts.hpp"
 #include "engine_py/functions/function.hpp"
-#include "engine_py/hooks/hooks.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
-#include "engine_py/types/node_type.hpp"
+#include "engine_py/types/node_methods.hpp"
 #include "engine_py/types/saved_tensor.hpp"
 #include "engine_py/wrappers/node_hooks.hpp"
 #include "engine_py/wrappers/wrapper.hpp"
@@ -121,9 +120,7 @@ void function_dealloc(PyObject* self) {
   leave_impl(self);
   object->node.~WeakNodePtr();
   count_live(Kind::context, -1);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 [[noreturn]] void raise_without_node(const FunctionObject* object, const char* attribute) {
@@ -157,9 +154,7 @@ NodePtr need_node(PyObject* self, const char* attribute) {
   return node;
 }
 
-PyObject* get_next_functions(PyObject* self, void*) {
-  return guarded([&] { return node_next_functions(*need_node(self, "next_functions")).release(); });
-}
+using Methods = NodeMethods<need_node>;
 
 PyObject* get_metadata(PyObject* self, void*) {
   return guarded([&] {
@@ -176,8 +171,6 @@ PyObject* get_metadata(PyObject* self, void*) {
   });
 }
 
-PyObject* get_requires_grad(PyObject*, void*) { return Py_NewRef(Py_True); }
-
 PyCFunction fast_method(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
@@ -190,38 +183,6 @@ void refuse_without(PyObject* self, const Trait& trait, const char* attribute) {
 
 PyObject* function_name(PyObject* self, PyObject*) {
   return guarded([&] { return PyUnicode_FromString(need_node(self, "name")->name()); });
-}
-
-PyObject* function_register_hook(PyObject* self, PyObject* hook) {
-  return guarded([&] { return register_post_hook(*need_node(self, "register_hook"), hook).release(); });
-}
-
-PyObject* function_register_prehook(PyObject* self, PyObject* hook) {
-  return guarded([&] { return register_pre_hook(*need_node(self, "register_prehook"), hook).release(); });
-}
-
-PyObject* function_register_hook_dict(PyObject* self, PyObject* tensor) {
-  return guarded([&] {
-    register_hook_dict(*need_node(self, "_register_hook_dict"), tensor);
-    return Py_NewRef(Py_None);
-  });
-}
-
-PyObject* function_sequence_nr(PyObject* self, PyObject*) {
-  return guarded([&] { return PyLong_FromUnsignedLongLong(need_node(self, "_sequence_nr")->sequence_nr()); });
-}
-
-PyObject* function_set_sequence_nr(PyObject* self, PyObject* number) {
-  return guarded([&] {
-    const unsigned long long value = PyLong_AsUnsignedLongLong(number);
-    if (PyErr_Occurred() != nullptr) throw PythonError();
-    need_node(self, "_set_sequence_nr")->set_sequence_nr(value);
-    return Py_NewRef(Py_None);
-  });
-}
-
-PyObject* get_input_metadata(PyObject* self, void*) {
-  return guarded([&] { return node_input_metadata(*need_node(self, "_input_metadata")).release(); });
 }
 
 // A node may have freed its buffers or be dead: the first forbids the saved tensors, the second everything that needs
@@ -240,10 +201,7 @@ PyObject* saved_tuple(PyObject* self, Wrap&& wrap_slot) {
     NodePtr node;
     std::vector<SavedSlot>* saved = saved_of(self, node);
     const size_t count = saved != nullptr && !function_object(self)->were_saved_read ? saved->size() : 0;
-    Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
-    for (size_t i = 0; i < count; ++i)
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap_slot(node, i).release());
-    return tuple.release();
+    return make_tuple(count, [&](size_t i) { return wrap_slot(node, i); }).release();
   });
 }
 
@@ -275,7 +233,6 @@ PyObject* function_maybe_clear_saved_tensors(PyObject* self, PyObject*) {
     const GraphTask* task = current_task();
     const NodePtr node = node_of_context(self);
     if (node && task != nullptr && !task->options().keep_graph) node->release_variables();
-    return Py_NewRef(Py_None);
   });
 }
 
@@ -304,7 +261,7 @@ PyObject* get_late_attribute(PyObject* self, void* closure) {
 
 PyMethodDef do_backward_method = {"_do_backward", fast_method(function_do_backward), METH_FASTCALL, nullptr};
 LateMethod name_method = {{"name", function_name, METH_NOARGS, nullptr}, traits::has_context_name};
-LateMethod prehook_method = {{"register_prehook", function_register_prehook, METH_O, nullptr},
+LateMethod prehook_method = {{"register_prehook", Methods::register_prehook, METH_O, nullptr},
                              traits::has_node_prehooks};
 LateMethod maybe_clear_method = {
     {"maybe_clear_saved_tensors", function_maybe_clear_saved_tensors, METH_NOARGS, nullptr},
@@ -323,10 +280,10 @@ PyObject* get_legacy_backward(PyObject* self, void*) {
 PyMethodDef function_methods[] = {{"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_apply)),
                                    METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
                                   {"_do_forward", fast_method(function_do_forward), METH_FASTCALL, nullptr},
-                                  {"register_hook", function_register_hook, METH_O, nullptr},
-                                  {"_register_hook_dict", function_register_hook_dict, METH_O, nullptr},
-                                  {"_set_sequence_nr", function_set_sequence_nr, METH_O, nullptr},
-                                  {"_sequence_nr", function_sequence_nr, METH_NOARGS, nullptr},
+                                  {"register_hook", Methods::register_hook, METH_O, nullptr},
+                                  {"_register_hook_dict", Methods::register_hook_dict, METH_O, nullptr},
+                                  {"_set_sequence_nr", Methods::set_sequence_nr, METH_O, nullptr},
+                                  {"_sequence_nr", Methods::sequence_nr, METH_NOARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 
 // Can be set but not read, as in torch.
@@ -355,10 +312,10 @@ int set_materialize_non_diff_grads(PyObject* self, PyObject* value, void*) {
 PyGetSetDef function_attributes[] = {
     {"materialize_grads", nullptr, set_materialize_grads, nullptr, nullptr},
     {"_materialize_non_diff_grads", nullptr, set_materialize_non_diff_grads, nullptr, nullptr},
-    {"next_functions", get_next_functions, nullptr, nullptr, nullptr},
-    {"_input_metadata", get_input_metadata, nullptr, nullptr, nullptr},
+    {"next_functions", Methods::next_functions, nullptr, nullptr, nullptr},
+    {"_input_metadata", Methods::input_metadata, nullptr, nullptr, nullptr},
     {"metadata", get_metadata, nullptr, nullptr, nullptr},
-    {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
+    {"requires_grad", Methods::requires_grad, nullptr, nullptr, nullptr},
     {"saved_tensors", get_saved_tensors, nullptr, nullptr, nullptr},
     {"saved_variables", get_saved_variables, nullptr, nullptr, nullptr},
     {"_raw_saved_tensors", get_raw_saved_tensors, nullptr, nullptr, nullptr},

@@ -20,9 +20,7 @@ PyObject* get_false(PyObject*, void*) { return Py_NewRef(Py_False); }
 void input_metadata_dealloc(PyObject* self) {
   Py_CLEAR(object_of(self)->shape);
   Py_CLEAR(object_of(self)->dtype);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 Ref wrap_input_metadata(const InputMetadata& metadata) {
@@ -54,10 +52,7 @@ Ref make_input_metadata_type() {
 
 Ref node_input_metadata(const Node& node) {
   const std::vector<InputMetadata>& all = node.input_metadata();
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(all.size())));
-  for (size_t i = 0; i < all.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap_input_metadata(all[i]).release());
-  return tuple;
+  return make_tuple(all.size(), [&](size_t i) { return wrap_input_metadata(all[i]); });
 }
 
 }  // namespace gradlife

@@ -9,9 +9,9 @@
 #include "engine/graph/saved_slot.hpp"
 #include "engine/policy/traits.hpp"
 #include "engine_py/functions/function.hpp"
-#include "engine_py/hooks/hooks.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
+#include "engine_py/types/node_methods.hpp"
 #include "engine_py/types/saved_tensor.hpp"
 #include "engine_py/wrappers/node_hooks.hpp"
 #include "engine_py/wrappers/objects.hpp"
@@ -21,13 +21,9 @@ namespace gradlife {
 
 Ref node_next_functions(const Node& node) {
   const EdgeList& edges = node.next_edges();
-  Ref functions = checked(PyTuple_New(static_cast<Py_ssize_t>(edges.size())));
-  for (size_t i = 0; i < edges.size(); ++i) {
-    const Ref target = wrap_node(edges[i].node);
-    PyObject* pair = checked(Py_BuildValue("OI", target.get(), edges[i].input_nr)).release();
-    PyTuple_SET_ITEM(functions.get(), static_cast<Py_ssize_t>(i), pair);
-  }
-  return functions;
+  return make_tuple(edges.size(), [&](size_t i) {
+    return checked(Py_BuildValue("OI", wrap_node(edges[i].node).get(), edges[i].input_nr));
+  });
 }
 
 Ref node_metadata(Node& node) {
@@ -43,6 +39,10 @@ Node& node_of(PyObject* self) {
   return *static_cast<Node*>(impl);
 }
 
+NodePtr owned_node(PyObject* self, const char*) { return NodePtr::share(&node_of(self)); }
+
+using Methods = NodeMethods<owned_node>;
+
 Ref wrap_value(const SavedValue& value) {
   switch (value.type) {
     case SavedValue::Type::integer:
@@ -55,21 +55,14 @@ Ref wrap_value(const SavedValue& value) {
       return checked(PyComplex_FromDoubles(value.real, value.imaginary));
     case SavedValue::Type::boolean:
       return Ref::borrow(value.integer != 0 ? Py_True : Py_False);
-    case SavedValue::Type::sizes: {
-      Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.sizes.size())));
-      for (size_t i = 0; i < value.sizes.size(); ++i)
-        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
-                         checked(PyLong_FromUnsignedLongLong(static_cast<uint64_t>(value.sizes[i]))).release());
-      return tuple;
-    }
+    case SavedValue::Type::sizes:
+      return make_tuple(value.sizes.size(), [&](size_t i) {
+        return checked(PyLong_FromUnsignedLongLong(static_cast<uint64_t>(value.sizes[i])));
+      });
     case SavedValue::Type::text:
       return checked(PyUnicode_FromString(value.text));
-    case SavedValue::Type::list: {
-      Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.list.size())));
-      for (size_t i = 0; i < value.list.size(); ++i)
-        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap_value(value.list[i]).release());
-      return tuple;
-    }
+    case SavedValue::Type::list:
+      return make_tuple(value.list.size(), [&](size_t i) { return wrap_value(value.list[i]); });
     case SavedValue::Type::none:
       break;
   }
@@ -80,10 +73,7 @@ template <class Wrap>
 Ref wrap_field(Node& node, size_t field, Wrap&& wrap_slot) {
   const auto [first, last] = node.slots_of_field(field);
   if (node.spec().fields[field].type == SavedField::Type::tensor) return wrap_slot(first);
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(last - first)));
-  for (size_t i = first; i < last; ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i - first), wrap_slot(i).release());
-  return tuple;
+  return make_tuple(last - first, [&, first = first](size_t i) { return wrap_slot(first + i); });
 }
 
 PyObject* get_saved(PyObject* self, void* closure) {
@@ -105,15 +95,9 @@ PyObject* get_raw_saved(PyObject* self, void* closure) {
   });
 }
 
-PyObject* get_next_functions(PyObject* self, void*) {
-  return guarded([&] { return node_next_functions(node_of(self)).release(); });
-}
-
 PyObject* get_metadata(PyObject* self, void*) {
   return guarded([&] { return node_metadata(node_of(self)).release(); });
 }
-
-PyObject* get_requires_grad(PyObject*, void*) { return Py_NewRef(Py_True); }
 
 PyObject* get_variable(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
@@ -143,43 +127,8 @@ PyObject* node_call(PyObject* self, PyObject* arguments, PyObject*) {
     check_call(*node, arguments);
     TensorList results = node->apply(unwrap_list(arguments));
     if (results.size() == 1) return wrap(std::move(results[0])).release();
-    Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
-    for (size_t i = 0; i < results.size(); ++i)
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(std::move(results[i])).release());
-    return tuple.release();
+    return make_tuple(results.size(), [&](size_t i) { return wrap(std::move(results[i])); }).release();
   });
-}
-
-PyObject* node_register_hook(PyObject* self, PyObject* hook) {
-  return guarded([&] { return register_post_hook(node_of(self), hook).release(); });
-}
-
-PyObject* node_register_prehook(PyObject* self, PyObject* hook) {
-  return guarded([&] { return register_pre_hook(node_of(self), hook).release(); });
-}
-
-PyObject* node_register_hook_dict(PyObject* self, PyObject* tensor) {
-  return guarded([&] {
-    register_hook_dict(node_of(self), tensor);
-    return Py_NewRef(Py_None);
-  });
-}
-
-PyObject* node_sequence_nr(PyObject* self, PyObject*) {
-  return guarded([&] { return PyLong_FromUnsignedLongLong(node_of(self).sequence_nr()); });
-}
-
-PyObject* node_set_sequence_nr(PyObject* self, PyObject* number) {
-  return guarded([&] {
-    const unsigned long long value = PyLong_AsUnsignedLongLong(number);
-    if (PyErr_Occurred() != nullptr) throw PythonError();
-    node_of(self).set_sequence_nr(value);
-    return Py_NewRef(Py_None);
-  });
-}
-
-PyObject* get_input_metadata(PyObject* self, void*) {
-  return guarded([&] { return node_input_metadata(node_of(self)).release(); });
 }
 
 // Whether the wrapper shows the node's hooks: only if nobody else owns the node. Up to 1.13 it always did, so that the
@@ -211,26 +160,24 @@ void node_dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   leave_impl(self);
   Py_CLEAR(reinterpret_cast<NodeObject*>(self)->closure);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 // The first is left out if the release does not have it.
-PyMethodDef node_methods[] = {{"register_prehook", node_register_prehook, METH_O, nullptr},
+PyMethodDef node_methods[] = {{"register_prehook", Methods::register_prehook, METH_O, nullptr},
                               {"name", node_name, METH_NOARGS, nullptr},
-                              {"register_hook", node_register_hook, METH_O, nullptr},
-                              {"_register_hook_dict", node_register_hook_dict, METH_O, nullptr},
-                              {"_set_sequence_nr", node_set_sequence_nr, METH_O, nullptr},
-                              {"_sequence_nr", node_sequence_nr, METH_NOARGS, nullptr},
+                              {"register_hook", Methods::register_hook, METH_O, nullptr},
+                              {"_register_hook_dict", Methods::register_hook_dict, METH_O, nullptr},
+                              {"_set_sequence_nr", Methods::set_sequence_nr, METH_O, nullptr},
+                              {"_sequence_nr", Methods::sequence_nr, METH_NOARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
 
 // Attribute tables live as long as the process: CPython keeps pointers into them.
 PyGetSetDef* make_attributes(const NodeSpec& spec, const Policy& policy) {
-  std::vector<PyGetSetDef> table{{"next_functions", get_next_functions, nullptr, nullptr, nullptr},
+  std::vector<PyGetSetDef> table{{"next_functions", Methods::next_functions, nullptr, nullptr, nullptr},
                                  {"metadata", get_metadata, nullptr, nullptr, nullptr},
-                                 {"_input_metadata", get_input_metadata, nullptr, nullptr, nullptr},
-                                 {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr}};
+                                 {"_input_metadata", Methods::input_metadata, nullptr, nullptr, nullptr},
+                                 {"requires_grad", Methods::requires_grad, nullptr, nullptr, nullptr}};
   if (std::string(spec.name) == "AccumulateGrad")
     table.push_back({"variable", get_variable, nullptr, nullptr, nullptr});
   for (size_t field = 0; has(policy, traits::shows_saved_values) && field < spec.fields.size(); ++field) {

@@ -24,10 +24,7 @@ const Node& node_of(PyObject* self) {
 PyObject* get_next_functions(PyObject* self, void*) {
   return guarded([&] {
     const EdgeList& edges = node_of(self).next_edges();
-    Ref functions = checked(PyTuple_New(static_cast<Py_ssize_t>(edges.size())));
-    for (size_t i = 0; i < edges.size(); ++i)
-      PyTuple_SET_ITEM(functions.get(), static_cast<Py_ssize_t>(i), wrap_node(edges[i].node).release());
-    return functions.release();
+    return make_tuple(edges.size(), [&](size_t i) { return wrap_node(edges[i].node); }).release();
   });
 }
 
@@ -45,9 +42,7 @@ void node_dealloc(PyObject* self) {
   PyObject*& weakrefs = reinterpret_cast<OneFlowNodeObject*>(self)->weakrefs;
   if (weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   leave_impl(self);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 }  // namespace

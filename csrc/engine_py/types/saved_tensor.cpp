@@ -82,9 +82,7 @@ void saved_tensor_dealloc(PyObject* self) {
   if (object_of(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   live_handles().erase({object_of(self)->place.get(), object_of(self)->index});
   object_of(self)->place.~Ptr<SlotPlace>();
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) {

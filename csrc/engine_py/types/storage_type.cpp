@@ -48,9 +48,7 @@ void free_storage(PyObject* self) {
   clear_slots(self, state().storage_base);
   Py_CLEAR(storage_object(self)->dict);
   leave_impl(self);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 // For subclasses, too: type.__new__ would give them a dealloc that finalises before the wrapper can be resurrected.

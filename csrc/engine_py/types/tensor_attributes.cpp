@@ -41,8 +41,6 @@ void set_requires_grad_attribute(const Tensor& tensor, PyObject* value) {
   set_requires_grad(tensor, value == Py_True);
 }
 
-void warn(PyObject* category, const char* text) { checked(PyObject_CallFunction(state().warn, "Os", category, text)); }
-
 Ref get_grad(const Tensor& tensor) {
   const AutogradMeta* meta = tensor->meta();
   if (meta != nullptr && meta->grad_fn && !meta->retains_grad && !meta->grad &&

@@ -34,10 +34,7 @@ PyObject* tensor_requires_grad_in_place(PyObject* self, PyObject* const* argumen
 }
 
 PyObject* tensor_retain_grad(PyObject* self, PyObject*) {
-  return guarded([&] {
-    retain_grad(unwrap(self));
-    return Py_NewRef(Py_None);
-  });
+  return guarded([&] { retain_grad(unwrap(self)); });
 }
 
 PyObject* tensor_use_count(PyObject* self, PyObject*) {
@@ -65,7 +62,6 @@ PyObject* tensor_untyped_storage(PyObject* self, PyObject*) {
 PyObject* tensor_register_hook_dict(PyObject* self, PyObject*) {
   return guarded([&] {
     if (const NodePtr node = grad_fn(unwrap(self))) register_hook_dict(*node, self);
-    return Py_NewRef(Py_None);
   });
 }
 

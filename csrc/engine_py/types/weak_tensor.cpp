@@ -27,9 +27,7 @@ PyObject* weak_tensor_new(PyTypeObject* type, PyObject* arguments, PyObject* key
 
 void weak_tensor_dealloc(PyObject* self) {
   reinterpret_cast<WeakTensorObject*>(self)->tensor.~WeakPtr();
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 PyObject* is_expired(PyObject* self, PyObject*) {

@@ -162,9 +162,7 @@ TensorList unwrap_list(PyObject* sequence) {
 }
 
 Ref wrap_dims(const Dims& dims) {
-  Ref values = checked(PyTuple_New(static_cast<Py_ssize_t>(dims.size())));
-  for (size_t i = 0; i < dims.size(); ++i)
-    PyTuple_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), checked(PyLong_FromLongLong(dims[i])).release());
+  Ref values = make_tuple(dims.size(), [&](size_t i) { return checked(PyLong_FromLongLong(dims[i])); });
   if (state().size_type == nullptr) return values;
   // Without its own __new__, which checks each size.
   const Ref arguments = checked(PyTuple_Pack(1, values.get()));
