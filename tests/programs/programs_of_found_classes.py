@@ -505,6 +505,34 @@ def what_counts_as_a_node(fw: Any) -> Any:
     ]
 
 
+def hook_dict_of_no_tensor(fw: Any) -> Any:
+    double = function(fw, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * 2)
+    x = vector(fw)
+    seen = []
+    for node in ((x * 2).grad_fn, double.apply(x).grad_fn):
+        seen += [attempt(partial(node._register_hook_dict, given)) for given in (3, None, [x])]
+    return seen
+
+
+def constructor_takes_its_value_by_name(fw: Any) -> Any:
+    sub = type("Sub", (fw.Tensor,), {"__init__": lambda self, *args, **kwargs: None})
+    x = vector(fw, 1.0, 2.0)
+    storage = x.untyped_storage()
+    made = [sub(data=[1, 2]), fw.Tensor(data=[[True]], device="cpu"), sub(other=x), fw.Tensor(storage=storage)]
+    sizes = [list(fw.Tensor(size=size).shape) for size in ((2, 3), [4], fw.Size([1]))]
+    shares = [each.data_ptr() == x.data_ptr() for each in made]
+    refused: list[Callable[[], Any]] = [
+        lambda: fw.Tensor([1.0], data=[2.0]),
+        lambda: sub(data=x),
+        lambda: sub(tag=3),
+        lambda: fw.Tensor(size=3),
+        lambda: fw.Tensor(other=[1.0]),
+        lambda: fw.Tensor(storage=[1.0]),
+        lambda: fw.Tensor(data=3),
+    ]
+    return [each.detach().tolist() for each in made], sizes, shares, [attempt(each) for each in refused]
+
+
 def functions_of_nn_ask_with_their_own_arguments(fw: Any) -> Any:
     """Those that PyTorch has in Python pass what has a default by name; the others pass what was given."""
     asked: list[Any] = []

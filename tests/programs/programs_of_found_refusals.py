@@ -298,4 +298,14 @@ def a_bool_is_subtracted_from_a_forbidden_view(fw: Any) -> Any:
     return attempt(lambda: view.sub_(True))
 
 
+def methods_without_parameters_refuse_arguments(fw: Any) -> Any:
+    x = fw.ones(2, 2)
+    names = ["sin", "neg", "abs", "relu", "square", "zero_", "sin_", "t", "conj", "is_complex", "detach", "item", "dim"]
+    names += ["clone", "contiguous"]
+    return [attempt(partial(getattr(fw.Tensor, name), x, 1)) for name in names] + [
+        attempt(lambda: x.sin(foo=1)),
+        x.tolist(),
+    ]
+
+
 PROGRAMS = programs_in(globals())

@@ -217,4 +217,10 @@ def identities(fw: Any) -> Any:
     ]  # fmt: skip
 
 
+def arrays_of_each_dtype(fw: Any) -> Any:
+    kinds = [fw.float32, fw.float64, fw.int64, fw.int32, fw.bool, fw.complex64, fw.complex128]
+    arrays = [fw.ones(2, dtype=kind).numpy() for kind in kinds]
+    return [(str(array.dtype), array.tolist(), str(fw.from_numpy(array).dtype)) for array in arrays]
+
+
 PROGRAMS = programs_in(globals())

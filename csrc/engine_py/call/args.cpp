@@ -58,12 +58,6 @@ Args::Args(const char* function, std::initializer_list<const char*> parameters, 
                    parameters_[i]);
 }
 
-void refuse_arguments(PyObject* const*, Py_ssize_t count, PyObject* names) {
-  if (count != 0) raise_python(PyExc_TypeError, "this operation takes no arguments (%zd given)", count);
-  if (names != nullptr)
-    raise_python(PyExc_TypeError, "got an unexpected keyword argument '%U'", PyTuple_GET_ITEM(names, 0));
-}
-
 void Args::wrong_type(size_t i, const char* expected) const {
   raise_python(PyExc_TypeError, "%s(): argument '%s' (position %zu) must be %s, not %s", function_, parameters_[i],
                i + 1, expected, short_name(values_[i]));
@@ -187,10 +181,7 @@ Ref wrap_scalar(const Scalar& scalar) {
 }
 
 Ref wrap_tuple(const TensorList& tensors) {
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
-  for (size_t i = 0; i < tensors.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]).release());
-  return tuple;
+  return make_tuple(tensors.size(), [&](size_t i) { return wrap(tensors[i]); });
 }
 
 }  // namespace gradlife

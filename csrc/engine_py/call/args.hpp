@@ -52,8 +52,6 @@ inline std::optional<int64_t> optional_integer(const Args& args, size_t i) {
   return args.has(i) ? std::optional<int64_t>(args.integer(i, 0)) : std::nullopt;
 }
 
-// TypeError if a call without parameters gets arguments.
-void refuse_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 // Reads a Python or numpy number. False: not a number. Error: larger than 64 bits.
 bool parse_number(PyObject* object, Scalar* number);
 bool is_sequence(PyObject* object);        // a list or tuple

@@ -22,11 +22,14 @@ PyObject* as_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, P
   return call_on_input(method, arguments, count, names);
 }
 
+// TypeError if a call of a method without parameters gets arguments.
+void refuse_arguments(FastMethod method, Py_ssize_t count, PyObject* names);
+
 // A method without arguments, from an operation on one tensor.
 template <Tensor (*op)(const Tensor&)>
-PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+PyObject* unary(PyObject* self, PyObject* const*, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    refuse_arguments(arguments, count, names);
+    refuse_arguments(unary<op>, count, names);
     return wrap(op(unwrap(self))).release();
   });
 }

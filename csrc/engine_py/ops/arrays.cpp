@@ -4,6 +4,7 @@
 #include "engine/ops/ops.hpp"
 #include "engine/policy/traits.hpp"
 #include "engine_py/call/methods.hpp"
+#include "engine_py/call/warnings.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
 #include "engine_py/wrappers/objects.hpp"
@@ -116,17 +117,8 @@ size_t byte_count(const Dims& sizes, const Dims& strides, int64_t item) {
   return sizes.product() == 0 ? 0 : static_cast<size_t>(count * item);
 }
 
-void warn_of_read_only() {
-  if (state().warn == nullptr) return;
-  checked(PyObject_CallFunction(state().warn, "Os", PyExc_UserWarning,
-                                "The given NumPy array is not writable, and PyTorch does not support non-writable "
-                                "tensors. This means writing to this tensor will result in undefined behavior. You may "
-                                "want to copy the array to protect its data or make it writable before converting it "
-                                "to a tensor."));
-}
-
 const char* type_text(DType dtype) {
-  static constexpr const char* names[] = {"<f4", "<f8", "<i8", "|b1", "<i4", "<c8"};
+  static constexpr const char* names[] = {"<f4", "<f8", "<i8", "|b1", "<i4", "<c8", "<c16"};
   return names[static_cast<size_t>(dtype)];
 }
 
@@ -156,7 +148,11 @@ Tensor tensor_from_array(PyObject* array) {
   const DType dtype = dtype_of(interface, array);
   const int64_t item = static_cast<int64_t>(item_size(dtype));
   const Dims strides = element_strides(interface, item);
-  if (interface.is_read_only) warn_of_read_only();
+  if (interface.is_read_only)
+    warn(PyExc_UserWarning,
+         "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
+         "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
+         "it writable before converting it to a tensor.");
   const size_t bytes = byte_count(interface.sizes, strides, item);
   StoragePtr storage = make<Storage>(interface.data, bytes, Handle::borrow(array));
   return make<TensorImpl>(std::move(storage), dtype, interface.sizes, strides, 0);

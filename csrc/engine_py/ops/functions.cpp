@@ -125,7 +125,7 @@ PyMethodDef* op_functions() {
 
 namespace {
 
-// The name under which a method is a function, for its errors.
+// The name of a method, for its errors.
 const char* name_of(FastMethod method) {
   for (const Operation* rows : operation_tables)
     for (; rows->name != nullptr; ++rows)
@@ -142,6 +142,12 @@ void require_input(FastMethod method, PyObject* object, const char* where) {
 }
 
 }  // namespace
+
+void refuse_arguments(FastMethod method, Py_ssize_t count, PyObject* names) {
+  if (names != nullptr) raise_python(PyExc_TypeError, "TensorBase.%s() takes no keyword arguments", name_of(method));
+  if (count != 0)
+    raise_python(PyExc_TypeError, "TensorBase.%s() takes no arguments (%zd given)", name_of(method), count);
+}
 
 PyObject* call_on_input(FastMethod method, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {

@@ -8,9 +8,9 @@ namespace gradlife {
 namespace {
 
 template <Tensor (*op)(const Tensor&)>
-PyObject* changing(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+PyObject* changing(PyObject* self, PyObject* const*, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    refuse_arguments(arguments, count, names);
+    refuse_arguments(changing<op>, count, names);
     op(unwrap(self));
     return Py_NewRef(self);
   });

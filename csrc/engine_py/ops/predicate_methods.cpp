@@ -10,9 +10,9 @@ namespace gradlife {
 namespace {
 
 template <bool (*is)(const TensorImpl&)>
-PyObject* fact(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+PyObject* fact(PyObject* self, PyObject* const*, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    refuse_arguments(arguments, count, names);
+    refuse_arguments(fact<is>, count, names);
     return PyBool_FromLong(is(*unwrap(self)));
   });
 }

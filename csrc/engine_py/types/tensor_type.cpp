@@ -15,6 +15,7 @@
 #include "engine_py/hooks/hooks.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
+#include "engine_py/types/storage_type.hpp"
 #include "engine_py/wrappers/attributeless_tensor.hpp"
 #include "engine_py/wrappers/closure.hpp"
 #include "engine_py/wrappers/objects.hpp"
@@ -177,23 +178,28 @@ bool is_integer(PyObject* object) {
   return PyIndex_Check(object) && !PyBool_Check(object) && !PySequence_Check(object) && !is_tensor(object);
 }
 
-// `Tensor(2, 3)` and `Tensor(torch.Size([2, 3]))`.
-Tensor uninitialized(PyObject* arguments, bool is_size) {
-  const Py_ssize_t count = is_size ? 0 : PyTuple_GET_SIZE(arguments);
-  for (Py_ssize_t i = 0; i < count; ++i)
-    if (!is_integer(PyTuple_GET_ITEM(arguments, i)))
+// Whether the legacy constructor takes this value by this name.
+bool takes_by_name(const std::string& name, PyObject* value) {
+  return name == "data" || (name == "size" && is_sequence(value)) || (name == "other" && is_tensor(value)) ||
+         (name == "storage" && is_storage(value));
+}
+
+// `Tensor(2, 3)`, `Tensor(torch.Size([2, 3]))` and `Tensor(size=(2, 3))`.
+Tensor uninitialized(PyObject* given) {
+  for (Py_ssize_t i = 0; PyTuple_CheckExact(given) && i < PyTuple_GET_SIZE(given); ++i)
+    if (!is_integer(PyTuple_GET_ITEM(given, i)))
       raise_python(PyExc_TypeError,
                    "new(): argument 'size' failed to unpack the object at pos %zd with error \"type must be tuple of "
                    "ints,but got %s\"",
-                   i + 1, short_name(PyTuple_GET_ITEM(arguments, i)));
-  const Dims sizes = parse_dims(is_size ? PyTuple_GET_ITEM(arguments, 0) : arguments);
+                   i + 1, short_name(PyTuple_GET_ITEM(given, i)));
+  const Dims sizes = parse_dims(given);
   ops::require_sizes(sizes);
   return empty(sizes, DType::float32);
 }
 
 // The data of PyTorch's legacy constructor become float32, whatever they are.
 Tensor from_data(PyObject* data) {
-  if (!PySequence_Check(data) && PyObject_TypeCheck(data, state().storage_base) == 0)
+  if ((!PySequence_Check(data) && !is_storage(data)) || is_tensor(data))
     raise_python(PyExc_TypeError, "new(): data must be a sequence (got %s)", Py_TYPE(data)->tp_name);
   const Ref module = checked(PyImport_ImportModule("gradlife._engine"));
   const Ref made = checked(PyObject_CallMethod(module.get(), "tensor", "OO", data, wrap_dtype(DType::float32).get()));
@@ -205,16 +211,21 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords
     if (type == state().tensor_base)
       raise_python(PyExc_RuntimeError, "Cannot directly construct TensorBase; subclass it and then construct that");
     const Py_ssize_t count = PyTuple_GET_SIZE(arguments);
-    const Py_ssize_t named = keywords != nullptr ? PyDict_GET_SIZE(keywords) : 0;
-    if (named > 1 || (named == 1 && PyDict_GetItemString(keywords, "device") == nullptr))
-      refuse_construction(arguments, keywords);
-    if (count == 0) return wrap_as(empty({0}, DType::float32), type).release();
-    PyObject* data = PyTuple_GET_ITEM(arguments, 0);
-    if (count > 1 && !is_integer(data)) refuse_construction(arguments, keywords);
-    if (is_tensor(data)) return wrap_as(ops::view_as_itself(unwrap(data)), type).release();
-    const bool is_size = Py_TYPE(data) == state().size_type;
-    Tensor made = is_size || is_integer(data) ? uninitialized(arguments, is_size) : from_data(data);
-    return wrap_as(std::move(made), type).release();
+    PyObject *value = count > 0 ? PyTuple_GET_ITEM(arguments, 0) : nullptr, *key, *item;
+    std::string name;
+    for (Py_ssize_t at = 0; keywords != nullptr && PyDict_Next(keywords, &at, &key, &item);) {
+      if (PyUnicode_CompareWithASCIIString(key, "device") == 0) continue;
+      name = PyUnicode_AsUTF8(key);
+      if (value != nullptr || !takes_by_name(name, item)) refuse_construction(arguments, keywords);
+      value = item;
+    }
+    if (value == nullptr) return wrap_as(empty({0}, DType::float32), type).release();
+    if (count > 1 && !is_integer(value)) refuse_construction(arguments, keywords);
+    if (is_tensor(value) && name != "data") return wrap_as(ops::view_as_itself(unwrap(value)), type).release();
+    const bool is_size = name == "size" || Py_TYPE(value) == state().size_type;
+    if (is_size || (is_integer(value) && name.empty()))
+      return wrap_as(uninitialized(is_size ? value : arguments), type).release();
+    return wrap_as(from_data(value), type).release();
   });
 }
 
