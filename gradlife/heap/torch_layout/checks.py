@@ -5,12 +5,17 @@ A field that leads to a wrong answer is dropped: a missing part of the heap is b
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradlife import _heap
-from gradlife.heap.torch_layout.fields import BORROWERS, are_counts_coupled, are_nodes_coupled, context_owns_node
+from gradlife.heap.torch_layout.fields import (
+    are_counts_coupled,
+    are_nodes_coupled,
+    borrowed_memory,
+    context_owns_node,
+    is_maker,
+)
 from gradlife.heap.torch_layout.labels import (
     HOOKS,
     ITS_IMPL,
@@ -235,12 +240,11 @@ def of_memory(toys: Toys) -> Checks:
     places = ("closures", "code_in_function", "owner_in_function", "function_deleter", "deleter_in_storage")
     fields = (*places, "context_in_storage", "data_in_storage", "storage_class")
     own = ITS_WRAPPER, -1
-    for sort, make in BORROWERS.items():
-        if sort == "object of an array" and "numpy" not in sys.modules:
-            continue
-        tensor, address = make(toys)
+    for _, tensor, address in borrowed_memory(toys):
         storage = tensor.untyped_storage()
         by_name = {key: value for key, value in description_of(storage._cdata).items() if key != own}
+        if is_maker(toys, by_name.get((MEMORY_OF, -1)), address):
+            by_name[MEMORY_OF, -1] = address
         yield Check(fields, {(MEMORY_OF, -1): address}, by_name)
     of_part = ("context_in_storage", "data_in_storage", "storage_class")
     part = toys.part

@@ -173,18 +173,30 @@ def of_memory(toys: Toys) -> Fields:
 def closures(toys: Toys, context: int, owner: int) -> dict[int, str]:
     """Find the code and the closure of functions that this torch makes."""
     found: dict[int, str] = {}
+    for sort, tensor, address in borrowed_memory(toys):
+        function = word_at(tensor.untyped_storage()._cdata, context)
+        held = word_at(function, owner)
+        made_over = word_at(word_at(held, MAKER[sort]), 0) if sort in MAKER else held
+        code = word_at(function, owner + FUNCTION_BYTES)
+        if code and is_maker(toys, made_over, address):
+            found[code] = sort.partition(" ")[0]
+    return found
+
+
+def borrowed_memory(toys: Toys) -> Iterator[tuple[str, Any, int]]:
+    """Yield the kind of owner, the tensor and the owner's address, for the kinds that this release has."""
     for sort, make in BORROWERS.items():
         try:
             tensor, address = make(toys)
         except Exception:  # no numpy, or a release without this
             continue
-        function = word_at(tensor.untyped_storage()._cdata, context)
-        held = word_at(function, owner)
-        made_over = word_at(word_at(held, MAKER[sort]), 0) if sort in MAKER else held
-        code = word_at(function, owner + FUNCTION_BYTES)
-        if made_over == address and code:
-            found[code] = sort.partition(" ")[0]
-    return found
+        yield sort, tensor, address
+
+
+def is_maker(toys: Toys, found: int | None, expected: int) -> bool:
+    """Whether this is the expected owner. Older releases hand over a view, another tensor over the same storage."""
+    storage = find(toys.leaf._cdata, toys.storage._cdata, "StorageImpl", 160)
+    return found == expected or (found is not None and word_at(found, storage) == toys.big_storage._cdata)
 
 
 def of_dtypes(toys: Toys) -> Fields:

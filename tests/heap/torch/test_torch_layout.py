@@ -169,6 +169,20 @@ def test_words_that_lead_there_by_chance_once_are_looked_at_again(monkeypatch: p
     assert calibration.calibrate(torch) == ()
 
 
+def test_release_whose_dlpack_hands_over_a_view_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As up to 2.7, which also lacks versioned DLPack."""
+
+    def by_view(toys: Toys) -> Any:
+        return torch._C._from_dlpack(torch._C._to_dlpack(toys.big.view(-1)))
+
+    def missing(toys: Toys) -> Any:
+        raise AttributeError("_to_dlpack_versioned")
+
+    monkeypatch.setattr(Toys, "handed_over", property(by_view))
+    monkeypatch.setattr(Toys, "handed_over_by_version", property(missing))
+    assert calibration.calibrate(torch) == ()
+
+
 def test_release_without_private_names_is_said() -> None:
     other = types.SimpleNamespace(__version__="9.9.9", _C=types.SimpleNamespace(), autograd=None)
     [said] = calibration.calibrate(other)
