@@ -252,6 +252,17 @@ def test_an_array_that_gets_longer_is_cut_with_the_methods_of_arrays() -> None:
     assert found.advice.code == "seen = np.concatenate([seen, rows])[-10_000:].copy()"
 
 
+def test_a_tee_is_not_told_to_iterate_again() -> None:
+    root = step("module", "global variable 'preview'", ("internal", "__dict__", -1), ("dict_value", "'preview'", -1))
+    ahead = step("itertools._tee", "the items that were read ahead", ("unknown", "the items that were read ahead", -1))
+    items = step("itertools._tee_dataobject", "an item", ("unknown", "an item", -1))
+    title = "GL519 itertools.tee keeps what one of its iterators has not read yet"
+    assert grown(root, ahead, items, at=2) == title
+    again = step("itertools.cycle", "its items", ("unknown", "its items", -1))
+    title = "GL519 itertools.cycle keeps everything that went through it"
+    assert grown(root, again, at=1) == title
+
+
 def test_a_sparse_gradient_is_zeroed_and_not_cut() -> None:
     """The advice was to keep the last rows of the optimizer."""
     root = step("module", "global variable 'w'", ("internal", "__dict__", -1), ("dict_value", "'w'", -1))

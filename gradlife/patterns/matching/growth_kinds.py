@@ -1,4 +1,4 @@
-"""Recognize the kind of growth: a larger object, one object for each of many, the state of a metric."""
+"""Recognize the kind of growth: a larger object, one object for each of many, the state of a metric, items read ahead."""
 
 from __future__ import annotations
 
@@ -35,3 +35,8 @@ def is_longer_state(case: Case) -> bool:
 def is_without_graph(case: Case) -> bool:
     """Whether there is no graph on the path or on the kept object."""
     return not case.has_graph and not backbone(case)
+
+
+def is_of_tee(case: Case) -> bool:
+    """Whether an iterator that `itertools.tee` made is on the path."""
+    return any(step.type == "itertools._tee" for step in case.steps)

@@ -8,6 +8,7 @@ from gradlife.model.hunt import FindingKind
 from gradlife.patterns.matching.growth_kinds import (
     is_larger,
     is_longer_state,
+    is_of_tee,
     is_spread,
     is_spread_with_graph,
     is_state,
@@ -240,7 +241,17 @@ HOLDER_PATHS = (
     ),
     Pattern(
         "GL519",
-        "itertools.cycle or tee keeps everything that went through it",
+        "itertools.tee keeps what one of its iterators has not read yet",
+        "One iterator of the tee is ahead of another, and every item between them stays until the other has read it, too.",
+        "Advance its iterators together, delete the one that you no longer read, or read the source twice.",
+        "",
+        paths=("cycle.* ...",),
+        when=is_of_tee,
+        example="module train global variable 'preview' → itertools._tee → _tee_dataobject [3] → Tensor",
+    ),
+    Pattern(
+        "GL519",
+        "itertools.cycle keeps everything that went through it",
         "{holder} keeps every item of its first pass to repeat it.",
         "Iterate again instead of repeating.",
         "def forever(loader):\n    while True:\n        yield from loader",
