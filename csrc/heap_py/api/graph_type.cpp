@@ -74,6 +74,13 @@ PyObject* describe_method(PyObject* self, PyObject* number) {
 PyObject* borrowed_method(PyObject* self, PyObject* number) {
   return guarded([&] { return PyLong_FromUnsignedLongLong(graph_of(self).borrowed_by(parse_node(self, number))); });
 }
+// sequence_number(node) -> the number that torch gave a grad node when it was made, or None
+PyObject* sequence_number_method(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const uint64_t found = graph_of(self).sequence_number_of(parse_node(self, number));
+    return found == SequenceNumber::none ? Py_NewRef(Py_None) : PyLong_FromUnsignedLongLong(found);
+  });
+}
 PyObject* get_borrowed_bytes(PyObject* self, void*) {
   unsigned long long sum = 0;
   for (const BorrowedBytes& entry : graph_of(self).borrowed) sum += entry.bytes;
@@ -218,6 +225,7 @@ PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
                          {"find_all", find_all_method, METH_O, nullptr},
                          {"describe", describe_method, METH_O, nullptr},
                          {"borrowed", borrowed_method, METH_O, nullptr},
+                         {"sequence_number", sequence_number_method, METH_O, nullptr},
                          {"kind", kind_method, METH_O, nullptr},
                          {"type", type_method, METH_O, nullptr},
                          {"kind_and_type", kind_and_type_method, METH_O, nullptr},

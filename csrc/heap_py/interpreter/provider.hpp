@@ -69,6 +69,8 @@ class Provider {
   virtual std::string describe_python(PyObject* object) = 0;  // "float32 [64, 32]", a word or two after the type
   virtual std::string describe_native(const void* object, uint32_t type) = 0;
   virtual uint64_t native_bytes(const void* object, uint32_t type) = 0;
+  // Returns the number that a grad node got when it was made; SequenceNumber::none: it has none.
+  virtual uint64_t sequence_number(const void*, uint32_t) { return SequenceNumber::none; }
   // Returns the part of `native_bytes` that belongs to another object, and that object.
   virtual BorrowedMemory borrowed(const void*, uint32_t) { return {}; }
   // Returns the object whose memory a Python object shows; nullptr: its own, or unknown.

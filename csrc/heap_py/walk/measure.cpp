@@ -60,6 +60,8 @@ class Measuring {
     for (Provider* provider : providers_) {
       if (!provider->owns_type(type)) continue;
       bytes = provider->native_bytes(object, type);
+      const uint64_t number = provider->sequence_number(object, type);
+      if (number != SequenceNumber::none) graph_.sequence_numbers.push_back({node, number});
       const BorrowedMemory borrowed = provider->borrowed(object, type);
       if (borrowed.bytes == 0 || borrowed.bytes > bytes) break;
       if (borrowed.owner != nullptr && !is_measured(borrowed.owner, borrowed.bytes)) break;

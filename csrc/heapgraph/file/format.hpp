@@ -58,9 +58,10 @@ enum class Section : uint32_t {
   label_gaps,
   long_gaps,
   cleared_dicts,
-  borrowed,  // BorrowedBytes
+  borrowed,          // BorrowedBytes
+  sequence_numbers,  // SequenceNumber
 };
-constexpr uint32_t max_sections = 26;
+constexpr uint32_t max_sections = 27;
 
 // Some arrays come in two widths, given by the size of their elements: types of 2 or 4 bytes; sizes of 2 or 4, where
 // the largest number refers to big_sizes; first_references of 4, or numbers of references of 1, where 255 refers to

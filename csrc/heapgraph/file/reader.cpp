@@ -141,16 +141,20 @@ class Reader {
       if (big.node >= header_.nodes) throw FileError("is damaged: a size belongs to no object");
       graph.set_size(static_cast<NodeId>(big.node), big.bytes);
     }
-    if (has(Section::borrowed)) read_borrowed(graph);
+    if (has(Section::borrowed)) graph.borrowed = read_by_node<BorrowedBytes>(Section::borrowed);
+    if (has(Section::sequence_numbers))
+      graph.sequence_numbers = read_by_node<SequenceNumber>(Section::sequence_numbers);
   }
-  void read_borrowed(Graph& graph) {
-    graph.borrowed = read<BorrowedBytes>(Section::borrowed, header_.nodes);
+  template <class Entry>
+  Buffer<Entry> read_by_node(Section section) {
+    Buffer<Entry> entries = read<Entry>(section, header_.nodes);
     uint64_t least = 0;
-    for (const BorrowedBytes& entry : graph.borrowed) {
+    for (const Entry& entry : entries) {
       if (entry.node >= header_.nodes) throw FileError("is damaged: a number belongs to no object");
       if (entry.node < least) throw FileError("is damaged: its numbers are in no order");
       least = entry.node + 1;
     }
+    return entries;
   }
   void read_references(Graph& graph) {
     if (need(Section::first_references).element_bytes == sizeof(uint8_t)) {

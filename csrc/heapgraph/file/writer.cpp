@@ -48,6 +48,7 @@ class Writer {
     if (graph_.cleared_dicts.begin() != graph_.cleared_dicts.end())
       add(Section::cleared_dicts, graph_.cleared_dicts.pairs());
     if (!graph_.borrowed.empty()) add(Section::borrowed, graph_.borrowed);
+    if (!graph_.sequence_numbers.empty()) add(Section::sequence_numbers, graph_.sequence_numbers);
     add_types();
   }
   void add_words(const Words& words) {

@@ -96,7 +96,13 @@ class ObjectComparison {
 
   bool is_same(size_t old, size_t fresh) const {
     return old < before_.size() && is_met_[old] == 0 && before_.addresses[old] == after_.addresses[fresh] &&
-           types_.before(before_.types[old]) == types_.after(after_.types[fresh]);
+           types_.before(before_.types[old]) == types_.after(after_.types[fresh]) &&
+           (!is_grad_node(fresh) || have_same_number(static_cast<NodeId>(old), static_cast<NodeId>(fresh)));
+  }
+  bool is_grad_node(size_t fresh) const { return after_.type_rows[after_.types[fresh]].kind == NodeKind::grad_node; }
+  bool have_same_number(NodeId old, NodeId fresh) const {
+    const uint64_t number = before_.sequence_number_of(old), now = after_.sequence_number_of(fresh);
+    return number == now || number == SequenceNumber::none || now == SequenceNumber::none;
   }
 
   // The walk finds old objects in nearly the same order again. It takes those that the collector knows from both ends
@@ -150,7 +156,7 @@ class ObjectComparison {
   }
   void meet(NodeId old, NodeId fresh) {
     const uint32_t type = types_.after(after_.types[fresh]);
-    if (types_.before(before_.types[old]) != type) {
+    if (types_.before(before_.types[old]) != type || (is_grad_node(fresh) && !have_same_number(old, fresh))) {
       vanish(old);
       appear(fresh);
     } else if (bytes_of(after_, fresh) > bytes_of(before_, old)) {

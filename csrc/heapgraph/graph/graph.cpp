@@ -47,6 +47,12 @@ uint64_t Graph::borrowed_by(NodeId node) const {
   return found != borrowed.end() && found->node == node ? found->bytes : 0;
 }
 
+uint64_t Graph::sequence_number_of(NodeId node) const {
+  const auto* found = std::lower_bound(sequence_numbers.begin(), sequence_numbers.end(), node,
+                                       [](const SequenceNumber& entry, NodeId wanted) { return entry.node < wanted; });
+  return found != sequence_numbers.end() && found->node == node ? found->number : SequenceNumber::none;
+}
+
 // A counting sort by target: sources come out in ascending order.
 void Graph::build_referrers() {
   if (has_referrers()) return;
@@ -68,7 +74,8 @@ void Graph::build_referrers() {
 
 size_t Graph::bytes() const {
   return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes() + borrowed.bytes() +
-         coupled.bytes() + latent.bytes() + first_hidden.bytes() + kept_wrappers.bytes() + cleared_dicts.bytes();
+         sequence_numbers.bytes() + coupled.bytes() + latent.bytes() + first_hidden.bytes() + kept_wrappers.bytes() +
+         cleared_dicts.bytes();
 }
 
 }  // namespace gradlife::heap

@@ -62,6 +62,13 @@ struct BorrowedBytes {
   uint64_t node, bytes;
 };
 
+// The number that torch gave a grad node when it was made: two nodes at one address have different numbers. 64 bits
+// each: files contain this struct.
+struct SequenceNumber {
+  static constexpr uint64_t none = UINT64_MAX;  // torch's own number for all accumulators
+  uint64_t node, number;
+};
+
 struct Graph {
   Buffer<Address> addresses;
   Buffer<uint32_t> types;  // indices into `type_rows`
@@ -70,7 +77,8 @@ struct Graph {
   std::vector<TypeRow, OwnAllocator<TypeRow>> type_rows;
   Buffer<uint32_t> sizes;  // shallow bytes; `big_size`: the number is in `big_sizes`; empty until measured
   std::unordered_map<NodeId, uint64_t> big_sizes;
-  Buffer<BorrowedBytes> borrowed;  // by node; not part of the sizes
+  Buffer<BorrowedBytes> borrowed;           // by node; not part of the sizes
+  Buffer<SequenceNumber> sequence_numbers;  // by node; of grad nodes that have one
   // For each Python object, the index of the first hidden reference in its row. Hidden ones stand after visible ones.
   NodeNumbers first_hidden;
   // Native objects with coupled counts: while they have other owners, however many, they own one reference to their
@@ -94,6 +102,7 @@ struct Graph {
   uint64_t size_of(NodeId node) const { return sizes[node] != big_size ? sizes[node] : big_sizes.at(node); }
   void set_size(NodeId node, uint64_t bytes);
   uint64_t borrowed_by(NodeId node) const;
+  uint64_t sequence_number_of(NodeId node) const;
   // Returns the node at an address, or no_node. Linear in the number of nodes: some 0.5 ms per million.
   NodeId find(Address address) const;
   // Fills in the nodes of all addresses that are in the graph, in some 2 ms per million nodes.

@@ -24,6 +24,13 @@ Fields = Iterator[tuple[str, Any]]
 #: The offset of a field that this release lacks.
 NOWHERE = 2**32 - 1
 
+#: The first nodes of a thread have small numbers. So many later ones must have theirs at the same place.
+FIRST_NUMBERS = 8
+AGREEING = 4
+
+#: The sequence number is within this many bytes of a node's start.
+NODE_HEAD = 64
+
 #: The hook lists of every node, and the class of their elements.
 HOOK_LISTS = {
     "tensor_hooks_in_node": "PyFunctionTensorPreHook",
@@ -44,6 +51,23 @@ def of_nodes(toys: Toys) -> Fields:
     accumulator = word_at(word_at(node, edges), 0)
     yield "variable_in_accumulator", find(accumulator, toys.leaf._cdata, "TensorImpl")
     yield "metadata_in_node", pointer_to_class(node, "PyAnomalyMetadata", 464)[0]
+
+
+def of_sequence_numbers(toys: Toys) -> Fields:
+    """Find the number that a node got when it was made."""
+    yield "sequence_number_in_node", sequence_offset(toys.leaf) if hasattr(toys.node, "_sequence_nr") else NOWHERE
+
+
+def sequence_offset(leaf: Any) -> int | None:
+    """Find the offset of a node's sequence number, which must agree for several nodes: small numbers occur elsewhere."""
+    nodes = [(leaf * 2).grad_fn for _ in range(FIRST_NUMBERS + AGREEING)]
+    found = {word_offset(node_behind(node), node._sequence_nr()) for node in nodes[FIRST_NUMBERS:]}
+    return found.pop() if len(found) == 1 else None
+
+
+def word_offset(base: int | None, value: int) -> int | None:
+    """Find a word at the beginning of a node."""
+    return _heap._find_word(base, NODE_HEAD, value) if base is not None else None
 
 
 def of_shapes(toys: Toys) -> Fields:
@@ -174,4 +198,14 @@ def names_in_classes(torch: Any) -> dict[str, list[str]]:
     }
 
 
-GROUPS = (of_nodes, of_shapes, of_contexts, of_hooks, of_metadata, of_saved, of_saved_tensors, saved_names)
+GROUPS = (
+    of_nodes,
+    of_sequence_numbers,
+    of_shapes,
+    of_contexts,
+    of_hooks,
+    of_metadata,
+    of_saved,
+    of_saved_tensors,
+    saved_names,
+)

@@ -42,6 +42,7 @@ MEANINGS = {
     "wrapper_in_impl": "C++ references to a tensor",
     "wrapper_in_storage": "C++ references to a storage",
     "wrapper_in_node": "C++ references to a grad_fn",
+    "sequence_number_in_node": "whether a grad node is another's successor at the same address",
     "storage_in_impl": "storages of tensors",
     "meta_in_impl": "autograd metadata of tensors",
     "bytes_in_storage": "bytes of storages",

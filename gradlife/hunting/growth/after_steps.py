@@ -35,13 +35,10 @@ def may_hold_results() -> bool:
     return sum(type(one) is tensor for one in gc.get_objects()) >= MIN_UNREAD
 
 
-def kept_after(last: StepSnapshot, now: StepSnapshot, numbers: Container[int], offset: int) -> list[GrownGroup]:
-    """Return the containers of the later snapshot that hold many results, with graphs whose nodes have these numbers.
-
-    ``offset``: that of the number in a node. Reads the memory of living nodes: call it in a copy of the process.
-    """
+def kept_after(last: StepSnapshot, now: StepSnapshot, numbers: Container[int]) -> list[GrownGroup]:
+    """Return the containers of the later snapshot that hold many results, with graphs whose nodes have these numbers."""
     graph = now.graph
-    results = results_of(graph, [node for node in grad_nodes(graph) if number_of(graph, node, offset) in numbers])
+    results = results_of(graph, [node for node in grad_nodes(graph) if graph.sequence_number(node) in numbers])
     return holders_of(results, last, now, MIN_RESULTS)
 
 
@@ -71,11 +68,6 @@ def grad_nodes(graph: _heap.Graph) -> Iterator[int]:
     for name, kind, _, _ in graph.census():
         if kind == "grad_node":
             yield from graph.nodes(kind, name)
-
-
-def number_of(graph: _heap.Graph, node: int, offset: int) -> int | None:
-    """Read the number of a living grad node; None if its memory cannot be read."""
-    return _heap._read_word(graph.describe(node).address + offset)
 
 
 def results_of(graph: _heap.Graph, nodes: Sequence[int]) -> set[int]:

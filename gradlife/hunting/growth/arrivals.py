@@ -9,14 +9,15 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gradlife import _heap
 from gradlife.hunting.growth.groups import Group, containers, has_variables
 from gradlife.hunting.growth.reachable_growth import (
     Evidence,
     GrownGroup,
+    below_tops,
     gained_items,
     increments,
     kind_of,
+    raises_type_counts,
     retained_amounts,
 )
 from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
@@ -49,8 +50,11 @@ def as_infrequent(group: Group, evidence: Evidence) -> GrownGroup | None:
     if len({evidence.born[node] for node in relevant}) < MIN_ARRIVALS:
         return None
     held_by = [node for node in containers(evidence.graph, group, evidence.born) if only_gains(node, evidence)]
-    if not held_by and not is_late_chain(group, evidence):
-        return None
+    if not held_by:
+        chain = late_chain(group, evidence)
+        if chain is None:
+            return None
+        group = chain
     steps = sum(map(evidence.steps, evidence.judged_rounds))
     rate = weight(evidence.graph, group.members, steps)
     return GrownGroup(group, rate, kind_of(group, held_by), tuple(held_by), arrivals_of(held_by, rate, evidence))
@@ -70,25 +74,37 @@ def only_gains(node: int, evidence: Evidence) -> bool:
     return not has_variables(evidence.graph, node) and has_arrivals(increments(node, evidence), evidence)
 
 
-def is_late_chain(group: Group, evidence: Evidence) -> bool:
-    """Return whether objects of enough rounds hang below one top, as in a chain, and its holder retains more each time."""
+def late_chain(group: Group, evidence: Evidence) -> Group | None:
+    """Return the part of the group that is a chain with links of enough rounds, if its holder retains more each time."""
     if not group.anchor or has_variables(evidence.graph, group.anchor):
-        return False
-    if not all_below_one(group, evidence.graph, evidence):
-        return False
-    amounts = retained_amounts(group.anchor, evidence.snapshots)
+        return None
+    rounds = rounds_below(group, evidence)
+    tops = {top for top, found in rounds.items() if len(found) >= MIN_ARRIVALS}
+    amounts = retained_amounts(group.anchor, evidence.snapshots) if tops else []
     added = [after - before for before, after in itertools.pairwise(amounts)]
-    return len(added) == len(evidence.judged_rounds) and has_arrivals(added, evidence)
+    if len(added) != len(evidence.judged_rounds) or not has_arrivals(added, evidence):
+        return None
+    chain = below_tops(group, tops, evidence.graph)
+    return chain if has_sure_links(chain, evidence) or raises_type_counts(chain, evidence) else None
 
 
-def all_below_one(group: Group, graph: _heap.Graph, evidence: Evidence) -> bool:
-    """Return whether objects of enough rounds are below the same top."""
+def rounds_below(group: Group, evidence: Evidence) -> dict[int, set[int]]:
+    """Return the rounds in which the relevant objects below each top were born."""
     rounds: dict[int, set[int]] = {}
     leaking = leak_types()
     for node, top in group.members.items():
-        if matters(graph, node, leaking):
+        if matters(evidence.graph, node, leaking):
             rounds.setdefault(top, set()).add(evidence.born[node])
-    return any(len(found) >= MIN_ARRIVALS for found in rounds.values())
+    return rounds
+
+
+def has_sure_links(chain: Group, evidence: Evidence) -> bool:
+    """Whether grad nodes of enough rounds are in the chain. Their numbers tell them from others at the same addresses.
+
+    Anything else may look as if it were of several rounds, though each step replaces all of it.
+    """
+    numbered = (node for node in chain.members if evidence.graph.sequence_number(node) is not None)
+    return len({evidence.born[node] for node in numbered}) >= MIN_ARRIVALS
 
 
 def has_arrivals(added: Sequence[int], evidence: Evidence) -> bool:

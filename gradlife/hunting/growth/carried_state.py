@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.snapshots.noted_facts import identity_of, node_at
 from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
 
 #: Most C++ objects to search between the chain and the tensors of the program that lead to it.
@@ -68,29 +69,16 @@ def path_from(node: int, after: Mapping[int, int]) -> tuple[int, ...]:
 
 def lives_on(graph: _heap.Graph, one: Carrier, before: _heap.Graph) -> bool:
     """Whether the node of the tensor that was in the place before is alive, and the place has another one now."""
-    found = graph.describe(one.holder)
-    holder = before.find(found.address)
-    if holder is None or before.kind_and_type(holder) != found[:2]:
+    holder = node_at(before, identity_of(graph, one.holder))
+    if holder is None:
         return False
     items, items_now = before.referents(holder), graph.referents(one.holder)
     at = items_now.index(one.tensor)
     if len(items) != len(items_now) or before.type(items[at]) not in tensor_type_names():
         return False  # earlier snapshots have no labels: the place is known by its position
     node = node_of(before, items[at])
-    return node is not None and is_alive(graph, before, node) and not is_same(graph, one.tensor, before, node)
-
-
-def is_alive(graph: _heap.Graph, before: _heap.Graph, node: int) -> bool:
-    """Whether a node of an earlier graph is alive."""
-    found = before.describe(node)
-    now = graph.find(found.address)
-    return now is not None and graph.kind_and_type(now) == found[:2]
-
-
-def is_same(graph: _heap.Graph, tensor: int, before: _heap.Graph, node: int) -> bool:
-    """Whether the tensor's node has the address of that node of an earlier graph."""
-    now = node_of(graph, tensor)
-    return now is not None and graph.describe(now).address == before.describe(node).address
+    living = node_at(graph, identity_of(before, node)) if node is not None else None
+    return living is not None and living != node_of(graph, one.tensor)
 
 
 def node_of(graph: _heap.Graph, tensor: int) -> int | None:

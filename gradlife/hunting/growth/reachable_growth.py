@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gradlife import _heap
@@ -172,7 +172,7 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
         is_in_container = is_in_growing_container(group, counts, evidence)
         if is_in_container:
             (unsure if is_slowing(group, evidence) else sure).append(group)
-        elif is_significant(counts, evidence) and is_chain(group, evidence):
+        elif is_steady_chain(group, evidence):
             chains.append(group)
         else:
             others.append(group)
@@ -401,8 +401,17 @@ def is_in_growing_container(group: Group, counts: Sequence[int], evidence: Evide
 def is_chain(group: Group, evidence: Evidence) -> bool:
     """Whether objects of every judged round are below one top, and the heap has more of their types after each
     round.
+
+    What shares the chain's holder counts no more than the chain: the graph of the last step may be larger than a link.
     """
-    return bool(chain_tops(group, evidence)) and raises_type_counts(group, evidence)
+    return bool(chain_tops(group, evidence)) and raises_type_counts(chain_alone(group, evidence), evidence)
+
+
+def is_steady_chain(group: Group, evidence: Evidence) -> bool:
+    """Whether the group has a chain with about as many new links per step in every judged round."""
+    if not is_chain(group, evidence):
+        return False
+    return is_significant(counts_by_round(chain_alone(group, evidence), evidence), evidence)
 
 
 def chain_tops(group: Group, evidence: Evidence) -> set[int]:
@@ -419,13 +428,17 @@ def chain_tops(group: Group, evidence: Evidence) -> set[int]:
 
 def chain_alone(group: Group, evidence: Evidence) -> Group:
     """Return the chain without members that share its holder but do not grow, such as the last batch in a variable."""
-    tops = chain_tops(group, evidence)
+    return below_tops(group, chain_tops(group, evidence), evidence.graph)
+
+
+def below_tops(group: Group, tops: Container[int], graph: _heap.Graph) -> Group:
+    """Return the part of a group that is below some of its tops."""
     members = {node: top for node, top in group.members.items() if top in tops}
     kept = [top for top in group.tops if top in tops]
     if kept:
         return replace(group, tops=kept, members=members)
-    kept = sorted(tops)  # the chain hangs below a member of the group, not below its holder
-    return replace(group, anchor=evidence.graph.dominator(kept[0]), tops=kept, members=members)
+    kept = sorted(set(members.values()))  # the chain hangs below a member of the group, not below its holder
+    return replace(group, anchor=graph.dominator(kept[0]), tops=kept, members=members)
 
 
 def raises_type_counts(group: Group, evidence: Evidence) -> bool:

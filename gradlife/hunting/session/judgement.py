@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
@@ -48,7 +47,6 @@ from gradlife.hunting.growth.suspects import CleanResult, is_of_hunt
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of, limits_of_waiting
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.compile_caches import is_bounded
-from gradlife.hunting.snapshots.creation_recorder import tensor_watch
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
@@ -184,9 +182,8 @@ def add_kept_results(
     hunt: Hunt, now: StepSnapshot, report: HuntReport, numbers: range, memory_limit: int | None
 ) -> HuntReport:
     """Add the results that were kept with their graphs after the last step; ``numbers``: those of the nodes made since."""
-    watch = tensor_watch(sys.modules["torch"])
     last = hunt.snapshots[-1]
-    found = kept_after(last, now, numbers, watch[1]) if watch is not None and numbers else []
+    found = kept_after(last, now, numbers) if numbers else []
     return with_found(
         hunt, report, [last, now], found, room_now(peak_of([last, now]), memory_limit, now.free_on_devices)
     )

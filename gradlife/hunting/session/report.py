@@ -13,7 +13,7 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.graph_mark import MIN_RESULTS
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
-from gradlife.model.hunt import MALLOC, MIN_ROUNDS, FindingKind, HuntReport, HuntVerdict, Round
+from gradlife.model.hunt import MALLOC, MIN_ROUNDS, Explained, FindingKind, HuntReport, HuntVerdict, Round
 
 #: The text for a program whose memory grows although no finding does.
 CAUSE_NOT_FOUND = "the cause was not found"
@@ -51,7 +51,7 @@ def report_while_running(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Build the report of a program that may yet run the collector that it has switched off."""
     facts = replace(facts, trouble=facts.trouble or hunt.cut_short_by)
     with hunt.clock.paused():
-        return with_unknown_cause(judgement_of(hunt, facts), facts)
+        return with_unknown_cause(with_larger_steps(hunt, judgement_of(hunt, facts)), facts)
 
 
 def judgement_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
@@ -62,6 +62,20 @@ def judgement_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     if hunt.waiting is None and hunt.stale_activations is None and not hunt.natives:
         return clean_report_of(hunt, clean, facts)
     return judge_special_rounds_in_copy(hunt, clean, facts)
+
+
+def with_larger_steps(hunt: Hunt, report: HuntReport) -> HuntReport:
+    """Explain growth without a cause by graphs that get larger, if none of them outlives its round."""
+    if report.trouble or not (report.unexplained or report.unheld_rate or report.new_work_rate):
+        return report
+
+    def work() -> Explained | None:
+        from gradlife.hunting.growth.larger_steps import larger_steps
+
+        return larger_steps(hunt.snapshots, hunt.controls, report)
+
+    found = hunt.in_copy(work)
+    return report if found is None else replace(report, explained=(*report.explained, found))
 
 
 def with_unknown_cause(report: HuntReport, facts: TargetFacts) -> HuntReport:

@@ -14,6 +14,7 @@ from typing import Any
 from gradlife import _heap
 from gradlife.heap.program_modules import package_folders
 from gradlife.heap.scan import OWN_FOLDER
+from gradlife.heap.torch_layout.node_fields import sequence_offset
 from gradlife.heap.torch_layout.torch import ensure_calibrated, undisturbed
 from gradlife.hunting.snapshots.creation_sites import RecordedSites
 from gradlife.hunting.snapshots.node_weights import LEAK_TYPES
@@ -36,9 +37,6 @@ NO_FILES = ("<frozen ", "<eval_with_key>", "<__array_function__ internals>")
 
 #: Code without a file: the command line's code, methods that Python generated.
 GIVEN = "<string>"
-
-#: The sequence number is within this many bytes of a node's start.
-NODE_HEAD = 64
 
 
 class Recording:
@@ -142,10 +140,11 @@ def tensor_watch(torch: Any) -> tuple[tuple[type, ...], int, int] | None:
     """Return how to read a new tensor's node; None if this release does not show it."""
     try:
         next_sequence = address_of_next_sequence(torch)
-        offset: int = undisturbed(lambda: {"offset": sequence_offset(torch)})["offset"]
+        found = undisturbed(lambda: {"offset": sequence_offset(torch.ones(1, requires_grad=True))})
     except (OSError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         return None
-    return tensor_types(torch), offset, next_sequence
+    offset: int | None = found["offset"]
+    return (tensor_types(torch), offset, next_sequence) if offset is not None else None
 
 
 def tensor_types(torch: Any) -> tuple[type, ...]:
@@ -162,15 +161,3 @@ def address_of_next_sequence(torch: Any) -> int:
     if address is None:
         raise LookupError(NEXT_SEQUENCE)
     return address
-
-
-def sequence_offset(torch: Any) -> int:
-    """Find the offset of a node's sequence number, which must agree for several nodes."""
-    leaf = torch.ones(1, requires_grad=True)
-    found = set()
-    for result in [leaf * 2 for _ in range(12)][-4:]:  # small numbers occur elsewhere, too
-        [address] = [row[3] for row in _heap._torch_references(result.grad_fn) if row[2] == "grad_node"]
-        found.add(_heap._find_word(address, NODE_HEAD, result.grad_fn._sequence_nr()))
-    if len(found) != 1 or None in found:
-        raise LookupError("the number of a grad node")
-    return int(found.pop() or 0)

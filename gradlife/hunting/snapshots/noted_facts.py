@@ -20,17 +20,21 @@ class Identity(NamedTuple):
     kind: str
     type: str
     address: int
+    number: int | None = None  # of a grad node: another one may get its address
 
 
 def identity_of(graph: _heap.Graph, node: int) -> Identity:
     """Return the identity of a node."""
-    return Identity(*graph.kind_and_type(node), graph.describe(node).address)
+    return Identity(*graph.kind_and_type(node), graph.describe(node).address, graph.sequence_number(node))
 
 
 def node_at(graph: _heap.Graph, one: Identity) -> int | None:
     """Return the node of an object; None if the graph has another object there, or none."""
     node = graph.find(one.address)
-    return node if node is not None and graph.kind_and_type(node) == one[:2] else None
+    if node is None or graph.kind_and_type(node) != one[:2]:
+        return None
+    number = graph.sequence_number(node)
+    return node if one.number is None or number is None or number == one.number else None
 
 
 def reference_count(snapshot: StepSnapshot, one: Identity) -> int | None:

@@ -1,4 +1,7 @@
-"""Objects that were born in a round and are still alive at the end, identified by address and type."""
+"""Objects that were born in a round and are still alive at the end, identified by address and type.
+
+A new object at the address of a freed one of its type looks old. Only a grad node is known for certain: by its number.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gradlife import _heap
+from gradlife.hunting.snapshots.graph_dates import dated_by_graphs
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
 #: New objects of one type that are followed in a round at most.
@@ -49,7 +53,7 @@ def births(snapshots: Sequence[StepSnapshot]) -> Births:
         found.update(dict.fromkeys(living, number))
         if number + KEPT < len(snapshots):
             before.forget()
-    return found
+    return dated_by_graphs(last, found)
 
 
 class NewAddresses(NamedTuple):
@@ -58,6 +62,7 @@ class NewAddresses(NamedTuple):
     kind: str
     type: str
     addresses: array[int]
+    numbers: array[int]  # of grad nodes that have one; empty if they have none
 
 
 def noted_addresses(
@@ -71,16 +76,27 @@ def noted_addresses(
     def find() -> list[NewAddresses]:
         graph = after.graph
         new = rows if rows is not None else new_objects(before.graph, graph)
-        return [
-            NewAddresses(row.kind, row.type, array("Q", (graph.describe(node).address for node in row.nodes)))
-            for row in new
-        ]
+        return [addresses_of(graph, row) for row in new]
 
     return after.noted(("new since", before.number), find)
+
+
+def addresses_of(graph: _heap.Graph, new: NewObjects) -> NewAddresses:
+    """Return the addresses of these objects, and the numbers of grad nodes."""
+    addresses = array("Q", (graph.describe(node).address for node in new.nodes))
+    known = [graph.sequence_number(node) for node in new.nodes] if new.kind == "grad_node" else []
+    numbers = array("Q", (number for number in known if number is not None))
+    return NewAddresses(new.kind, new.type, addresses, numbers if len(numbers) == len(addresses) else array("Q"))
 
 
 def still_there(last: _heap.Graph, new: Sequence[NewAddresses]) -> list[int]:
     """Return the nodes that objects of an earlier graph have in the last one, without freed objects."""
     types = {address: (row.kind, row.type) for row in new for address in row.addresses}
+    numbers = {address: number for row in new for address, number in zip(row.addresses, row.numbers, strict=False)}
     found = last.find_all(list(types))
-    return [node for address, node in found.items() if last.kind_and_type(node) == types[address]]
+    return [
+        node
+        for address, node in found.items()
+        if last.kind_and_type(node) == types[address]
+        and (address not in numbers or last.sequence_number(node) in {numbers[address], None})
+    ]

@@ -101,6 +101,8 @@ def test_wrong_header(change: dict[str, object], message: str, tmp_path: Path) -
         (glheap.OTHERS, ("I", [4, 0, 4, 0]), "its labels are in no order"),
         (glheap.BORROWED, ("Q", [6, 1]), "a number belongs to no object"),
         (glheap.BORROWED, ("Q", [4, 1, 4, 1]), "its numbers are in no order"),
+        (glheap.SEQUENCE_NUMBERS, ("Q", [6, 1]), "a number belongs to no object"),
+        (glheap.SEQUENCE_NUMBERS, ("Q", [4, 1, 3, 1]), "its numbers are in no order"),
         (glheap.NOTES, ("B", [65] * 4_200_000), "a section has the wrong size"),
     ],
 )
@@ -117,6 +119,13 @@ def test_memory_that_belongs_to_another_object_is_no_part_of_a_size(tmp_path: Pa
     graph = opened(sketch.data(), tmp_path)._graph
     assert (graph.describe(4).bytes, graph.borrowed(4), graph.borrowed(3)) == (48, 700, 0)
     assert graph.borrowed_bytes == 3_000_000_700
+
+
+def test_grad_nodes_have_the_numbers_that_torch_gave_them(tmp_path: Path) -> None:
+    sketch = glheap.small_heap()
+    sketch.sections[glheap.SEQUENCE_NUMBERS] = glheap.pairs("Q", 4, 0, 5, 1 << 40)
+    graph = opened(sketch.data(), tmp_path)._graph
+    assert [graph.sequence_number(node) for node in (3, 4, 5)] == [None, 0, 1 << 40]
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ constexpr OffsetField offset_fields[] = {
     {"edges_in_node", &TorchLayout::edges_in_node},
     {"edge_bytes", &TorchLayout::edge_bytes},
     {"wrapper_in_node", &TorchLayout::wrapper_in_node},
+    {"sequence_number_in_node", &TorchLayout::sequence_number_in_node},
     {"context_in_node", &TorchLayout::context_in_node},
     {"variable_in_accumulator", &TorchLayout::variable_in_accumulator},
     {"dict_in_hook", &TorchLayout::dict_in_hook},

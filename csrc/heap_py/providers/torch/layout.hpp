@@ -67,6 +67,7 @@ struct TorchLayout {
   uint32_t edges_in_node = absent;     // a vector
   uint32_t edge_bytes = absent;
   uint32_t wrapper_in_node = absent;
+  uint32_t sequence_number_in_node = absent;
   uint32_t context_in_node = absent;   // for a custom Function's node
   uint32_t saved_in_context = absent;  // a vector of slots
   uint32_t metadata_in_node = absent;

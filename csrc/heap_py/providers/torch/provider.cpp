@@ -288,4 +288,13 @@ uint64_t TorchProvider::native_bytes(const void* object, uint32_t type) {
   return kinds_[type] == TorchClass::storage ? bytes + descriptions_.bytes(address) : bytes;
 }
 
+uint64_t TorchProvider::sequence_number(const void* object, uint32_t type) {
+  const Address address = address_of(object);
+  uint64_t number;
+  if (!is_node(kinds_[type]) || layout_.sequence_number_in_node == TorchLayout::absent) return SequenceNumber::none;
+  if (class_of(address).what != kinds_[type]) return SequenceNumber::none;
+  const bool is_read = reader_.read_word(address + layout_.sequence_number_in_node, &number);
+  return is_read ? number : SequenceNumber::none;
+}
+
 }  // namespace gradlife::heap

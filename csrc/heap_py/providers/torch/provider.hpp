@@ -25,6 +25,7 @@ class TorchProvider final : public Provider {
   std::string describe_python(PyObject* object) override;
   std::string describe_native(const void* object, uint32_t type) override;
   uint64_t native_bytes(const void* object, uint32_t type) override;
+  uint64_t sequence_number(const void* object, uint32_t type) override;
   BorrowedMemory borrowed(const void* object, uint32_t type) override;
   bool is_native_memory(PyObject* object) override;
   const std::vector<std::string>& limits() const override { return limits_; }
