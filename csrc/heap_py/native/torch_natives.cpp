@@ -9,12 +9,29 @@ namespace {
 
 constexpr const char* unseen = "C++ objects that nothing in Python leads to";
 
+// A node without a count of its own begins with a std::weak_ptr to itself: its address, and the control block with the
+// count. Returns -1 if that cannot be read, or another library than libstdc++ lays it out.
+template <class Reader>
+int64_t owners_in_block([[maybe_unused]] const Reader& reader, [[maybe_unused]] Address node) {
+#ifdef __GLIBCXX__
+  constexpr uint32_t itself = 8, block_of_itself = 16, count_in_block = 8, max_owners = 1 << 24;
+  uint64_t same, block, counts;
+  if (!reader.read_word(node + itself, &same) || same != node) return -1;
+  if (!reader.read_word(node + block_of_itself, &block) || !reader.read_word(block + count_in_block, &counts))
+    return -1;
+  const uint32_t count = static_cast<uint32_t>(counts);
+  return count - 1 < max_owners ? static_cast<int64_t>(count) : -1;
+#else
+  return -1;
+#endif
+}
+
 }  // namespace
 
 int64_t TorchProvider::native_owners(const void* object, uint32_t type) {
   const Address address = static_cast<Address>(reinterpret_cast<uintptr_t>(object));
   if (layout_.count_in_target == TorchLayout::absent || class_of(address).what != kinds_[type]) return -1;
-  return is_node(kinds_[type]) && !layout_.are_nodes_coupled ? -1 : count_of(address);
+  return is_node(kinds_[type]) && !layout_.are_nodes_coupled ? owners_in_block(reader_, address) : count_of(address);
 }
 
 void TorchProvider::find_natives(const std::function<void(const void* object, uint32_t type)>& report) {

@@ -204,8 +204,20 @@ void TorchProvider::refer_to_wrapper(ReferenceSink& sink, Address object, uint32
     sink.coupled(static_cast<PyObject*>(pointer_to(wrapper)), labels::its_wrapper);
 }
 
+// Adds the wrapper that an impl took over when Python dropped it, up to PyTorch 2.9: the lowest bit of its address is
+// set.
+void TorchProvider::refer_to_owned_wrapper(ReferenceSink& sink, Address impl) {
+  Address tagged, back;
+  if (!read(impl, layout_.wrapper_in_impl, &tagged) || (tagged & 1) == 0 || !is_object(tagged - 1)) return;
+  if (read(tagged - 1, layout_.impl_in_wrapper, &back) && back == impl)
+    sink.python(static_cast<PyObject*>(pointer_to(tagged - 1)), Relation::native, labels::its_wrapper);
+}
+
 void TorchProvider::expand_tensor(Address impl, const KnownClass& known, ReferenceSink& sink) {
-  if (layout_.are_counts_coupled) refer_to_wrapper(sink, impl, layout_.wrapper_in_impl, layout_.impl_in_wrapper);
+  if (layout_.are_counts_coupled)
+    refer_to_wrapper(sink, impl, layout_.wrapper_in_impl, layout_.impl_in_wrapper);
+  else
+    refer_to_owned_wrapper(sink, impl);
   Address target;
   if (read(impl, layout_.storage_in_impl, &target)) refer(sink, target, "storage");
   if (read(impl, layout_.meta_in_impl, &target)) {
