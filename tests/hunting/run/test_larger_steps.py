@@ -46,7 +46,7 @@ def test_longer_sequences_are_no_leak(tmp_path: Path, retains: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keep", "code"), [("kept.append(loss)", "GL402"), ("kept.append(state.detach().clone())", "GL702")]
+    ("keep", "code"), [("kept.append(loss)", "GL402"), ("kept.append(state.detach().clone())", "GL512")]
 )
 def test_what_is_kept_beside_them_is_a_leak(tmp_path: Path, keep: str, code: str) -> None:
     status, report = hunted(tmp_path, keep, False)
