@@ -24,6 +24,9 @@ MODULE = "torch.nn.modules.module.Module"
 #: Attributes in which a module declares its members, or that hold hooks.
 DECLARED = ("_parameters", "_buffers", "_modules", "_forward", "_backward", "_state_dict", "_load_state", "_full")
 
+#: Endings of the parameters from which `torch.nn.utils` computes an attribute.
+SOURCE_ENDINGS = ("_orig", "_g", "_v")
+
 #: Candidates that are watched at most.
 MOST = 500
 
@@ -71,8 +74,24 @@ def module_of(graph: _heap.Graph, node: int) -> int | None:
             return None
         if MODULE in step.bases.splitlines() and step.label == "__dict__":
             name = steps[at + 1].label.strip("'")
-            return None if name.startswith(DECLARED) else step.node
+            is_known = name.startswith(DECLARED) or is_computed(graph, steps[at + 1].node, name)
+            return None if is_known else step.node
     return None
+
+
+def is_computed(graph: _heap.Graph, attributes: int, name: str) -> bool:
+    """Whether a hook of torch sets the attribute before each forward pass: pruning, weight norm or spectral norm."""
+    sources = {name + ending for ending in SOURCE_ENDINGS}
+    return any(
+        name_in(graph, attributes, table) == "_parameters"
+        and any(name_in(graph, table, member) in sources for member in graph.referents(table))
+        for table in graph.referents(attributes)
+    )
+
+
+def name_in(graph: _heap.Graph, table: int, member: int) -> str:
+    """Return the key of a member of a dict."""
+    return graph.references_along([table, member])[0].label.strip("'")
 
 
 @dataclass(frozen=True)

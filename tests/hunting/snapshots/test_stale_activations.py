@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gradlife.hunting.snapshots.stale_activations import Watch  # noqa: E402
+from gradlife.hunting.snapshots.stale_activations import Watch, module_of  # noqa: E402
+from gradlife.hunting.snapshots.step_snapshots import take_snapshot  # noqa: E402
 
 
 def extend_in_place(old: Any) -> Any:
@@ -55,3 +57,22 @@ def test_the_contents_of_a_tensor_may_leave_torch_and_come_back(leave: Callable[
     leave(old)
     watch.stop()
     assert watch.left_torch == has_left
+
+
+def prune(module: Any) -> None:
+    importlib.import_module("torch.nn.utils.prune").l1_unstructured(module, "weight", amount=0.5)
+
+
+@pytest.mark.parametrize("compute", [prune, torch.nn.utils.spectral_norm, torch.nn.utils.weight_norm])
+@pytest.mark.filterwarnings("ignore:.*weight_norm.*is deprecated:FutureWarning")
+def test_a_weight_that_a_hook_of_torch_computes_was_not_left_behind(compute: Callable[[Any], Any]) -> None:
+    """`del module.weight` was the advice for a module that is pruned once more in the middle of the training."""
+    module = torch.nn.Linear(4, 4)
+    compute(module)
+    module.left = module(torch.ones(1, 4))
+    graph = take_snapshot(0, with_labels=True).graph
+    nodes = {name: graph.find(id(value)) for name, value in vars(module).items() if name in ("weight", "left")}
+    assert {name: node and module_of(graph, node) for name, node in nodes.items()} == {
+        "weight": None,
+        "left": graph.find(id(module)),
+    }
