@@ -5,6 +5,7 @@ Each step runs all hooks ever registered. Whatever those hooks keep grows with t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,10 @@ from gradlife.hunting.growth.groups import has_variables
 from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.hunting.snapshots.node_weights import plus
 from gradlife.hunting.snapshots.retained_types import added_up
-from gradlife.model.hunt import Finding
+from gradlife.model.hunt import UNKNOWN_CODE, Finding
+
+#: The number of an item in a path.
+NUMBER = re.compile(r"\d+")
 
 #: Most references between a hook and what its owner keeps: a method, its object, the object's dict.
 MAX_BETWEEN = 3
@@ -39,9 +43,9 @@ class GrowingGroup:
 
 def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Finding]:
     """Return one finding per cause: growth behind hooks is counted with the hooks that grow most; the states of a metric
-    together, and the containers that one statement fills.
+    together, the containers that one statement fills, and those that differ in a number of their path alone.
     """
-    groups = merged(merged(groups, metric_of), statement_of)
+    groups = merged(merged(merged(groups, metric_of), statement_of), twins_of)
     hooks = sorted(filter(is_hook, groups), key=lambda one: -rate(one.finding))
     if not hooks:
         return [one.finding for one in groups]
@@ -99,6 +103,17 @@ def metric_of(one: Finding) -> tuple[str, ...]:
         return ()
     at = len(one.trace.steps) - 1 if one.grows_at is None else one.grows_at
     return tuple(step.via for step in one.trace.steps[: at - 1])
+
+
+def twins_of(one: Finding) -> tuple[str, ...]:
+    """Return what the first screen shows of a finding, without numbers: the lists of two threads, or the parts of two layers,
+    are one cause. Empty if its pattern, its container or the line that made it is unknown.
+    """
+    if one.code == UNKNOWN_CODE or one.grows_at is None or not one.created_at:
+        return ()
+    line = (one.stored_at.file, str(one.stored_at.line)) if one.stored_at is not None else ("", "")
+    path = (f"{step.object}{step.via}" for step in one.trace.steps[: one.grows_at])
+    return (one.code, *line, *one.created_at, *(NUMBER.sub("#", step) for step in path))
 
 
 def is_hook(one: GrowingGroup) -> bool:
