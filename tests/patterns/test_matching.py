@@ -261,6 +261,7 @@ def test_a_tee_is_not_told_to_iterate_again() -> None:
     again = step("itertools.cycle", "its items", ("unknown", "its items", -1))
     title = "GL519 itertools.cycle keeps everything that went through it"
     assert grown(root, again, at=1) == title
+    assert grown(root, again, step("list", "[7]", ("item", "", 7)), at=2) == title  # the list of its items, which grows
 
 
 def test_a_sparse_gradient_is_zeroed_and_not_cut() -> None:

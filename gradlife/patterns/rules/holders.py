@@ -255,7 +255,7 @@ HOLDER_PATHS = (
         "{holder} keeps every item of its first pass to repeat it.",
         "Iterate again instead of repeating.",
         "def forever(loader):\n    while True:\n        yield from loader",
-        paths=("cycle.* ...",),
+        paths=("cycle.* @ {growing} ...", "cycle.* ..."),
         links=("pytorch/pytorch#23900",),
         example="state .batches → itertools.cycle → list [41] → Tensor",
     ),
