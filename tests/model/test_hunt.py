@@ -206,6 +206,13 @@ def test_what_malloc_gives_out_is_not_hidden_by_a_finding_of_another_kind(beside
     assert hunt(beside, rounds=grown).unheld_rate == 100_000 - beside.per_step.bytes
 
 
+def test_buffers_that_libraries_keep_for_a_longer_tensor_are_no_other_leak() -> None:
+    """MKL keeps four times a growing operand: native code led the report, and the tensor came second."""
+    longer = replace(LOSSES, diagnosis=replace(LOSSES.diagnosis, code="GL704"), per_step=PerStep(bytes=4_096))
+    assert hunt(longer, rounds=malloc_rounds(20_500, 20_500, 20_500)).unheld_rate == 0
+    assert hunt(longer, rounds=malloc_rounds(900_000, 900_000, 900_000)).unheld_rate == 900_000 - 33 * 4_096
+
+
 @pytest.mark.parametrize(
     ("beside", "verdict", "unexplained"),
     [
