@@ -25,6 +25,9 @@ SORTED = {
     **dict.fromkeys(("insort", "insort_left", "insort_right"), ("del {0}[:-100]  # the smallest",)),
 }
 
+#: Tensors have fewer dimensions.
+MAX_DIMENSIONS = 10
+
 #: Methods of loggers that have an inverse.
 INVERSE = {"addHandler": ("removeHandler", "handler"), "addFilter": ("removeFilter", "log_filter")}
 
@@ -103,13 +106,25 @@ class StoredStatement:
 
     @property
     def shortened(self) -> str:
-        """It stores the last rows of a tensor."""
-        return self.with_value_called("[-10_000:].clone()") if isinstance(self.node, ast.Assign) and self.target else ""
+        """It stores the newest rows of a tensor."""
+        is_assigned = isinstance(self.node, ast.Assign) and bool(self.target)
+        return self.with_value_called(f"[{self._newest}].clone()") if is_assigned else ""
 
     @property
     def shortened_array(self) -> str:
-        """It stores the last rows of an array of numpy."""
-        return self.with_value_called("[-10_000:].copy()") if isinstance(self.node, ast.Assign) and self.target else ""
+        """It stores the newest rows of an array of numpy."""
+        is_assigned = isinstance(self.node, ast.Assign) and bool(self.target)
+        return self.with_value_called(f"[{self._newest}].copy()") if is_assigned else ""
+
+    @property
+    def _newest(self) -> str:
+        """The index of the newest rows: along the dimension that is joined, and at the end where the new ones are."""
+        match self.value:
+            case ast.Call(args=[ast.Tuple(parts) | ast.List(parts), *others]):
+                given = [*others[:1], *(one.value for one in self.value.keywords if one.arg in ("dim", "axis"))]
+                rows = ":10_000" if parts and ast.unparse(parts[-1]) == self.target else "-10_000:"
+                return at_dimension(given[0], rows) if given else rows
+        return "-10_000:"
 
     @property
     def weak(self) -> str:
@@ -242,3 +257,13 @@ class StoredStatement:
         """The statement with these edits; empty where there is nothing to edit."""
         found = [*edits]
         return edited(self.source, found) if found else ""
+
+
+def at_dimension(given: ast.expr, rows: str) -> str:
+    """Return an index with these rows at the dimension that a function joins: ``:, -9:`` at 1, ``..., -9:, :`` at -2."""
+    match given:
+        case ast.Constant(int(number)) if number < MAX_DIMENSIONS:
+            return ":, " * number + rows
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(number))) if number < MAX_DIMENSIONS:
+            return f"..., {rows}" + ", :" * (number - 1)
+    return rows
