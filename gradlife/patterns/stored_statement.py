@@ -100,6 +100,11 @@ class StoredStatement:
         return self.with_value_called(".clone()")
 
     @property
+    def copied(self) -> str:
+        """It stores an array with memory of its own."""
+        return self.with_value_called(".copy()")
+
+    @property
     def forgotten(self) -> str:
         """It stores an exception without its traceback."""
         return self.with_value_called(".with_traceback(None)") if isinstance(self.value, ast.Name) else ""

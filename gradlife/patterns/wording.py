@@ -161,6 +161,11 @@ class Wording:
         """The line that collects a result, with a copy that owns its storage."""
         return self.collecting(f"{self.result}.clone()")
 
+    @property
+    def collecting_copy(self) -> str:
+        """The line that collects a result, as an array with memory of its own."""
+        return self.collecting(f"{self.result}.copy()")
+
     def collecting(self, value: str) -> str:
         """Return the line that puts a value into the holder, through the containers inside it: `d[key].append(value)`."""
         families = list(

@@ -483,3 +483,9 @@ def traced_module(hold: SimpleNamespace) -> Any:
 def rows_of_large_tensors(hold: SimpleNamespace) -> Any:
     hold.kept = [torch.ones(128, 64)[0] for _ in range(9)]
     return hold.kept[5]
+
+
+@case("GL701", GROWTH, plain_list)
+def columns_of_arrays(hold: SimpleNamespace) -> Any:
+    hold.kept = [torch.ones(64, 400).numpy()[:, 0] for _ in range(9)]
+    return hold.kept[5].base.base

@@ -398,6 +398,20 @@ def test_a_view_of_all_of_its_storage_keeps_nothing_else(detail: str, storage_by
     assert diagnose(kept, FindingKind.GROWTH).code == code
 
 
+@pytest.mark.parametrize(("shown", "code"), [("float32 [64]", "GL701"), ("float32 [63, 400]", "GL512")])
+def test_a_part_of_an_array_keeps_all_of_it(shown: str, code: str) -> None:
+    """The advice was to keep fewer parts."""
+    whole = last_step(
+        step("list", "[4]", ("item", "", 4), length=20),
+        step("numpy.ndarray", ".base", ("internal", "base", -1), detail=shown),
+        step("numpy.ndarray", ".base", ("internal", "base", -1), detail="float32 [64, 400]"),
+    )
+    kept = replace(whole, steps=(*whole.steps[:-1], replace(whole.steps[-1], detail="float32 [64, 400]")))
+    found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, 1), statement="rows.append(a[:, 0])")
+    assert found.code == code
+    assert found.advice.code == "rows.append(a[:, 0].copy())" or code != "GL701"
+
+
 @pytest.mark.parametrize(
     ("other", "code"),
     [

@@ -30,6 +30,14 @@ def is_part_of_much(case: Case) -> bool:
     return shown is not None and tensor.storage_bytes >= MUCH * max(shown, 1)
 
 
+def is_array_of_much(case: Case) -> bool:
+    """Whether an array on the path shows a small part of the array or the tensor whose memory it uses."""
+    found = [bytes_of_detail(step.detail) for step in case.steps if step.type == "numpy.ndarray"]
+    shown = [nbytes for nbytes in found if nbytes is not None]
+    whole = bytes_of_detail(case.steps[-1].detail) if case.steps else None
+    return bool(shown) and whole is not None and whole >= MUCH * max(min(shown), 1)
+
+
 def is_of_parameters(case: Case) -> bool:
     """Whether the optimizer gets more parameters: no dict inside its state gets more entries, and no container gets more
     optimizers.
@@ -196,6 +204,18 @@ MODULE_PATHS = (
         "",
         paths=("loader.* ...",),
         example="state .iterators → list [3] → _MultiProcessingDataLoaderIter ._task_info → dict → tuple → Tensor",
+    ),
+    Pattern(
+        "GL701",
+        "a small part of an array keeps all of it",
+        "{holder} gets a part of an array. The part uses the memory of the whole array or tensor ({what}), and keeps it.",
+        "Copy what you want to keep.",
+        "{collecting_copy}",
+        change="{copied}",
+        paths=("@ {growing} {inside}~ array.* ...",),
+        when=is_array_of_much,
+        kinds=GROWTH,
+        example="state .rows → list [41] → ndarray float32 [64] .base → Tensor float32 [64, 400]",
     ),
     Pattern(
         "GL701",
