@@ -13,6 +13,8 @@ WORDS = {
     "collecting_number": "kept.append(result.item())",
     "collecting_detached": "kept.append(result.detach())",
     "collecting_clone": "kept.append(result.clone())",
+    "collecting_copy": "kept.append(result.copy())",
+    "bounding": "del kept[:-100]  # after each append",
     "tensor": "tensor",
     "reference": "a reference",
     "what": "the object",
