@@ -121,7 +121,7 @@ def gradlife(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     return run
 
 
-#: Time limits of stories of which one hangs: the next one if the machine was too slow for the one before.
+#: Time limits for stories where one hangs. The next limit is tried if the machine was too slow for the one before.
 LIMITS = ("0.5", "5", "50", "500")
 
 

@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 #: Seconds between two checks for the socket of a starting program.
 INTERVAL = 0.05
-
-#: Seconds of a turn of waiting for the program's end.
-TURN = 1.0
 
 
 class Follower:
@@ -95,15 +91,8 @@ def follow_program(args: argparse.Namespace, target: str) -> Result:
         except GradlifeError as error:
             print(f"gradlife: error: {error}; the program goes on, and is not watched", file=sys.stderr)
         finally:  # the program is never left behind
-            status = ended(child)
+            status = child.wait()
     return Result(status if status >= 0 else 128 - status, report, was_killed=status < 0)
-
-
-def ended(child: subprocess.Popen[bytes]) -> int:
-    """Wait for the end of the program, in turns: a wait without end would keep back a signal that comes just before it."""
-    while True:
-        with suppress(subprocess.TimeoutExpired):
-            return child.wait(TURN)
 
 
 def connected(path: str, target: str, child: subprocess.Popen[bytes]) -> Session | None:

@@ -17,8 +17,8 @@ from gradlife.hunting.snapshots.node_weights import plus
 from gradlife.hunting.snapshots.retained_types import added_up
 from gradlife.model.hunt import UNKNOWN_CODE, Finding
 
-#: The number of an item in a path.
-NUMBER = re.compile(r"\d+")
+#: The number of an item in a path. That of a name belongs to the name: `losses_1` and `losses_2` are two variables.
+NUMBER = re.compile(r"(?<=\[)\d+(?=\])")
 
 #: Most references between a hook and what its owner keeps: a method, its object, the object's dict.
 MAX_BETWEEN = 3

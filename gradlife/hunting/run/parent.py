@@ -187,8 +187,8 @@ def is_heard(number: int) -> bool:
 
 @contextlib.contextmanager
 def passing_on() -> Iterator[Callable[[subprocess.Popen[bytes]], object]]:
-    """Pass signals to this process on to the child; a keyboard interrupt reaches the child anyway. Yields the function that
-    is told of the child.
+    """Pass signals to this process on to the child; a keyboard interrupt reaches the child anyway. Yields the function
+    that gets the child.
 
     A signal that is ignored, as `nohup` and a shell's `&` do it, stays so: the program inherits that. It would not inherit a
     handler, and the signal would end it. A thread passes them on: a handler of Python does not run while this process waits,

@@ -43,9 +43,9 @@ def test_of_lists_that_grow_alike_the_fastest_leads() -> None:
     assert (one.per_step.bytes, one.trace.steps[0].via, one.consequences) == (400, "global variable 'buckets'", 1)
 
 
-def part_of(layer: int, code: str = "GL615") -> Finding:
-    """The growth of a module list of one layer, of which the line that fills it is not known."""
-    names = ("global variable 'net'", f"[{layer}]", f".steps[{layer}]", "")
+def part_of(layer: int, code: str = "GL615", variable: str = "net") -> Finding:
+    """The growth of a module list of one layer. The line that fills it is not known."""
+    names = (f"global variable '{variable}'", f"[{layer}]", f".steps[{layer}]", "")
     steps = tuple(
         step(kind, name) for kind, name in zip(("module", "Sequential", "Steps", "Tensor"), names, strict=True)
     )
@@ -58,6 +58,7 @@ def test_places_that_differ_in_a_number_alone_are_one_finding() -> None:
     (one,) = causes(part_of(0), part_of(12))
     assert (one.per_step.bytes, one.consequences) == (200, 1)
     assert len(causes(part_of(0), part_of(12, "GL512"))) == 2
+    assert len(causes(part_of(0, variable="net_1"), part_of(0, variable="net_2"))) == 2
 
 
 @pytest.mark.parametrize(
