@@ -1,11 +1,12 @@
-"""Statements that read all of a container, once, after it was filled: an evaluation gathers its results for that.
+"""Statements that read all of a container, once, after it was filled, as an evaluation does with its results.
 
-`torch.cat(outputs)` after the loop is one, the same in the handler of a request, or before the loop, is none.
+`torch.cat(outputs)` after the loop counts. In a request handler or before the loop it does not.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from gradlife.hunting.stores.emptyings import calls_of
@@ -18,19 +19,25 @@ from gradlife.hunting.stores.statements import Function, Scope, Statement, calle
 from gradlife.model.trace import Trace
 
 #: Methods that give all items.
-VIEWS = frozenset({"values", "items", "copy"})
+ALL_ITEMS = frozenset({"values", "items", "copy"})
 
-#: Functions that do not read what is in their argument, or pass it to another function. So do calls of classes.
+#: Functions that do not read the items of their argument: they ignore them or pass the container on. Constructors count
+#: as such.
 PASSING = PUTTERS | {
     *("len", "print", "id", "type", "isinstance", "hasattr", "setattr", "repr", "str", "bool", "range", "hash", "ref"),
     *("partial", "spawn", "run_in_executor", "create_task", "call_soon", "start_new_thread", "run"),
 }
 
-#: The ends of names, and the beginning, of methods that a library calls once after what they end.
-ENDINGS = ("_end", "_completed", "teardown", "compute")
-HOOK = "on_"
+#: Hooks that a training library calls once, at the end of a phase: `on_validation_epoch_end`, `epoch_completed`.
+#: Hooks of each batch (`on_train_batch_end`) and of each event (`on_message`) are called again and again.
+PHASES = "epoch|fit|train|training|val|validation|test|predict|eval|evaluate|evaluation"
+PHASE_END = re.compile(rf"(?:\w*_)?(?:{PHASES})_(?:end|completed)")
+END_HOOKS = frozenset({"on_evaluate", "teardown", "teardown_class", "teardown_module", "tearDownClass"})
 
-#: Most calls of calls that are followed.
+#: A metric has both methods: a library calls `update` for each batch, `compute` once after them.
+COMPUTE, UPDATE = "compute", "update"
+
+#: Deepest chain of calls to follow.
 MAX_DEPTH = 4
 
 
@@ -52,7 +59,8 @@ def is_only_filled(trace: Trace, at: int, sources: Sequence[Source]) -> bool:
     found = statements_about(place, sources)
     if place is None or not any(fills(one.node, one.scope, place) for one in found):
         return False
-    return all(len([*reads(one, place)]) <= fills(one.node, one.scope, place) for one in found)
+    # A filling statement reads the container itself once: `outputs.append(x)`.
+    return all(len([*reads(one, place)]) <= (1 if fills(one.node, one.scope, place) else 0) for one in found)
 
 
 def statements_about(place: Place | None, sources: Sequence[Source]) -> list[Statement]:
@@ -76,7 +84,7 @@ def reads_all(one: Statement, found: Sequence[Statement], place: Place, depth: i
     if isinstance(one.node, ast.For | ast.AsyncFor) and is_whole(one.node.iter, scope, place):
         return True
     given = one.node.value if isinstance(one.node, ast.Return) and place.kind is PlaceKind.LOCAL else None
-    if given is not None and any(is_whole(value, scope, place) for value in displayed(given)):
+    if given is not None and any(is_whole(value, scope, place) for value in with_elements(given)):
         return True
     for part in parts(one.node):
         match part:
@@ -90,7 +98,7 @@ def reads_all(one: Statement, found: Sequence[Statement], place: Place, depth: i
 def is_reading_call(call: ast.Call, scope: Scope, found: Sequence[Statement], place: Place, depth: int) -> bool:
     """Whether the call is given the container and reads it: a library's function, or one of the program that does."""
     values = [*call.args, *(one.value for one in call.keywords)]
-    if not any(is_whole(value, scope, place) for one in values for value in displayed(one)):
+    if not any(is_whole(value, scope, place) for one in values for value in with_elements(one)):
         return False
     name = called(call)
     if any(isinstance(one.node, Function | ast.ClassDef) and one.node.name == name for one in found):
@@ -110,13 +118,13 @@ def given_to(call: ast.Call, scope: Scope, found: Sequence[Statement], place: Pl
 def is_whole(node: ast.expr, scope: Scope, place: Place) -> bool:
     """Whether the expression is the container, or a call that gives all its items."""
     match node:
-        case ast.Call(func=ast.Attribute(value=value, attr=name), args=[]) if name in VIEWS:
+        case ast.Call(func=ast.Attribute(value=value, attr=name), args=[]) if name in ALL_ITEMS:
             return is_place(value, scope, place)
     return not isinstance(node, ast.Call) and is_place(node, scope, place)
 
 
-def displayed(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield the expression, and those that it is written out of: `{"outputs": outputs}`."""
+def with_elements(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the expression, and the elements of a list, tuple or dict display: `{"outputs": outputs}`."""
     yield node
     if isinstance(node, ast.Tuple | ast.List):
         yield from node.elts
@@ -125,13 +133,15 @@ def displayed(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def is_after(one: Statement, filling: Sequence[Statement]) -> bool:
-    """Whether a statement that fills the container in the same function comes first, or all are elsewhere."""
+    """Whether it follows the first filling statement of its function, or its function fills nothing."""
     here = [each.line for each in filling if each.source is one.source and each.function == one.function]
     return bool(filling) and (not here or min(here) < one.line)
 
 
 def runs_once(scope: Scope, sources: Sequence[Source], depth: int) -> bool:
-    """Whether what is there runs in no loop, as far as the source tells. The handler of a request is called by a library."""
+    """Whether code in this scope runs at most once, as far as the source tells. A function that no code of the program
+    calls is called by a library: once if it is a hook at the end of a phase.
+    """
     if scope.is_in_loop:
         return False
     if scope.function is None:
@@ -139,5 +149,12 @@ def runs_once(scope: Scope, sources: Sequence[Source], depth: int) -> bool:
     name = scope.function.name
     found = [*calls_of(name, sources)]
     if not found:
-        return name.startswith(HOOK) or name.endswith(ENDINGS)
+        return name in END_HOOKS or PHASE_END.fullmatch(name) is not None or (name == COMPUTE and is_in_metric(scope))
     return depth > 0 and all(runs_once(one.scope, sources, depth - 1) for one in found)
+
+
+def is_in_metric(scope: Scope) -> bool:
+    """Whether the class around this scope has the method with which a metric gets each batch."""
+    classes = (one for one in ast.walk(scope.source.tree) if isinstance(one, ast.ClassDef))
+    own = (one for one in classes if one.name == scope.class_name)
+    return any(isinstance(part, Function) and part.name == UPDATE for one in own for part in one.body)

@@ -80,6 +80,46 @@ def test_a_method_reads_what_its_object_has_gathered_if_it_is_called_once() -> N
     assert read("while True:\n    print(evaluation.mean())\n") == read("") == ""
 
 
+def read_by(method: str, more: str = "") -> str:
+    """Return where a method that no code of the program calls is said to read the results."""
+    text = f"class Callback:\n    def {method}(self, *args):\n        report(outputs)\n{more}"
+    return read_in(f"{LOOP}{text}")
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        *(
+            "on_validation_epoch_end",
+            "validation_epoch_end",
+            "on_epoch_end",
+            "on_train_end",
+            "on_fit_end",
+            "on_test_end",
+        ),
+        *("on_evaluate", "epoch_completed", "on_predict_end", "_on_training_end", "teardown", "tearDownClass"),
+    ],
+)
+def test_a_hook_at_the_end_of_a_phase_reads_them_once(hook: str) -> None:
+    assert read_by(hook) == "train.py:6"
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        *("on_train_batch_end", "on_test_batch_end", "validation_step_end", "on_step_end", "iteration_completed"),
+        *("on_message", "on_request", "on_request_end", "on_predict", "on_event", "backend", "tearDown", "precompute"),
+    ],
+)
+def test_a_hook_of_each_batch_or_request_reads_them_again_and_again(hook: str) -> None:
+    assert read_by(hook) == ""
+
+
+def test_compute_reads_them_once_only_in_a_metric() -> None:
+    update = "    def update(self, batch):\n        pass\n"
+    assert (read_by("compute", update), read_by("compute"), read_by("update")) == ("train.py:6", "", "")
+
+
 def test_a_function_that_returns_its_results_has_gathered_them() -> None:
     hop = Hop("running frame", "local", "outputs")
     frame = PathStep("running frame", "evaluate (train.py:9)", "root", "", "local", hops=(hop,))
