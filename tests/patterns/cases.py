@@ -5,6 +5,7 @@ A case is a function that gets a place to hold things in and returns the object 
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import itertools
 import logging
@@ -385,6 +386,22 @@ def queue_without_consumer(hold: SimpleNamespace) -> Any:
 def registry(hold: SimpleNamespace) -> Any:
     hold.kept = {(number, number): torch.ones(3) for number in range(9)}
     return hold.kept[5, 5]
+
+
+async def answered(tensor: Any) -> Any:
+    return tensor
+
+
+@case("GL512", GROWTH, suspended_generators)
+def finished_tasks(hold: SimpleNamespace) -> Any:
+    batches = [torch.ones(3) for _ in range(6)]
+
+    async def answer_all() -> None:
+        hold.kept = [asyncio.create_task(answered(batch)) for batch in batches]
+        await asyncio.gather(*hold.kept)
+
+    asyncio.run(answer_all())
+    return batches[3]
 
 
 @case("GL512", GROWTH, graph_list)

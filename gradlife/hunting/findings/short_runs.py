@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import sys
 from collections.abc import Iterator
 
@@ -44,11 +45,18 @@ def advice(target: str, steps: int, stepped_by: str, step_on: str = "") -> str:
     if names:
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
         instead, name = f"count calls of {names[0]}{others}", f"__main__:{names[0]}"
-    elif MODULES in sys.modules:
+    elif has_modules():
         instead, name = "count the calls of modules", f"{MODULES}:Module.__call__"
     else:
-        instead, name = "put what it repeats in a function and name that", "__main__:FUNCTION"
+        body = f"the loop's body in a function F, then gradlife hunt --step-on __main__:F {target}"
+        return f"{what}: let it run longer, or put what it repeats in a function and name that → {body}"
     return f"{what}: let it run longer, or {instead} → gradlife hunt --step-on {name} {target}"
+
+
+def has_modules() -> bool:
+    """Whether there is a module of PyTorch, whose calls can be counted. Asks the collector, as the run is over."""
+    base = getattr(sys.modules.get(MODULES), "Module", None)
+    return base is not None and any(issubclass(type(one), base) for one in gc.get_objects())
 
 
 def step_functions(target: str) -> Iterator[str]:

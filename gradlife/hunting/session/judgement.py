@@ -59,9 +59,6 @@ from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import Explained, Finding, FindingKind, HuntReport, Round
 from gradlife.model.trace import Trace
 
-#: Why a hunt with few steps has no verdict.
-TOO_FEW = "too few to tell growth from warming up"
-
 #: Fewer tensors in a container for each step since the last snapshot may be of the steps.
 MANY_EACH_STEP = 4
 
@@ -73,9 +70,8 @@ PLAN_FILE = f"{os.path.basename(inspect.getfile(Hunt))}:"
 def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: TargetFacts) -> HuntReport:
     """Judge the snapshots and build the report."""
     if len(snapshots) < MIN_SNAPSHOTS:
-        seen = "1 step was" if hunt.steps_now == 1 else f"{hunt.steps_now} steps were"
-        why = never_called(facts.step_on) if facts.step_on and not facts.stepped_by else f"only {seen} seen: {TOO_FEW}"
-        few = facts.trouble or why
+        is_absent = facts.step_on and not facts.stepped_by
+        few = facts.trouble or (never_called(facts.step_on) if is_absent else too_few(hunt.steps_now))
         limits = (advice(facts.target, hunt.steps_now, facts.stepped_by, facts.step_on),) if facts.is_script else ()
         return HuntReport(facts.target, facts.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
     whole = evidence_of(snapshots, facts.rounds or ROUNDS)
@@ -126,6 +122,13 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         script_status=facts.script_status,
         trouble=facts.trouble,
     )
+
+
+def too_few(steps: int) -> str:
+    """Say why a hunt with so few steps has no verdict."""
+    if steps == 0:
+        return "no step was seen"
+    return f"only {'1 step was' if steps == 1 else f'{steps} steps were'} seen: too few to tell growth from warming up"
 
 
 def without_collectable(evidence: Evidence, after: StepSnapshot | None) -> Evidence:

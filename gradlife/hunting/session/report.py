@@ -216,6 +216,9 @@ def with_kept_results(
     """Add the results that were kept after the last step: those with graphs, by the ``numbers`` of the nodes made since, what
     grows in the rounds of ``passes`` since, and many that nothing reads.
     """
+    if hunt.later.failure:
+        limit = f"a snapshot after the last step failed: {hunt.later.failure}"
+        report = replace(report, limits=(*report.limits, limit))
     has_rounds = len(hunt.later.snapshots) >= MIN_ROUNDS
     if not hunt.snapshots or not (has_rounds or len(numbers) >= MIN_RESULTS or may_hold_results()):
         return report

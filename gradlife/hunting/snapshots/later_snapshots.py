@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
@@ -15,12 +14,15 @@ MOST = 6
 class LaterSnapshots:
     """The latest snapshots. Their steps are passes."""
 
+    failure: str = ""  # the error of the last snapshot that failed
     _found: list[StepSnapshot] = field(default_factory=list)
 
     def look(self, passes: int) -> None:
-        """Take a snapshot. Garbage does no harm: only what is reachable counts."""
-        with suppress(MemoryError):
+        """Take a snapshot. Garbage does no harm: only what is reachable counts. The program goes on if it fails."""
+        try:
             self._found.append(take_snapshot(passes, collect=Collect.NOTHING))
+        except Exception as error:
+            self.failure = type(error).__name__
         del self._found[:-MOST]
 
     @property

@@ -55,6 +55,11 @@ def has_own_key(case: Case) -> bool:
     return True
 
 
+def has_suspended_frame(case: Case) -> bool:
+    """Whether the path goes through the frame of a generator or coroutine; that of a finished task only has its result."""
+    return any(token.family == "generator" for token in case.path)
+
+
 def is_collectable(case: Case) -> bool:
     """Whether the collector frees it."""
     return case.lifetime == "gc"
@@ -317,6 +322,7 @@ HOLDER_PATHS = (
         "{frame} waits. Let it end: close the generator, cancel the task, or complete what it waits for.",
         "task.cancel()          # for a generator: generator.close()",
         paths=("generator.* ...", "task.* ..."),
+        when=has_suspended_frame,
         example="state .reply → Event → Future → Task → coroutine handle local variable 'image' → Tensor",
     ),
     Pattern(

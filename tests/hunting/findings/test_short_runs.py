@@ -51,16 +51,22 @@ def test_a_script_without_functions_is_reported_to_have_one(tmp_path: Path, monk
     assert [*step_functions(str(script))] == []
     assert advice(str(script), 14, "SGD.step") == (
         "what grows: SGD.step was seen 14 times, and 80 times tell: let it run longer, or put what it repeats in a function "
-        f"and name that → gradlife hunt --step-on __main__:FUNCTION {script}"
+        f"and name that → the loop's body in a function F, then gradlife hunt --step-on __main__:F {script}"
     )
 
 
-def test_in_a_script_without_functions_calls_of_modules_are_steps(
+def test_in_a_script_without_functions_calls_of_its_modules_are_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "torch.nn", ModuleType("torch.nn"))
+    """`import torch` is not enough: without a module, the next hunt would say that none was called."""
+    library = ModuleType("torch.nn")
+    library.Module = type("Module", (), {"weights": []})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch.nn", library)
     script = tmp_path / "flat.py"
     script.write_text("for number in range(3):\n    print(number)\n")
+    assert "--step-on __main__:F" in advice(str(script), 0, "")
+    net = type("Net", (library.Module,), {})()
+    net.itself = net
     assert advice(str(script), 0, "").endswith(
         f"or count the calls of modules → gradlife hunt --step-on torch.nn:Module.__call__ {script}"
     )
