@@ -28,6 +28,16 @@ def backbone(case: Case) -> list[str]:
     return [node for node in nodes if not PASSING.fullmatch(node)]
 
 
+def is_plain_chain(case: Case) -> bool:
+    """Whether it is a chain of at least three objects of one type, each held by the one before.
+
+    Containers are a chain only where each holds the next at the same place.
+    """
+    steps = [step for step in case.steps if step.kind == "python"]
+    kinds = [(step.type, step.via if step.length is not None else "") for step in steps]
+    return case.site is None and any(kinds.count(kind) >= 3 for kind in set(kinds))
+
+
 def is_node(name: str) -> bool:
     """Whether this is the type of a grad node."""
     return re.fullmatch(r"\w+Backwards?\d*", name) is not None

@@ -52,6 +52,11 @@ class Case:
 Condition = Callable[[Case], bool]
 
 
+def is_collectable(case: Case) -> bool:
+    """Whether the collector frees it."""
+    return case.lifetime == "gc"
+
+
 @dataclass(frozen=True)
 class Fit:
     """A match of a pattern: steps of the path or of the cycle."""

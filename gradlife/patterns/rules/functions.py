@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradlife.model.hunt import FindingKind
-from gradlife.patterns.matching.pattern import Case, Pattern
+from gradlife.patterns.matching.pattern import Case, Pattern, is_collectable
 
 SAVE = """\
 # in forward:
@@ -32,11 +32,6 @@ def is_stored_with_graph(case: Case) -> bool:
 def is_own_hook(case: Case) -> bool:
     """Whether the cycle has no parts of a module's full backward hook."""
     return not any(token.family == "modulehook" for token in case.cycle)
-
-
-def is_collectable(case: Case) -> bool:
-    """Whether the collector frees it."""
-    return case.lifetime == "gc"
 
 
 FUNCTION_CYCLES = (

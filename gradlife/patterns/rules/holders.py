@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gradlife.model.hunt import FindingKind
+from gradlife.patterns.matching.chains import is_plain_chain
 from gradlife.patterns.matching.growth_kinds import (
     is_larger,
     is_longer_state,
@@ -14,7 +15,7 @@ from gradlife.patterns.matching.growth_kinds import (
     is_state,
     is_without_graph,
 )
-from gradlife.patterns.matching.pattern import Case, Pattern
+from gradlife.patterns.matching.pattern import Case, Pattern, is_collectable
 
 GROWTH = frozenset({FindingKind.GROWTH})
 RETAINED = frozenset({FindingKind.RETAINED})
@@ -25,16 +26,6 @@ KEY_TYPE = re.compile(r"<weak reference to (.+)>")
 FORGET = """\
 except RuntimeError as error:
     {holder_code}.append(str(error))  # or error.with_traceback(None)"""
-
-
-def is_plain_chain(case: Case) -> bool:
-    """Whether it is a chain of at least three objects of one type, each held by the one before.
-
-    Containers are a chain only where each holds the next at the same place.
-    """
-    steps = [step for step in case.steps if step.kind == "python"]
-    kinds = [(step.type, step.via if step.length is not None else "") for step in steps]
-    return case.site is None and any(kinds.count(kind) >= 3 for kind in set(kinds))
 
 
 def is_of_warnings(case: Case) -> bool:
@@ -58,11 +49,6 @@ def has_own_key(case: Case) -> bool:
 def has_suspended_frame(case: Case) -> bool:
     """Whether the path goes through the frame of a generator or coroutine; that of a finished task only has its result."""
     return any(token.family == "generator" for token in case.path)
-
-
-def is_collectable(case: Case) -> bool:
-    """Whether the collector frees it."""
-    return case.lifetime == "gc"
 
 
 SPREAD_PATHS = (
