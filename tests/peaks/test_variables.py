@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sys
 import weakref
+from collections.abc import AsyncIterator
 from typing import Any
 
-from gradlife.peaks.recording.variables import values_of
+from gradlife.peaks.recording.variables import values_of, variables_now
 
 
 class Value:
@@ -21,6 +23,43 @@ def test_a_frame_keeps_nothing_of_the_variables_that_are_read() -> None:
     del value
     gc.collect()
     assert alive() is None
+
+
+async def waiting(value: Value) -> None:
+    await asyncio.sleep(1000)
+
+
+async def yielding(value: Value) -> AsyncIterator[int]:
+    yield 1
+
+
+def test_a_coroutine_that_waits_names_what_it_holds() -> None:
+    value = Value()
+    handler = waiting(value)
+    tasks: list[asyncio.Task[None]] = []
+
+    async def start() -> None:
+        tasks.append(asyncio.ensure_future(handler))
+        await asyncio.sleep(0)
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(start())
+    texts = [one.text() for one in variables_now()[id(value)]]
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    line = waiting.__code__.co_firstlineno
+    assert f"local value of the coroutine waiting (test_variables.py:{line + 1})" in texts
+
+
+def test_an_asynchronous_generator_names_what_it_holds() -> None:
+    value = Value()
+    made = yielding(value)
+    texts = [one.text() for one in variables_now()[id(value)]]
+    line = yielding.__code__.co_firstlineno
+    assert f"local value of the generator yielding (test_variables.py:{line})" in texts
+    del made
 
 
 def test_what_the_program_has_of_its_variables_stays() -> None:

@@ -26,7 +26,9 @@ from gradlife.peaks.sources.program import (
 Span = tuple[str, str, Position, Position]
 
 #: Kinds of holders that end with a frame.
-OF_FRAMES = frozenset({Kind.LOCAL, Kind.GENERATOR, Kind.EXCEPTION, Kind.GLOBAL, Kind.ITERATOR, Kind.OTHER})
+OF_FRAMES = frozenset(
+    {Kind.LOCAL, Kind.GENERATOR, Kind.COROUTINE, Kind.EXCEPTION, Kind.GLOBAL, Kind.ITERATOR, Kind.OTHER}
+)
 
 
 def release(recording: Recording, holders: Iterable[Holder], last: int) -> int:

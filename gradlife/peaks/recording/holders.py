@@ -96,7 +96,8 @@ class Holder:
         """The place that an edit changes; the same for everything that one name holds."""
         if self.kind is Kind.EXCEPTION:  # its traceback holds all variables of its frames
             return str(self.kind), self.file, "", ""
-        kind = Kind.LOCAL if self.kind is Kind.GENERATOR else self.kind  # a generator may wait or run
+        is_suspended = self.kind in (Kind.GENERATOR, Kind.COROUTINE)
+        kind = Kind.LOCAL if is_suspended else self.kind  # it may wait or run
         key = first_key(self.path) if self.kind in (Kind.ATTRIBUTE, Kind.GLOBAL) and not self.record else ""
         name = f".{self.name}" if self.kind is Kind.ATTRIBUTE else self.name
         has_own = bool(key) and is_stored_by_key(self.file, name, key)  # a statement of its own stores it

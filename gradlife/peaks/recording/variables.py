@@ -1,4 +1,4 @@
-"""The variables of a forked copy: the name and frame that hold an object."""
+"""The variables of a forked copy of the process: the name and frame that hold an object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from types import FrameType, GeneratorType, ModuleType
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, ModuleType
 from typing import Any
 
 from gradlife.heap.scan import OWN_FOLDER
@@ -23,6 +23,7 @@ class Kind(StrEnum):
 
     LOCAL = "local"
     GENERATOR = "generator"  # a variable of a suspended generator
+    COROUTINE = "coroutine"  # a variable of a coroutine that waits for something
     EXCEPTION = "exception"  # a variable of a frame that a traceback keeps
     GLOBAL = "global"
     ATTRIBUTE = "attribute"
@@ -34,7 +35,15 @@ class Kind(StrEnum):
     OTHER = ""
 
 
-#: References to the dict of a frame's variables if the program has none: of the frame, a variable here, and a call.
+#: The types of suspended functions, each with the attribute that has its frame.
+SUSPENDED: dict[type, tuple[str, Kind]] = {
+    GeneratorType: ("gi_frame", Kind.GENERATOR),
+    AsyncGeneratorType: ("ag_frame", Kind.GENERATOR),
+    CoroutineType: ("cr_frame", Kind.COROUTINE),
+}
+
+#: Expected reference count of a frame's `f_locals` dict if only the frame, our variable and the `getrefcount` call refer to
+#: it.
 OWN_REFERENCES = 3
 
 
@@ -51,33 +60,47 @@ class Variable:
     def text(self, path: str = "") -> str:
         """Format the variable: ``local logits of step (train.py:40)``. ``path``: from the variable to the tensor."""
         where = f"{self.function} ({os.path.basename(self.file)}:{self.line})"
-        kept = {Kind.GENERATOR: "the generator ", Kind.EXCEPTION: "the failed "}.get(self.kind, "")
+        kept = {Kind.GENERATOR: "the generator ", Kind.COROUTINE: "the coroutine ", Kind.EXCEPTION: "the failed "}.get(
+            self.kind, ""
+        )
         return f"local {self.name}{path} of {kept}{where}"
 
 
 def variables_now() -> dict[int, list[Variable]]:
-    """Return the variables by the address of their values."""
+    """Return the variables by the id of their values: of running frames, suspended functions, and frames in tracebacks.
+
+    A frame of a library has its values without names, at the line of the program that called it. Variables of modules are
+    left out. Looks at every object that the collector tracks.
+    """
     found: dict[int, list[Variable]] = defaultdict(list)
     running = set()
     libraries = (*library_files(), *foreign_files())
     for frame in running_frames():
         running.add(id(frame))
         if frame.f_code.co_filename.startswith(libraries):
-            add_library(found, frame, libraries)
+            add_library_values(found, frame, libraries)
         else:
-            add(found, frame, Kind.LOCAL)
-    for other in gc.get_objects():
-        if type(other) is GeneratorType and other.gi_frame is not None and id(other.gi_frame) not in running:
-            running.add(id(other.gi_frame))
-            add(found, other.gi_frame, Kind.GENERATOR)
-        elif type(other) is FrameType and id(other) not in running:
-            running.add(id(other))
-            add(found, other, Kind.EXCEPTION)
+            add_variables(found, frame, Kind.LOCAL)
+    for frame, kind in other_frames():
+        if id(frame) not in running:
+            running.add(id(frame))
+            add_variables(found, frame, kind)
     return found
 
 
+def other_frames() -> Iterator[tuple[FrameType, Kind]]:
+    """Yield the frames of suspended functions, then all other frame objects: tracebacks keep those."""
+    objects = gc.get_objects()
+    for one in objects:
+        attribute, kind = SUSPENDED.get(type(one), ("", Kind.OTHER))
+        frame: FrameType | None = getattr(one, attribute) if attribute else None
+        if frame is not None:
+            yield frame, kind
+    yield from ((one, Kind.EXCEPTION) for one in objects if type(one) is FrameType)
+
+
 def optimizer_states() -> dict[int, tuple[int, int]]:
-    """Return the optimizer and the parameter of each dict with the state of one parameter, all by address."""
+    """Map the id of each per-parameter state dict to the ids of its optimizer and parameter. Looks at every tracked object."""
     found: dict[int, tuple[int, int]] = {}
     for one in optimizers():
         states = vars(one).get("state")
@@ -87,7 +110,7 @@ def optimizer_states() -> dict[int, tuple[int, int]]:
 
 
 def parameters_of_optimizers() -> frozenset[int]:
-    """Return the addresses of the parameters that optimizers have."""
+    """Return the ids of all optimized parameters. Looks at every tracked object."""
     every = (vars(one).get("param_groups") for one in optimizers())
     groups = (group for groups in every if isinstance(groups, list) for group in groups if isinstance(group, dict))
     found = (group.get("params") for group in groups)
@@ -95,20 +118,20 @@ def parameters_of_optimizers() -> frozenset[int]:
 
 
 def optimizers() -> Iterator[Any]:
-    """Yield the living optimizers."""
+    """Yield the living optimizers, from all objects that the collector tracks."""
     base: type[Any] | None = getattr(sys.modules.get("torch.optim.optimizer"), "Optimizer", None)
     if base is not None:
         yield from (one for one in gc.get_objects() if issubclass(type(one), base))
 
 
 def modules_now() -> dict[int, ModuleType]:
-    """Return the modules by the addresses of their dicts."""
+    """Return the modules by the ids of their dicts. Of modules that share a dict, the one that was imported first counts."""
     loaded = list(sys.modules.values())
     return {id(vars(module)): module for module in reversed(loaded) if type(module) is ModuleType}
 
 
 def frames_now() -> dict[str, Frame]:
-    """Return the program's running frames by the text with which the heap graph describes them."""
+    """Return the program's running frames by their description in the heap graph."""
     found: dict[str, Frame] = {}
     libraries = (*library_files(), *foreign_files(), OWN_FOLDER)
     for frame in running_frames():
@@ -119,7 +142,7 @@ def frames_now() -> dict[str, Frame]:
 
 
 def running_frames() -> Iterator[FrameType]:
-    """Yield the frames of all threads, innermost first."""
+    """Yield the frames of each thread, innermost first."""
     for innermost in sys._current_frames().values():
         frame: FrameType | None = innermost
         while frame is not None:
@@ -127,8 +150,8 @@ def running_frames() -> Iterator[FrameType]:
             frame = frame.f_back
 
 
-def add_library(found: dict[int, list[Variable]], frame: FrameType, libraries: tuple[str, ...]) -> None:
-    """Add what a library's frame holds, at the line of the program that called the library: it is held until that ends."""
+def add_library_values(found: dict[int, list[Variable]], frame: FrameType, libraries: tuple[str, ...]) -> None:
+    """Add what a library's frame holds, at the line of the program that called it: it is held until the call returns."""
     caller = frame.f_back
     while caller is not None and caller.f_code.co_filename.startswith(libraries):
         caller = caller.f_back
@@ -141,8 +164,8 @@ def add_library(found: dict[int, list[Variable]], frame: FrameType, libraries: t
 def values_of(frame: FrameType) -> dict[str, Any]:
     """Return a copy of a frame's variables.
 
-    Up to Python 3.12, the frame of a function keeps the dict that it shows. It is emptied, unless the program has it:
-    where no copy of the process can be forked, the frame would hold all its variables twice.
+    Up to Python 3.12, `f_locals` caches a dict on the frame, which keeps the values alive. Clear it, unless the program also
+    holds it. This matters when we could not fork.
     """
     shown = frame.f_locals
     values = dict(shown)
@@ -152,7 +175,7 @@ def values_of(frame: FrameType) -> dict[str, Any]:
     return values
 
 
-def add(found: dict[int, list[Variable]], frame: FrameType, kind: Kind) -> None:
+def add_variables(found: dict[int, list[Variable]], frame: FrameType, kind: Kind) -> None:
     """Add the variables of one frame, except those of a module, which are globals."""
     code = frame.f_code
     if code.co_filename.startswith(OWN_FOLDER) or code.co_name == "<module>":
