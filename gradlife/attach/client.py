@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import socket
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
@@ -29,6 +28,7 @@ from gradlife.attach.protocol import (
 )
 from gradlife.attach.remote_exec import request, runs_on_request
 from gradlife.errors import UsageError
+from gradlife.hunting.process.own_folders import ATTACH, OwnFolder
 from gradlife.hunting.run.running import Progress, Terms
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport
@@ -164,7 +164,7 @@ def attach(pid: int, folder: str = "") -> Session:
         with suppress(Unanswered):  # there is no socket, or one that a dead process of the same number left behind
             return connect(path, target)
     with ExitStack() as stack:
-        private = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradlife-attach-", dir=folder_for_sockets()))
+        private = stack.enter_context(OwnFolder(ATTACH, folder_for_sockets()))
         path = os.path.join(private, "socket")
         listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         listener.bind(path)

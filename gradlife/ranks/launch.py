@@ -6,11 +6,11 @@ import importlib.util
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from gradlife.errors import UsageError
+from gradlife.hunting.process.own_folders import RUN, OwnFolder
 from gradlife.hunting.run.parent import Result, passing_on
 from gradlife.hunting.run.shared_ledger import with_shared_memory
 from gradlife.hunting.steps.targets import MODULE_MARK, ScriptTarget, parse
@@ -55,7 +55,7 @@ def launch(count: int, words: Sequence[str], folder: str | None, patience: float
     if folder is not None:
         refuse_used(folder)
         return collect(run_in(folder, count, words, patience), folder)
-    with tempfile.TemporaryDirectory(prefix="gradlife-run-") as private:
+    with OwnFolder(RUN) as private:
         return collect(run_in(private, count, words, patience), private)
 
 

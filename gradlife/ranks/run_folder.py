@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradlife.errors import UsageError
+from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.rank import Rank, join_run, rank_of, start_of, write_whole
 from gradlife.output import reason
 from gradlife.ranks.rank_report import folders_of_ranks, member_at
@@ -58,6 +59,7 @@ class RunFolder:
             if os.path.exists(own) and not self._set_aside(rank, launcher):
                 raise UsageError(f"{self.path} has reports of an earlier run", HINT)
             joined = join_run(self.path, rank)
+            keep_folder(self.path)  # a launcher that is killed leaves the ranks behind
             write_whole(os.path.join(joined, LAUNCHER), launcher)
             return joined
         except OSError as error:

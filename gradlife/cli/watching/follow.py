@@ -6,7 +6,6 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +17,7 @@ from gradlife.attach.launched import START
 from gradlife.attach.protocol import folder_for_sockets
 from gradlife.cli.options.follow_options import EVERY
 from gradlife.errors import GradlifeError, UsageError
+from gradlife.hunting.process.own_folders import FOLLOW, OwnFolder
 from gradlife.hunting.run.findings_log import FindingsLog
 from gradlife.hunting.run.parent import Result, passing_on
 from gradlife.hunting.run.running import Progress, Terms
@@ -32,7 +32,7 @@ INTERVAL = 0.05
 
 
 class Follower:
-    """Show findings when they become certain, write them, and send measurements to Prometheus."""
+    """Show findings when they become certain, write them, and serve measurements to Prometheus."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self._log = FindingsLog(args.findings, args.state)
@@ -53,7 +53,11 @@ class Follower:
     def follow(
         self, session: Session, terms: Terms, every: float, command: str, progress: Callable[[Progress], object]
     ) -> HuntReport | None:
-        """Follow until the process ends, its time is up, or the keyboard interrupts. Return the last report."""
+        """Follow until the process ends, its time is up, or Ctrl-C. Return the last report; None if there was none.
+
+        ``every``: seconds between two measurements. ``command`` is the command that the report names. Raises GradlifeError if
+        the process stops answering.
+        """
         latest: list[HuntReport] = []
 
         def report(found: HuntReport) -> None:
@@ -69,22 +73,21 @@ class Follower:
 
 
 def follow_program(args: argparse.Namespace, target: str) -> Result:
-    """Start a program, follow it to its end, and return its report. ``target`` is its name in reports."""
+    """Start a program and follow it to its end. Return its exit status and its last report. ``target`` is its name there."""
     follower = Follower(args)
     command = f"gradlife hunt --follow {target}"
     terms = Terms(args.steps, inf, args.step_on, args.memory_limit)
-    private = tempfile.TemporaryDirectory(prefix="gradlife-follow-", dir=folder_for_sockets())
-    with private as folder, passing_on() as forward:
+    with OwnFolder(FOLLOW, folder_for_sockets()) as folder, passing_on() as forward:
         path = os.path.join(folder, "socket")
         options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         child = subprocess.Popen([sys.executable, *options, "-c", START, path, target, *args.arguments])
         forward(child)
         report = None
         try:
-            session = connected(path, target, child)
+            session = connect_when_ready(path, target, child)
             if session is not None:
                 with session:
-                    report = follower.follow(session, terms, args.every or EVERY, command, nobody)
+                    report = follower.follow(session, terms, args.every or EVERY, command, ignore_progress)
         except UsageError:
             child.terminate()
             raise
@@ -95,7 +98,7 @@ def follow_program(args: argparse.Namespace, target: str) -> Result:
     return Result(status if status >= 0 else 128 - status, report, was_killed=status < 0)
 
 
-def connected(path: str, target: str, child: subprocess.Popen[bytes]) -> Session | None:
+def connect_when_ready(path: str, target: str, child: subprocess.Popen[bytes]) -> Session | None:
     """Connect as soon as the program listens; None if it ends before."""
     while child.poll() is None:
         try:
@@ -105,12 +108,12 @@ def connected(path: str, target: str, child: subprocess.Popen[bytes]) -> Session
     return None
 
 
-def nobody(progress: Progress) -> None:
+def ignore_progress(progress: Progress) -> None:
     """Show no progress: the screen belongs to the program."""
 
 
 def metrics_at(port: int | None) -> Metrics | None:
-    """Serve metrics to Prometheus at a port."""
+    """Serve metrics to Prometheus at a port. Raises UsageError if the client is not installed or the port is taken."""
     if port is None:
         return None
     from gradlife.reports.formats.prometheus.metrics import listen, metrics_of

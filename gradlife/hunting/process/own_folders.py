@@ -1,4 +1,5 @@
-"""Temporary folders of gradlife's commands. If one is killed, its folder stays: the next command removes it.
+"""Temporary folders of the commands that run or watch a program. If one is killed, its folder stays: the next such command
+removes it.
 
 Each process that uses a folder holds a shared lock on a file in it, which the system releases however the process ends. A
 program may outlive the command that watches it, and still write its reports.
@@ -14,27 +15,32 @@ import tempfile
 from contextlib import suppress
 
 #: The names of the folders begin with one of these.
-HUNT, TRIAL, PEAK = PREFIXES = ("gradlife-hunt-", "gradlife-trial-", "gradlife-peak-")
+HUNT, TRIAL, PEAK, RUN, FOLLOW, ATTACH = PREFIXES = (
+    *("gradlife-hunt-", "gradlife-trial-", "gradlife-peak-", "gradlife-run-", "gradlife-follow-", "gradlife-attach-"),
+)
 
 #: The locked file, and its name until it is locked.
 LOCK, NEW_LOCK = ".gradlife-lock", ".gradlife-lock.new"
 
 
 class OwnFolder(tempfile.TemporaryDirectory[str]):
-    """A temporary folder that is removed by the next command if this process is killed."""
+    """A temporary folder that is removed by the next command if this process is killed.
 
-    def __init__(self, prefix: str) -> None:
-        remove_abandoned()
-        super().__init__(prefix=prefix)
+    The first one of a process in a place reads the names there, to remove abandoned ones. ``place``: None for the usual one.
+    """
+
+    def __init__(self, prefix: str, place: str | None = None) -> None:
+        remove_abandoned(place or tempfile.gettempdir())
+        super().__init__(prefix=prefix, dir=place)
         self._lock = -1
         new = os.path.join(self.name, NEW_LOCK)
-        with suppress(OSError):  # a file system without locks: then nothing is removed but by its owner
+        with suppress(OSError):  # a file system without locks: then only the owner removes the folder
             self._lock = os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_SH)
             os.rename(new, os.path.join(self.name, LOCK))
 
     def cleanup(self) -> None:
-        """Remove the folder, then its lock."""
+        """Remove the folder, then release its lock."""
         super().cleanup()
         lock, self._lock = self._lock, -1
         if lock >= 0:
@@ -42,15 +48,18 @@ class OwnFolder(tempfile.TemporaryDirectory[str]):
 
 
 def keep_folder(path: str) -> None:
-    """Keep a folder that this process uses until it ends, if it is one that would be removed."""
+    """Hold a shared lock on the folder until this process ends: the descriptor stays open on purpose.
+
+    Do nothing for a folder without a lock file.
+    """
     with suppress(OSError):
         fcntl.flock(os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_NOFOLLOW), fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 @functools.cache  # once in a process
-def remove_abandoned() -> None:
-    """Remove this user's folders that no process uses. Folders without a lock stay, and whatever cannot be removed."""
-    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+def remove_abandoned(place: str) -> None:
+    """Remove this user's abandoned gradlife folders there. Folders without a lock file stay."""
+    with suppress(OSError), os.scandir(place) as entries:
         for entry in entries:
             if entry.name.startswith(PREFIXES) and is_own_folder(entry):
                 remove_unless_locked(entry.path)

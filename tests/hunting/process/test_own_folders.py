@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from gradlife.hunting.process.own_folders import HUNT, LOCK, OwnFolder, keep_folder, remove_abandoned
+from gradlife.hunting.process.own_folders import FOLLOW, HUNT, LOCK, OwnFolder, keep_folder, remove_abandoned
 
 #: Makes a folder and ends in this way, or keeps one that it is given.
 HOLDER = """\
@@ -36,7 +37,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def sweep() -> None:
     """Remove what a new command would remove."""
-    remove_abandoned.__wrapped__()
+    remove_abandoned.__wrapped__(tempfile.gettempdir())
 
 
 def killed() -> Path:
@@ -87,6 +88,14 @@ def test_what_only_looks_like_an_own_folder_stays(temporary: Path) -> None:
     before = sorted(path.name for path in temporary.rglob("*"))
     sweep()
     assert sorted(path.name for path in temporary.rglob("*")) == before
+
+
+def test_a_folder_for_a_socket_is_removed_in_its_own_place(tmp_path: Path, temporary: Path) -> None:
+    place = tmp_path / "short"
+    place.mkdir()
+    left = killed().rename(place / f"{FOLLOW}abandoned")
+    with OwnFolder(FOLLOW, str(place)) as folder:
+        assert (Path(folder).parent, left.exists(), os.listdir(temporary)) == (place, False, ["short"])
 
 
 def test_a_folder_that_is_no_own_one_cannot_be_kept(tmp_path: Path) -> None:
