@@ -1,7 +1,7 @@
 """Steps that get larger: a longer sequence, more inner steps. Their graphs grow, but none of them outlives its round.
 
-The totals of the heap then grow in every round although nothing is kept. The numbers of grad nodes show it: a node that
-leaks is alive at the next snapshot, too.
+The totals of the heap then grow in every round although nothing is kept. Sequence numbers of grad nodes show it: a node
+that leaks is alive at the next snapshot, too.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ from gradlife.hunting.snapshots.retained import storages_of
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 from gradlife.model.hunt import MALLOC, Explained, HuntReport, PerStep, Round, steady_rates
 
-#: The share of malloc's growth that the graphs must have: the allocator's own share is not known.
+#: Graphs must explain at least this share of malloc's growth; the allocator's overhead is unknown.
 MIN_SHARE = 0.5
 
 
 def larger_steps(snapshots: Sequence[StepSnapshot], controls: Controls, report: HuntReport) -> Explained | None:
-    """Explain the growth of a report by the graphs of the last steps; None if anything else grows steadily, too."""
+    """Return an explanation if the fresh graphs alone grow steadily and make up at least `MIN_SHARE` of the growth;
+    otherwise None.
+    """
     whole = evidence_of(snapshots)
     planted = planted_in(whole.snapshots, controls)
     evidence = without_planted(whole, planted)
+    # One amount for each round, and the growth from each round to the next: there is one less, as of the rounds below.
     amounts = [amount_of_graphs(before, after) for before, after in itertools.pairwise(evidence.snapshots)]
     added = [minus(after, before) for before, after in itertools.pairwise(amounts)]
     rounds = [*rounds_of(evidence, planted)][1:]
@@ -40,25 +43,23 @@ def larger_steps(snapshots: Sequence[StepSnapshot], controls: Controls, report: 
     if steady_rates(others) or not has_share(report, rounds, added):
         return None
     last = amounts[-1]
-    what = (
-        f"{last.graph_nodes:,.0f} grad nodes of the last round: more than in each round before, whose nodes are freed"
-    )
+    what = f"{last.graph_nodes:,.0f} grad nodes in the last round; each round has more, but frees those of the round before"
     return Explained("larger steps", what, round(last.retained_bytes))
 
 
 def with_added(one: Round, added: PerStep) -> Round:
-    """Return a round that added this amount; nothing is known of malloc."""
+    """Return the round with `added` replaced and malloc unknown."""
     return replace(one, added=added, malloc_per_step=None)
 
 
 def has_share(report: HuntReport, rounds: Sequence[Round], added: Sequence[PerStep]) -> bool:
-    """Whether the graphs have their share of malloc's growth, if that is what is to be explained."""
+    """Whether the graphs have their share of malloc's growth, if malloc's growth is unexplained."""
     rate = report.unexplained.get(MALLOC, report.unheld_rate or report.new_work_rate)
     return sum(one.retained_bytes for one in added) / sum(one.steps for one in rounds) >= MIN_SHARE * rate
 
 
 def amount_of_graphs(before: StepSnapshot, after: StepSnapshot) -> PerStep:
-    """Return what belongs to graphs that the later snapshot has and the earlier one had not."""
+    """Return the weight of the graphs made between the snapshots: amounts of the round, not per step."""
     return after.noted(
         ("fresh graphs", before.number),
         lambda: weight(after.graph, parts_of(after.graph, fresh_nodes(before.graph, after.graph))),
@@ -69,22 +70,22 @@ def fresh_nodes(before: _heap.Graph, after: _heap.Graph) -> set[int]:
     """Return the grad nodes that were made between two snapshots, as nodes of the later one."""
     numbers = {node: after.sequence_number(node) for node in grad_nodes(after)}
     nodes = {after.describe(node).address: node for node, number in numbers.items() if number is not None}
-    olds = before.find_all(list(nodes))
+    known_before = before.find_all(list(nodes))
     return {
         node
         for address, node in nodes.items()
-        if address not in olds or before.sequence_number(olds[address]) != numbers[node]
+        if address not in known_before or before.sequence_number(known_before[address]) != numbers[node]
     }
 
 
 def parts_of(graph: _heap.Graph, fresh: set[int]) -> Iterator[int]:
-    """Yield these grad nodes, the tensors that are their results, and all that these alone hold."""
+    """Yield these grad nodes, the tensors that are their results, and the grad nodes, storages and tensors dominated by them."""
     results = {one for node in fresh for one in graph.referrers(node) if graph.kind(one) == "tensor"}
     names = tensor_type_names()
     wrappers = {one for impl in results for one in graph.referents(impl) if graph.type(one) in names}
-    known = dict.fromkeys([*fresh, *results, *wrappers], True)
+    is_dominated = dict.fromkeys([*fresh, *results, *wrappers], True)
     for node in countable(graph):
-        if is_below(graph, node, known):
+        if is_dominated_by_any(graph, node, is_dominated):
             yield node
 
 
@@ -97,8 +98,10 @@ def countable(graph: _heap.Graph) -> Iterator[int]:
         yield from graph.nodes("python", name)
 
 
-def is_below(graph: _heap.Graph, node: int, known: dict[int, bool]) -> bool:
-    """Whether one of the known nodes is the node itself or dominates it."""
+def is_dominated_by_any(graph: _heap.Graph, node: int, known: dict[int, bool]) -> bool:
+    """Whether a node of `known` that maps to True is the node itself or dominates it. The answers on the way are added to
+    `known`.
+    """
     path, at = [], node
     while at not in known:
         path.append(at)

@@ -364,7 +364,7 @@ class Child:
     def _note_training(self) -> None:
         self._trained.set()
         if self._is_script and not self._settings.in_step and not self._is_copy:
-            self._later.trained()
+            self._later.note_training_step()
 
     def _look_later(self, passes: int) -> None:
         """Take a snapshot after so many passes without a training step, unless it can change nothing."""

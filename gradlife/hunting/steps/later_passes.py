@@ -1,4 +1,4 @@
-"""Passes through modules after the last training step: what serves or evaluates for long takes no steps.
+"""Counts calls of modules after the last training step, because a long evaluation or a server takes no training steps.
 
 They are counted, not timed, so that rounds of them are the same on every machine.
 """
@@ -12,16 +12,16 @@ from typing import Any
 
 from gradlife import _heap
 
-#: Passes without a backward pass or an optimizer's step after which they count, also in times the longest pause that a
-#: training step has ended: an evaluation in each epoch is no phase of its own.
+#: Counting begins after `QUIET` passes without a training step, and after `QUIET_PAUSES` times the longest earlier gap
+#: between training steps. So the evaluation of each epoch is not a phase.
 QUIET, QUIET_PAUSES = 100, 4
 
-#: How many times as many passes there are at the end of a round as at its beginning: rounds are few however many passes.
+#: Each round ends at `ROUND_GROWTH` times the passes at its start, so the number of rounds stays small.
 ROUND_GROWTH = 1.3
 
 
 class LaterPasses:
-    """Counts the calls of modules, without those within others, since the last training step in any thread.
+    """Counts the outermost calls of modules, in all threads, since the last training step.
 
     ``on_round`` is called with their number at the end of each round, ``on_training`` when training goes on after that.
     """
@@ -30,10 +30,10 @@ class LaterPasses:
         self._on_round = on_round
         self._on_training = on_training
         self._is_counting = self._has_rounds = False
-        self._longest = 0  # pause that a training step has ended
+        self._longest = 0  # most passes between two training steps
 
-    def trained(self) -> None:
-        """Count from here on: a backward pass or an optimizer's step."""
+    def note_training_step(self) -> None:
+        """Count from here on: there was a backward pass or an optimizer's step."""
         if not self._is_counting:
             self._start()
         self._longest = max(self._longest, _heap.counted_calls())
@@ -44,7 +44,7 @@ class LaterPasses:
 
     @property
     def number(self) -> int:
-        """Passes since the last training step; 0 if there was none."""
+        """Passes since the last training step; 0 if there was none, and after `stop()`."""
         return _heap.counted_calls() if self._is_counting else 0
 
     def stop(self) -> None:
@@ -54,6 +54,7 @@ class LaterPasses:
             _heap.count_calls(None, None)
 
     def _start(self) -> None:
+        """Count calls, if torch is imported and `Module.__call__` is still a Python function."""
         module: Any = sys.modules.get("torch.nn.modules.module")
         call = module.Module.__call__ if module is not None else None
         if isinstance(call, FunctionType):

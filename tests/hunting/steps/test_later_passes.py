@@ -33,7 +33,7 @@ def passed(times: int) -> None:
 def test_passes_after_the_last_training_step_have_rounds_that_get_longer(heard: Heard) -> None:
     passes, rounds = heard
     passed(QUIET)
-    passes.trained()
+    passes.note_training_step()
     passed(QUIET + 70)
     assert (rounds, passes.number) == ([100, 130, 169], 170)
 
@@ -47,7 +47,7 @@ def test_before_any_training_none_are_counted(heard: Heard) -> None:
 def test_an_evaluation_in_each_epoch_is_no_phase_of_its_own(heard: Heard) -> None:
     passes, rounds = heard
     for _ in range(3):
-        passes.trained()
+        passes.note_training_step()
         passed(QUIET + 10)
     assert rounds == [QUIET, -1]
     passed((QUIET_PAUSES - 1) * (QUIET + 10))
@@ -56,7 +56,7 @@ def test_an_evaluation_in_each_epoch_is_no_phase_of_its_own(heard: Heard) -> Non
 
 def test_a_model_that_raises_is_counted_once(heard: Heard) -> None:
     passes, _ = heard
-    passes.trained()
+    passes.note_training_step()
     for _ in range(3):
         with pytest.raises(NotImplementedError):
             torch.nn.Sequential(torch.nn.Module())(0)
@@ -65,7 +65,7 @@ def test_a_model_that_raises_is_counted_once(heard: Heard) -> None:
 
 def test_modules_are_called_as_before_once_it_stops(heard: Heard) -> None:
     passes, rounds = heard
-    passes.trained()
+    passes.note_training_step()
     passes.stop()
     passed(2 * QUIET)
     assert (rounds, passes.number) == ([], 0)
