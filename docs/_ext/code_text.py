@@ -10,7 +10,7 @@ from code_examples import Example
 from code_history import Verdicts
 
 from gradlife.patterns import FAMILIES, SENTENCES, family, patterns_of, sentence
-from gradlife.patterns.fallback import code_without_case, without_case
+from gradlife.patterns.fallback import code_with_general_names, with_general_words
 from gradlife.patterns.known_leaks import known_leaks
 from gradlife.patterns.matching.pattern import Pattern
 from gradlife.reports.source_diff import body_lines, source_diff
@@ -94,12 +94,12 @@ def parts(code: str, sources: Sources) -> Iterator[str]:
 def pattern_section(row: Pattern, is_only: bool) -> Iterator[str]:
     """Yield one pattern: why it leaks, its trace, what to do."""
     yield f"## {'What it is' if is_only else row.title[:1].upper() + row.title[1:]}\n"
-    yield f"{prose(without_case(row.reason))}\n"
+    yield f"{prose(with_general_words(row.reason))}\n"
     if row.example:
         yield f"Its trace:\n\n```text\n{row.example}\n```\n"
-    yield f"**What to do.** {prose(without_case(row.advice))}\n"
+    yield f"**What to do.** {prose(with_general_words(row.advice))}\n"
     if row.fix:
-        yield f"```python\n{code_without_case(row.fix)}\n```\n"
+        yield f"```python\n{code_with_general_names(row.fix)}\n```\n"
     if row.links:
         yield "See " + ", ".join(map(linked, row.links)) + ".\n"
 

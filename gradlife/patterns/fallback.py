@@ -1,9 +1,10 @@
-"""Format a pattern's sentences without a case, with general words instead of the program's names."""
+"""Fill a pattern's placeholders with general words, where no finding supplies names."""
 
 from __future__ import annotations
 
 import re
 
+#: What stands for each placeholder. `matcher.py` says what each placeholder means.
 WORDS = {
     "holder": "a variable",
     "holder_code": "kept",
@@ -32,7 +33,7 @@ WORDS = {
     "class_short": "Name",
     "cache": "a cached function",
     "registry": "atexit, weakref.finalize",
-    "node": "a grad node",
+    "node": "its grad_fn",
     "count": "more and more",
     "most": "without a limit",
     "unseen": "some",
@@ -41,12 +42,12 @@ WORDS = {
 }
 
 
-def without_case(template: str) -> str:
-    """Fill a sentence with general words."""
-    text = code_without_case(template)
+def with_general_words(template: str) -> str:
+    """Fill a sentence with general words, and capitalize it."""
+    text = code_with_general_names(template)
     return text[:1].upper() + text[1:]
 
 
-def code_without_case(template: str) -> str:
-    """Fill lines of code with general names; literal braces stay."""
+def code_with_general_names(template: str) -> str:
+    """Fill lines of code with general names; unknown placeholders and other braces stay."""
     return re.sub(r"\{(\w+)\}", lambda found: WORDS.get(found[1], found[0]), template)

@@ -55,8 +55,8 @@ SPREAD_PATHS = (
     Pattern(
         "GL527",
         "each of many objects keeps a result with its graph",
-        "Each step stores a result that still has its graph ({node}) on other objects, for example {kept}. No container gets "
-        "longer: together the objects keep the graphs of all steps.",
+        "Each step stores a result that still has its graph ({node}), such as {kept}, in an attribute of one more object. No "
+        "container gets longer: together the objects keep the graphs of all steps.",
         "Store a number or a detached tensor.",
         "{keeping}",
         change="{detached}",
@@ -68,8 +68,8 @@ SPREAD_PATHS = (
     Pattern(
         "GL527",
         "each of many objects keeps what a step stored on it",
-        "Each step stores something on other objects, for example {kept}. No container gets longer: the growth ends only when "
-        "every object has its own.",
+        "Each step stores something, such as {kept}, in an attribute of one more object. No container gets longer: the "
+        "growth ends only when every object has its own.",
         "Use a cache with a limit instead, or compute it again.",
         "@functools.lru_cache(maxsize=128)  # in place of the attribute",
         paths=("*.* ...",),

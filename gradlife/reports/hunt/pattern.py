@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gradlife.model import ScenarioInfo
 from gradlife.patterns import family, patterns_of, sentence
-from gradlife.patterns.fallback import code_without_case, without_case
+from gradlife.patterns.fallback import code_with_general_names, with_general_words
 from gradlife.patterns.matching.pattern import Pattern
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import GOOD, NOTE, QUIET, TITLE
@@ -32,17 +32,17 @@ def pattern_parts(code: str, stories: list[ScenarioInfo]) -> Iterator[Renderable
     if not rows:
         yield from fix_parts(stories)
     if stories:
-        yield Text("\nTold in" if rows else "")
+        yield Text("\nStories" if rows else "")
         yield from story_parts(stories)
 
 
 def row_parts(row: Pattern) -> Iterator[RenderableType]:
     """Yield one form of a leak."""
     yield Text(f"\n{row.title[:1].upper()}{row.title[1:]}", TITLE)
-    yield Hanging(Text("  "), Text(without_case(row.reason)))
+    yield Hanging(Text("  "), Text(with_general_words(row.reason)))
     yield Hanging(Text("  trace    ", QUIET), Text(row.example))
-    yield Hanging(Text("  do       ", QUIET), Text(without_case(row.advice)))
-    for line in code_without_case(row.fix).splitlines():
+    yield Hanging(Text("  do       ", QUIET), Text(with_general_words(row.advice)))
+    for line in code_with_general_names(row.fix).splitlines():
         yield Hanging(Text("             "), Text(line, GOOD))
     if row.links:
         yield Hanging(Text("  see      ", QUIET), Text(", ".join(row.links)))

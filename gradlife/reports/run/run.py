@@ -19,7 +19,7 @@ from gradlife.reports.run.view import RunView
 from gradlife.reports.theme import BAD, EXPLAINED, GOOD, MARK_MEANINGS, MARK_STYLES, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted
 
-BRACKETS = "in brackets, where there is room: the subject whose verdict it is (explain NAME tells all)"
+BRACKETS = "in brackets, where there is room: the subject whose verdict it is (explain NAME has all)"
 
 #: Most problems of one kind to list; the others are counted.
 PROBLEMS_SHOWN = 25

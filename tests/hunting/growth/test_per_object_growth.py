@@ -42,7 +42,7 @@ def test_samples_that_cache_what_was_loaded_are_reported_together() -> None:
     assert one.code == "GL527"
     assert (one.trace.steps[-2].object, one.trace.steps[-2].via) == ("Sample", ".loaded")
     assert one.per_step.tensors == pytest.approx(2, abs=0.1)
-    assert one.diagnosis.reason.startswith("Each step stores something on other objects, for example `samples[")
+    assert one.diagnosis.reason.startswith("Each step stores something, such as `samples[")
 
 
 @pytest.mark.whole

@@ -25,7 +25,7 @@ def test_a_list_has_the_stories_of_each_suite_with_their_twins_below_them() -> N
         "wrapper_identity  1 story",
         "  grad_id                        x.grad read again and again",
         "",
-        "2 stories, 1 repaired twin; gradlife explain NAME tells one",
+        "2 stories, 1 repaired twin; gradlife explain NAME explains one",
     ]
 
 
@@ -123,7 +123,7 @@ def test_a_pattern_is_reported_with_its_family_its_looks_and_its_stories() -> No
     assert "             ctx.save_for_backward(value)" in lines
     assert "  see      pytorch/pytorch#25340, pytorch/pytorch#5569" in lines
     assert lines[-3:] == [
-        "Told in",
+        "Stories",
         "  ctx_keeps_output  ctx keeps its own output",
         "    + ctx_keeps_detached_output  ctx keeps a detached copy of its output",
     ]

@@ -11,7 +11,7 @@ from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.model import ExpectationResult, RunReport, ScenarioRun
 from gradlife.model.hunt import UNKNOWN_CODE, Finding, HuntReport, HuntVerdict
 from gradlife.patterns import family, patterns_of, sentence
-from gradlife.patterns.fallback import code_without_case, without_case
+from gradlife.patterns.fallback import code_with_general_names, with_general_words
 from gradlife.reports.formats.markdown.document import fenced
 from gradlife.reports.formats.patch.hunt import edits_of, file_of
 from gradlife.reports.formats.sarif.document import ERROR, WARNING, Fix, Log, Result, Rule, sarif_text
@@ -47,10 +47,10 @@ def help_lines(code: str) -> Iterator[str]:
         return
     yield sentence(code)
     for row in patterns_of(code):
-        yield f"\n**{row.title[:1].upper()}{row.title[1:]}.** {without_case(row.reason)}"
-        yield f"\nWhat to do: {without_case(row.advice)}"
+        yield f"\n**{row.title[:1].upper()}{row.title[1:]}.** {with_general_words(row.reason)}"
+        yield f"\nWhat to do: {with_general_words(row.advice)}"
         if row.fix:
-            yield from fenced(code_without_case(row.fix), "python")
+            yield from fenced(code_with_general_names(row.fix), "python")
         if row.links:
             yield f"\nSee {', '.join(row.links)}."
     yield f"\n`gradlife explain {code}` shows it in a small program."
