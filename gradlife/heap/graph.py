@@ -1,7 +1,7 @@
-"""The values of the heap graph: the graph, its objects and references, and why one object is alive.
+"""Types of what the heap graph returns: the graph, its objects and references, and why one object is alive.
 
-The extension makes them on demand from arrays that refer to objects by number. Their field names are declared in
-`csrc/heap_py/api/values.cpp`, and repeated here for type checkers only.
+The extension makes them on demand from arrays that refer to objects by number. It sets the keys of `Referrers` and
+`Explanation` in `csrc/heap_py/api/findings.cpp`; they are repeated here for type checkers.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Explanation(Referrers):
     node: int
     detail: str  # shown after its type: "len 3"
     lifetime: str  # a `gradlife.model.trace.Lifetime`
-    path: list[Reference]  # from a root to the object
-    cycle: list[Reference]  # keeps it alive, if no root does
+    path: list[Reference]  # the references from a root to the object
+    cycle: list[Reference]  # the cycle that keeps it alive, if no root does
     tail: list[Reference]  # from the cycle to the object
-    native_path: list[Reference]  # from an object that only native code holds
+    native_path: list[Reference]  # the references from an object that only native code holds
     uncollectable: list[UncollectableObject]  # objects with hidden references, which make the cycle uncollectable
     keepers: list[RawHolder]  # C++ holders of the first object of `native_path`
     half_referrers: Referrers | None  # for a wrapper that its C++ half keeps alive: the referrers of that half
@@ -52,12 +52,12 @@ def is_native(reference: Reference) -> bool:
     return reference.kind not in {"python", "root"}
 
 
-def moved_to(node: int, reference: Reference) -> Reference:
+def with_source(node: int, reference: Reference) -> Reference:
     """Return the reference with another source node."""
     return Reference((node, *reference[1:]))
 
 
-def gap(text: str) -> Reference:
+def omitted_objects(text: str) -> Reference:
     """Return a reference that stands for omitted objects."""
     return Reference((0, "gap", "", 0, text, "internal", "...", -1, "", ""))
 
@@ -75,8 +75,8 @@ __all__ = [
     "Reference",
     "References",
     "Referrers",
-    "gap",
     "is_a",
     "is_native",
-    "moved_to",
+    "omitted_objects",
+    "with_source",
 ]

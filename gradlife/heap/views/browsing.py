@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gradlife.heap.graph import HeapGraph, Reference, References, gap
+from gradlife.heap.graph import HeapGraph, Reference, References, omitted_objects
 from gradlife.heap.object_names import searched
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.path_steps import last_reference
@@ -201,4 +201,4 @@ def shortened(raw: References) -> list[Reference]:
     if len(raw) <= MAX_STEPS:
         return [*raw]
     half = MAX_STEPS // 2
-    return [*raw[:half], gap(f"{len(raw) - 2 * half:,} more objects"), *raw[-half:]]
+    return [*raw[:half], omitted_objects(f"{len(raw) - 2 * half:,} more objects"), *raw[-half:]]

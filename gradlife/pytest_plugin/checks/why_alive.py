@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradlife import _heap
-from gradlife.heap.graph import Reference, moved_to
+from gradlife.heap.graph import Reference, with_source
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.heap.torch_layout.torch import ensure_calibrated
@@ -83,7 +83,7 @@ class Heap:
         for row in found["referrers"] if found is not None else ():
             node = self.graph.find(row.address)
             if node is not None:
-                yield moved_to(node, row)
+                yield with_source(node, row)
 
 
 def is_running(graph: _heap.Graph, node: int) -> bool:

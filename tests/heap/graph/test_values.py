@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradlife import _heap
-from gradlife.heap.graph import KINDS, RELATIONS, HeapGraph, gap, is_a, is_native, moved_to
+from gradlife.heap.graph import KINDS, RELATIONS, HeapGraph, is_a, is_native, omitted_objects, with_source
 from gradlife.patterns.matching.path_tokens import NATIVE_WORDS
 
 #: Labels of what is no reference of a tensor or a grad node, or that a fold replaces before a pattern sees it.
@@ -67,9 +67,9 @@ def test_a_reference_says_what_it_is_derived_from_and_whether_it_is_of_cpp() -> 
     assert not is_a(one, frozenset({"torch.Tensor"}))
     assert not is_native(one)
     assert is_native(_heap.Reference((7, "tensor", *one[2:])))
-    assert moved_to(8, one).node == 8
-    assert moved_to(8, one)[1:] == one[1:]
-    assert (gap("3 more").detail, gap("3 more").kind) == ("3 more", "gap")
+    assert with_source(8, one).node == 8
+    assert with_source(8, one)[1:] == one[1:]
+    assert (omitted_objects("3 more").detail, omitted_objects("3 more").kind) == ("3 more", "gap")
 
 
 def test_a_node_that_is_not_in_the_graph_is_an_index_error(held: tuple[HeapGraph, int, Holder]) -> None:
