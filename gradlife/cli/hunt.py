@@ -84,6 +84,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="record where objects are created in every round, not only where something grows",
     )
+    add_report_files(parser)
+    parser.add_argument(
+        "--verify", metavar="BEFORE", help="compare with a report from before a fix; TARGET may be a report, too"
+    )
+    add_follow(parser)
+    add_fail_on(parser)
+    add_memory_options(parser)
+    parser.add_argument("-i", "--interactive", action="store_true", help="stop at the first leak and open a prompt")
+    add_fixing(parser)
+    parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
+    add_rank_options(parser)
+
+
+def add_report_files(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that write files."""
     add_formats(
         parser,
         json="write the report as JSON; any FILE may be -, for standard output",
@@ -96,11 +111,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the worst leak as a small story for a bug report, if possible",
     )
-    parser.add_argument(
-        "--verify", metavar="BEFORE", help="compare with a report from before a fix; TARGET may be a report, too"
-    )
-    add_follow(parser)
-    add_fail_on(parser)
+
+
+def add_memory_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the memory limit, and the share of it at which an interim report is written."""
     parser.add_argument(
         "--at-rss",
         type=share,
@@ -111,7 +125,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory-limit", type=size, metavar="SIZE", help="the memory limit, if it is not the machine's: 8G"
     )
-    parser.add_argument("-i", "--interactive", action="store_true", help="stop at the first leak and open a prompt")
+
+
+def add_fixing(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that run the program again, changed."""
     parser.add_argument(
         "--prove",
         action="store_true",
@@ -125,8 +142,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write", action="store_true", help="with --fix: change the files if the leaks are gone and the losses equal"
     )
-    parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
-    add_rank_options(parser)
 
 
 def add_fail_on(parser: argparse.ArgumentParser) -> None:

@@ -27,8 +27,9 @@ SOURCE = "this process"
 def device_memory(failed: FailedRequest | None = None) -> DeviceReport:
     """Return who owns the memory of each device that this process uses, for every block of its caching allocator.
 
-    ``failed`` is a request that the allocator's history may not have. Allocates nothing on a device. Cost: one freeze of
-    the heap in a forked copy, see `holders_of_devices`.
+    ``failed`` is a request that ran out of memory and that the allocator's history may not have: its device and its size
+    in bytes, see `FailedRequest`. Allocates nothing on a device. Reads the heap in a forked copy of the process: some
+    0.5 s and 100 MB per million objects, and some 0.1 ms per storage.
     """
     states = [with_failure(state, failed) for state in allocator_states()]
     holders = holders_of_devices() if states else {}

@@ -102,17 +102,7 @@ def grad(
     named["materialize_grads"] = materialize_grads
     if type(inputs) is dict and _engine._current_release() >= _TAKES_DICTS:
         return dict(zip(inputs, grad(outputs, tuple(inputs.values()), **named), strict=True))
-    if materialize_grads and allow_unused is False:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        )
-    if not only_inputs:
-        warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
-            "of the graph, please use torch.autograd.backward.",
-            FutureWarning,
-            stacklevel=2,
-        )
+    _check_options(only_inputs, materialize_grads, allow_unused)
     named["allow_unused"] = allow_unused = materialize_grads if allow_unused is None else allow_unused
     roots, wanted = _sequence(outputs), _inputs_in(inputs, "grad")
     if not wanted:
@@ -130,13 +120,31 @@ def grad(
             for number, row in enumerate(rows, 1)
         ]
     result = _stacked(results) if is_grads_batched else results[0]
-    if materialize_grads:
-        needs_grad = create_graph or _engine._current_release() < ("torch", 210)
-        result = tuple(
-            _zeros_for(tensor, needs_grad) if gradient is None else gradient
-            for gradient, tensor in zip(result, wanted, strict=True)
+    return _materialized(result, wanted, create_graph) if materialize_grads else tuple(result)
+
+
+def _check_options(only_inputs: bool, materialize_grads: bool, allow_unused: bool | None) -> None:
+    """Raise for options of `grad` that exclude each other; warn of a deprecated one, at the line that calls `grad`."""
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    return tuple(result)
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
+            "of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=3,
+        )
+
+
+def _materialized(gradients: Any, wanted: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+    """Replace missing gradients by zeros."""
+    needs_grad = create_graph or _engine._current_release() < ("torch", 210)
+    return tuple(
+        _zeros_for(tensor, needs_grad) if gradient is None else gradient
+        for gradient, tensor in zip(gradients, wanted, strict=True)
+    )
 
 
 def _stacked(results: list[Any]) -> tuple[Any, ...]:

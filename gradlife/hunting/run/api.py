@@ -19,7 +19,13 @@ from gradlife.model.hunt import HuntReport
 def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool = False) -> HuntReport:
     """Call ``step`` repeatedly, with the step number if it takes one, and report what grows.
 
-    If something grows, the last rounds record where its objects are created; with ``lines`` every round does.
+    Calls it about 110 times, after 8 seconds of steps less often, and up to some 600 times if something grows; ``steps``
+    sets the number. An async function runs in an event loop of its own. The report is also returned if the hunt cannot
+    tell: its verdict is then `inconclusive`, and `trouble` may say why. Snapshots are taken in forked copies of the
+    process, where the system can fork.
+
+    If something grows, the last rounds record where its objects are created; with ``lines`` every round does. Raises what
+    ``step`` raises, and UsageError for a generator function.
     """
     Start.note()
     return hunt_stepper(stepper_of(step), getattr(step, "__qualname__", "a callable"), steps, lines)

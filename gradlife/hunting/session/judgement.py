@@ -70,10 +70,7 @@ PLAN_FILE = f"{os.path.basename(inspect.getfile(Hunt))}:"
 def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: TargetFacts) -> HuntReport:
     """Judge the snapshots and build the report."""
     if len(snapshots) < MIN_SNAPSHOTS:
-        is_absent = facts.step_on and not facts.stepped_by
-        few = facts.trouble or (never_called(facts.step_on) if is_absent else too_few(hunt.steps_now))
-        limits = (advice(facts.target, hunt.steps_now, facts.stepped_by, facts.step_on),) if facts.is_script else ()
-        return HuntReport(facts.target, facts.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
+        return report_of_few(hunt, facts)
     whole = evidence_of(snapshots, facts.rounds or ROUNDS)
     planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_collectable(without_planted(whole, planted), hunt.after_collection)
@@ -89,18 +86,9 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     explained = meant
     explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in replaced]
     explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in fills]
-    below = KeptBelow()
-    for kept in [] if facts.has_failed else finished_steps(evidence, [*sure, *replaced]):
-        if facts.is_test and evidence.born.keys().isdisjoint(kept.storages):
-            continue
-        if is_needed(evidence.graph, kept, hunt.others.snapshots, below):
-            continue
-        retained = retained_finding(evidence.graph, kept, facts.is_script, hunt.creation_sites)
-        release = release_of(evidence.snapshots, kept, below) if retained else None
-        if release is None:
-            findings += retained
-        else:
-            explained += [caches.let_go(one, release.period, release.bytes) for one in retained]
+    retained, released = split_retained(hunt, evidence, [*sure, *replaced], facts)
+    findings += retained
+    explained += released
     known = {evidence.graph.describe(node).address for one in sure for node in one.containers}
     findings += findings_of_special_rounds(hunt, facts, known)
     if is_bounded(
@@ -124,11 +112,40 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     )
 
 
+def report_of_few(hunt: Hunt, facts: TargetFacts) -> HuntReport:
+    """Return the report of a hunt in too few steps: it says how to see more."""
+    is_absent = facts.step_on and not facts.stepped_by
+    few = facts.trouble or (never_called(facts.step_on) if is_absent else too_few(hunt.steps_now))
+    limits = (advice(facts.target, hunt.steps_now, facts.stepped_by, facts.step_on),) if facts.is_script else ()
+    return HuntReport(facts.target, facts.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
+
+
 def too_few(steps: int) -> str:
     """Say why a hunt with so few steps has no verdict."""
     if steps == 0:
         return "no step was seen"
     return f"only {'1 step was' if steps == 1 else f'{steps} steps were'} seen: too few to tell growth from warming up"
+
+
+def split_retained(
+    hunt: Hunt, evidence: Evidence, known: Sequence[GrownGroup], facts: TargetFacts
+) -> tuple[list[Finding], list[Explained]]:
+    """Split what finished steps keep, besides the known growth, into findings and what is let go now and then."""
+    findings: list[Finding] = []
+    explained: list[Explained] = []
+    below = KeptBelow()
+    for kept in [] if facts.has_failed else finished_steps(evidence, known):
+        if facts.is_test and evidence.born.keys().isdisjoint(kept.storages):
+            continue
+        if is_needed(evidence.graph, kept, hunt.others.snapshots, below):
+            continue
+        retained = retained_finding(evidence.graph, kept, facts.is_script, hunt.creation_sites)
+        release = release_of(evidence.snapshots, kept, below) if retained else None
+        if release is None:
+            findings += retained
+        else:
+            explained += [caches.let_go(one, release.period, release.bytes) for one in retained]
+    return findings, explained
 
 
 def without_collectable(evidence: Evidence, after: StepSnapshot | None) -> Evidence:
