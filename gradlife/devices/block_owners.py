@@ -59,7 +59,7 @@ def owner_of(segment: Segment, block: Block, holders: Holders | None) -> Owned:
     """Return the owner of a block in use. ``holders``: None if the storages are not known."""
     place = program_frame(block.frames)
     if block.state is BlockState.WAITING:
-        return Owned(OwnerKind.STREAM, f"freed, waits for streams {other_than(segment.stream)}", place)
+        return Owned(OwnerKind.STREAM, f"freed; waits for a stream {other_than(segment.stream)}", place)
     held = holders.get(block.address) if holders is not None else None
     if held is not None:
         return Owned(OwnerKind.HOLDER, held, place)
@@ -76,8 +76,8 @@ def owner_of(segment: Segment, block: Block, holders: Holders | None) -> Owned:
 
 
 def other_than(stream: int) -> str:
-    """Return the words for the stream that a block was allocated on: it waits for others."""
-    return f"beside {stream:#x}"
+    """Return the words for the streams that a block may wait for: all but the one that it was allocated on."""
+    return f"other than {f'{stream:#x}' if stream else 'the default'}"
 
 
 def pool_name(segment: Segment) -> str:

@@ -103,7 +103,7 @@ class Picture:
         return step_of(found[-1], "") if found else PathStep(short_type(own.type), "", own.kind, "", "unknown")
 
     def add_referrers(self, found: Explanation) -> None:
-        """Add the target's referrers, each with a path from a root, and the count of unexplained references."""
+        """Add the target's referrers, each with a path from a root, and the count of unaccounted references."""
         pairs = list(zip(found["owners"], found["referrers"], strict=True))[:MAX_REFERRERS]
         for above, step in pairs:
             owner, via = last_reference((*above, step))

@@ -156,7 +156,7 @@ class Snapshot:
         modules, classes and functions of every program form is left out.
 
         The collector frees an unreachable cycle unless a native reference leads into it (``never``). If only
-        unexplained references keep it, such as those of a library that registered its classes, the lifetime is
+        unaccounted references keep it, such as those of a library that registered its classes, the lifetime is
         ``unknown``: `why` with ``scan=True`` can find out in the live process whether native code holds it.
         """
         return tuple(self._cycle(*part[:5]) for part in self._cyclic_parts()[:count])
@@ -302,7 +302,7 @@ def by_device(storages: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def fate_of(found: Explanation) -> Lifetime:
-    """Return an object's lifetime; an unexplained reference alone does not make it `never`."""
+    """Return an object's lifetime; an unaccounted reference alone does not make it `never`."""
     lifetime = Lifetime(found["lifetime"])
     known = [one.referrers for one in found["uncollectable"]]
     is_unexplained = lifetime is Lifetime.NEVER and bool(known) and not any(known)

@@ -56,7 +56,7 @@ class FindingKind(StrEnum):
 
     GROWTH = "growth"  # still reachable, and more in every round
     NEVER = "never"  # unreachable, and the collector cannot free it
-    NATIVE = "native"  # held by native code or by an unexplained reference; growing
+    NATIVE = "native"  # held by native code or by an unaccounted reference; growing
     RETAINED = "retained"  # a finished step's graph, activations or frames are still held, though nothing grows
     NEEDS_GC = "needs-gc"  # a cycle with tensors in it that waits for the collector
 
@@ -92,7 +92,7 @@ class PerStep:
 
     @property
     def keeps_graphs(self) -> bool:
-        """Whether graph nodes are a real part of it. Variables that get their first graph after the warm-up add a few."""
+        """Whether grad nodes are a real part of it. Variables that get their first graph after the warm-up add a few."""
         return self.graph_nodes > FEW_NODES * self.tensors
 
 

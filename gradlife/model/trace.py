@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: A variable at the beginning of a path that goes on with an attribute or an item.
+VARIABLE = re.compile(r"^(?:global|local|closure) variable '(\w+)'(?=[.\[])")
+
 #: The text that describes a tensor or an array: its item type, its sizes, and a device other than the CPU.
 TENSOR_DETAIL = re.compile(r"(?:(?P<dtype>[a-z]\w*) )?\[(?P<sizes>[\d, ]*)\]")
 
@@ -308,7 +311,7 @@ def holder_lines(lead: str, holders: Sequence[NativeHolder]) -> Iterator[Line]:
 
 
 def ledger_lines(ledger: Ledger, what: str = "reference") -> Iterator[Line]:
-    """Yield lines about the referrers of the object, and its unexplained references."""
+    """Yield lines about the referrers of the object, and its unaccounted references."""
     known = len(ledger.referrers) + ledger.more_referrers
     yield plain(f"{counted(ledger.count, what)}, {known_words(min(known, ledger.count), ledger.count)}:")
     for referrer in ledger.referrers[:10]:
@@ -380,7 +383,12 @@ def path_words(steps: tuple[PathStep, ...]) -> str:
     names = [f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in steps[:-1]]
     if len(names) > MAX_WORDS:
         names[MAX_WORDS // 2 : -MAX_WORDS // 2] = [" ... "]
-    return f" {''.join(names).removeprefix(' → ')}"
+    return f" {as_written(''.join(names).removeprefix(' → '))}"
+
+
+def as_written(path: str) -> str:
+    """Return a path whose variable is written as in code if an attribute or an item follows: ``state.losses[0] → grad_fn``."""
+    return VARIABLE.sub(r"\1", path, count=1)
 
 
 def is_scalar_detail(detail: str) -> bool:

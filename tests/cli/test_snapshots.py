@@ -81,9 +81,7 @@ def test_json_has_what_is_shown(gradlife: Gradlife, folder: Path) -> None:
 def test_an_object_is_asked_for_by_its_name(gradlife: Gradlife, folder: Path) -> None:
     status, output, errors = gradlife("why", str(folder / "b.glheap"), "orders")
     assert (status, errors) == (0, "")
-    assert output.startswith(
-        "list len 100 is held: a root reaches it\nmodule __main__ keeps it: global variable 'shop'.orders\n"
-    )
+    assert output.startswith("list len 100 is held: a root reaches it\nmodule __main__ keeps it: shop.orders\n")
     assert gradlife("open", str(folder / "b.glheap"), "--why", "orders")[1] == output
     for command in ("why", "FILE", "shop.orders"), ("open", "FILE", "--why", "shop.orders"):  # as open names it
         assert gradlife(*(part.replace("FILE", str(folder / "b.glheap")) for part in command)) == (0, output, "")
@@ -99,7 +97,7 @@ def test_why_shows_the_path(gradlife: Gradlife, folder: Path, command: list[str]
     status, output, _ = gradlife(*[str(folder / "b.glheap") if word == "FILE" else word for word in command])
     assert status == 0
     assert output.startswith("Order is held: a root reaches it\n")
-    assert "module __main__ keeps it: global variable 'shop'.orders[" in output
+    assert "module __main__ keeps it: shop.orders[" in output
 
 
 def test_why_of_an_address_as_json(gradlife: Gradlife, folder: Path) -> None:

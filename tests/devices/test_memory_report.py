@@ -74,7 +74,7 @@ def test_a_holder_goes_before_the_line() -> None:
 
 def test_a_block_that_waits_for_a_stream_is_owned_by_nobody() -> None:
     (owner,) = memory(segment(64, block(MB, "active_awaiting_free", HERE), stream=0x70), holders={64: "old"}).owners
-    assert (owner.kind, owner.text) == (OwnerKind.STREAM, "freed, waits for streams beside 0x70")
+    assert (owner.kind, owner.text) == (OwnerKind.STREAM, "freed; waits for a stream other than 0x70")
 
 
 def test_blocks_of_a_private_pool_are_its_own() -> None:

@@ -25,7 +25,7 @@ def test_a_held_object_is_printed_from_its_root_down() -> None:
         str(trace)
         == """\
 Tensor float32 [3] is held: a root reaches it
-module __main__ keeps it: global variable 'history'[0]
+module __main__ keeps it: history[0]
 
 ┌─ module __main__   expected
 │    global variable 'history'

@@ -29,7 +29,7 @@ from gradlife.model.trace import (
 
 CONTROLS = (
     Control("a list that grows", "growth", "growth"),
-    Control("a ctx cycle through C++", "never", "never"),
+    Control("an uncollectable ctx cycle", "never", "never"),
     Control("a clean twin", "clean", "clean"),
 )
 

@@ -117,7 +117,7 @@ def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) ->
     found = {control_of(evidence.graph, one, planted, controls) for one in sure}
     return [
         Control("a list that keeps a tensor each step", "growth", "growth" if HELD in found else "clean"),
-        Control("a context in a cycle through C++", "never", "never" if CYCLE in found else "clean"),
+        Control("an uncollectable ctx cycle", "never", "never" if CYCLE in found else "clean"),
         Control("a ring of two tensors", "clean", "growth" if RING in found else "clean"),
     ]
 

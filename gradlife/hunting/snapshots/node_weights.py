@@ -69,7 +69,7 @@ FIELDS = ("objects", "tensors", "storages", "graph_nodes", "bytes", "retained_by
 
 
 def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> PerStep:
-    """Count objects, tensors, storages, graph nodes, storage bytes and all bytes, divided by the steps that made
+    """Count objects, tensors, storages, grad nodes, storage bytes and all bytes, divided by the steps that made
     them.
     """
     sums: Counter[str] = Counter()

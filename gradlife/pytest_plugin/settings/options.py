@@ -39,7 +39,7 @@ def add_options(parser: pytest.Parser) -> None:
         const="",
         default=None,
         metavar="warn|fail",
-        help="check every test for tensors, graph nodes and storages that outlive it; a leak fails it, or is reported (warn)",
+        help="check every test for tensors, grad nodes and storages that outlive it; a leak fails it, or is reported (warn)",
     )
     group.addoption(
         "--leaks-repeat",

@@ -17,10 +17,12 @@ from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
 
 MARGIN = "  "
+#: What the rate after a cut shows.
+PROVEN, NOT_PROVEN = "this was the whole cause", "growth goes on: not the only cause"
 
 
 def finding_part(finding: Finding, number: int, total: int, report: HuntReport) -> Iterator[RenderableType]:
-    """Return everything about a finding."""
+    """Yield everything about a finding."""
     yield title_line(finding, number, total)
     yield Hanging(Text(MARGIN), cluster(finding, report.step))
     yield Text("")
@@ -76,7 +78,7 @@ def proof_lines(proof: Proof | None) -> Iterator[RenderableType]:
     yield Hanging(lead, Text(proof.cut))
     after = grown(proof.after) if proof.has_rate else "unknown"
     yield Hanging(Text(f"{MARGIN}rate   ", QUIET), Text(f"{grown(proof.before)} → {after} a step"))
-    word, style = ("✔ sufficient", GOOD) if proof.is_sufficient else ("✘ not the cause, or not alone", BAD)
+    word, style = (f"✔ {PROVEN}", GOOD) if proof.is_sufficient else (f"✘ {NOT_PROVEN}", BAD)
     word = word if proof.has_rate else "✘ not proven"
     yield Hanging(Text(f"{MARGIN}proof  ", QUIET), Text.assemble((word, style), f"  {proof.note}".rstrip()))
     yield Text("")

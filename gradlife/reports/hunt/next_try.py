@@ -19,26 +19,28 @@ INTERRUPT = "KeyboardInterrupt"
 #: The signal that killed a program, and what helps to find out more: where it crashed, or who held the memory before.
 KILLED = re.compile(r"killed by signal (\d+) ")
 CRASHES = (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV)
-TO_MEND = {
+RESTART = {
     **dict.fromkeys(map(int, CRASHES), "PYTHONFAULTHANDLER=1 gradlife hunt {}"),
     int(signal.SIGKILL): "gradlife hunt --at-rss 50% {}",
 }
 
 
 def what_next(report: HuntReport) -> Text:
-    """Return the second line if there is no finding: a command to try, or what a clean verdict does not cover."""
+    """Return the second line if there is no finding: a command to try, what a clean verdict does not cover, or the command
+    that shows the details.
+    """
     limit = report.limits[0] if report.limits else ""
     what, _, command = limit.rpartition(ARROW)
     if report.verdict is HuntVerdict.INCONCLUSIVE and not report.ranks:
         is_sound = all(control.is_right for control in report.controls)
-        return Text(f"Try: {to_mend(report) or (command if what and is_sound else best_try(report))}")
+        return Text(f"Try: {restart_command(report) or (command if what and is_sound else best_try(report))}")
     if limit and report.verdict is not HuntVerdict.INCONCLUSIVE:
         return Text(f"Not covered: {what or limit}{f' ({command})' if what else ''}")
     return Text(f"Details: {details_command(report)}")
 
 
-def to_mend(report: HuntReport) -> str:
-    """Return what comes before another hunt of a program that failed before there were rounds; empty if it did not fail.
+def restart_command(report: HuntReport) -> str:
+    """Return the advice for a program that failed before the first round; empty if it did not fail.
 
     The user's own interrupt is no failure.
     """
@@ -46,9 +48,9 @@ def to_mend(report: HuntReport) -> str:
         return ""
     killed = KILLED.match(report.trouble)
     if killed is not None:
-        return TO_MEND.get(int(killed[1]), "").format(report.typed_target)
+        return RESTART.get(int(killed[1]), "").format(report.typed_target)
     if LEFT_NONE in report.trouble:
-        return "gradlife hunt PROGRAM, with the program that it becomes"
+        return "hunt the program that it execs: gradlife hunt PROGRAM"
     if ran_out_of_memory(report):
         return f"a smaller batch, then gradlife hunt {report.typed_target}"
     has_failed = "ended with" in report.trouble and INTERRUPT not in report.trouble
@@ -60,7 +62,7 @@ def best_try(report: HuntReport) -> str:
     if report.rounds or not all(control.is_right for control in report.controls):
         return details_command(report)
     if ATTACHED in report.settings:
-        return f"{report.settings[ATTACHED]} --for 30m, or --step-on MODULE:FUNCTION"
+        return f"{report.settings[ATTACHED]} --for 30m"
     if "::" in report.target:
         return f"gradlife hunt --steps 60 {report.typed_target}"
     return f"gradlife hunt --step-on MODULE:FUNCTION {report.typed_target}"

@@ -18,7 +18,7 @@ MEASURES = (
     ("bytes", "byte", "bytes"),
     ("tensors", "tensor", "tensors"),
     ("storages", "storage", "storages"),
-    ("graph_nodes", "graph node", "nodes"),
+    ("graph_nodes", "grad node", "nodes"),
     ("objects", "Python object", "objects"),
 )
 
@@ -31,25 +31,25 @@ def round_lines(report: HuntReport) -> Iterator[RenderableType]:
 
 
 def table_lines(rounds: Sequence[Round], step: str = "step") -> Iterator[RenderableType]:
-    """Return a row per round; columns with only zeros are left out."""
+    """Yield a row per round; columns with only zeros are left out."""
     shown = [one for one in MEASURES if any(value_of(each, one[0]) for each in rounds)]
     if shown:
         table = [["round", f"{step}s", *(head for _, _, head in shown), f"{shown[0][2]}/{step}"]]
-        table += [row(number, one, [field for field, _, _ in shown]) for number, one in enumerate(rounds, 1)]
+        table += [row(at, one, [field for field, _, _ in shown]) for at, one in enumerate(rounds, 1)]
         widths = [max(map(len, column)) + 2 for column in zip(*table, strict=True)]
-        for number, cells in enumerate(table):
+        for at, cells in enumerate(table):
             line = "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-            yield Text(line, QUIET if number == 0 else "")
+            yield Text(line, QUIET if at == 0 else "")
 
 
-def row(number: int, one: Round, fields: list[str]) -> list[str]:
+def row(at: int, one: Round, fields: list[str]) -> list[str]:
     """Return a round's number, its steps, its additions, and the first addition per step."""
-    rate = figure(value_of(one, fields[0]) / max(one.steps, 1), fields[0])
-    return [str(number), str(one.steps), *(plus(one.added, field) for field in fields), rate]
+    per_step = figure(value_of(one, fields[0]) / max(one.steps, 1), fields[0])
+    return [str(at), str(one.steps), *(plus(one.added, field) for field in fields), per_step]
 
 
 def conclusion(report: HuntReport) -> Iterator[RenderableType]:
-    """Return the conclusion beneath the table: what grows and what does not."""
+    """Yield the conclusion beneath the table: what grows and what does not."""
     for sentence, grows in conclusion_text(report):
         yield Hanging(Text("  → ", QUIET), Text(sentence, BAD if grows else GOOD))
 
@@ -57,6 +57,7 @@ def conclusion(report: HuntReport) -> Iterator[RenderableType]:
 def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
     """Yield sentences about constant and other growth, each with whether something grows."""
     exact, more = [], []
+    is_objects_alone = True
     for field, word, _ in MEASURES:
         rates = [value_of(one, field) / one.steps for one in report.rounds if one.steps]
         if not rates or min(rates) <= 0:
@@ -65,6 +66,9 @@ def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
             exact.append(f"{size(round(rates[0]))} of storages" if field == "bytes" else rate(rates[0], word))
         else:
             more.append(spread(rates, field, word))
+            is_objects_alone = is_objects_alone and field == "objects"
+    if exact and is_objects_alone:  # a few Python objects beside what is exact say nothing more
+        more = []
     if exact:
         yield f"exactly {listed(exact)} a {report.step}, in every round", True
     if more:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import (
@@ -16,7 +17,7 @@ from gradlife.model.hunt import (
     Severity,
 )
 from gradlife.model.ranks import SHARED_MEMORY
-from gradlife.model.trace import UNHELD, PathStep, Trace
+from gradlife.model.trace import UNHELD, PathStep, Trace, as_written
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
 from gradlife.reports.theme import BAD, GOOD, NOTE
 from gradlife.reports.values import counted, size
@@ -52,6 +53,10 @@ MIN_EXTRA_SHARE = 0.25
 MIN_EXTRA_BYTES = 1_000
 #: A kind of object is left out if each step adds at most this share of the most numerous kind.
 STRAY_SHARE = 0.05
+#: From this share of the growth on, a finding is all of it.
+NEARLY_ALL = 0.95
+#: The detail of a container.
+LENGTH = re.compile(r"len (\d+)")
 #: Types too common to search for.
 COMMON_TYPES = {
     "dict",
@@ -127,7 +132,7 @@ def noun(trace: Trace) -> str:
 
 def amounts(per_step: PerStep) -> str:
     """Format 1 tensor and 65.5 kB; without tensors, the other objects."""
-    names = (("tensors", "tensor"), ("storages", "storage"), ("graph_nodes", "graph node"), ("objects", "object"))
+    names = (("tensors", "tensor"), ("storages", "storage"), ("graph_nodes", "grad node"), ("objects", "object"))
     counts = [(getattr(per_step, field), word) for field, word in names]
     most = max(count for count, _ in counts)
     first = [rate(count, word) for count, word in counts if count and count > STRAY_SHARE * most][:2]
@@ -172,11 +177,11 @@ def because_of_it(finding: Finding) -> str:
 
 
 def share_of(finding: Finding, report: HuntReport) -> str:
-    """Return the finding's share of all growth, if there is other growth."""
+    """Return the finding's share of all growth, if other growth is worth a word."""
     steps = sum(one.steps for one in report.rounds)
     grown = sum(one.added.bytes for one in report.rounds) / steps if steps else 0.0
     part = finding.per_step.bytes / grown if grown > 0 else 0.0
-    return f"{part:.0%} of all growth in storages" if 0 < part < 0.995 else ""
+    return f"{part:.0%} of all growth in storages" if 0 < part < NEARLY_ALL else ""
 
 
 def held_by(trace: Trace) -> str:
@@ -214,16 +219,18 @@ def freed_holder(finding: Finding) -> str:
 
 
 def named(step: PathStep) -> str:
-    """Return the object of a step with its detail."""
-    return f"{step.object} {step.detail}".strip()
+    """Return the object of a step with its detail: list (20 items)."""
+    length = LENGTH.fullmatch(step.detail)
+    detail = f"({counted(int(length[1]), 'item')})" if length is not None else step.detail
+    return f"{step.object} {detail}".strip()
 
 
 def path_text(steps: tuple[PathStep, ...]) -> str:
-    """Format the references of a trace: global variable 'state'.losses[0] → grad_fn."""
+    """Format the references of a trace: state.losses[0] → grad_fn."""
     text = ""
     for step in folded(steps)[:-1]:
         text += step.via if step.via[:1] in ".[" else f"{' → ' if text else ''}{step.via}"
-    return text
+    return as_written(text)
 
 
 def folded(steps: tuple[PathStep, ...]) -> list[PathStep]:
@@ -341,6 +348,11 @@ def method(report: HuntReport) -> str:
     return text
 
 
+def with_what(report: HuntReport) -> str:
+    """Return what `--prove` changes."""
+    return "with the change" if report.findings[0].patch is not None else "without the suspect reference"
+
+
 def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     """Return the next commands, each with its purpose."""
     if not report.findings:
@@ -353,7 +365,7 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     if ATTACHED in report.settings:  # the process can be attached to again, but not run again
         return [*lines, (f"{report.settings[ATTACHED]} -i", "a prompt on a snapshot of the process")]
     if all(one.proof is None and one.in_workers is None for one in report.findings):
-        lines.append((f"gradlife hunt --prove {target}", "cuts the reference and measures again"))
+        lines.append((f"gradlife hunt --prove {target}", f"runs again {with_what(report)}, and measures"))
     lines.append((f"gradlife hunt -i {target}", "stops at the leak, to look around and to cut it"))
     lines.append((f"gradlife hunt --json before.json {target}", "before the fix: writes down the growth per step"))
     lines.append((f"gradlife hunt --verify before.json {target}", "after the fix: compares them"))

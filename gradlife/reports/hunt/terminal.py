@@ -58,7 +58,7 @@ def parts(
     yield from finding_parts(report, shown)
     yield from optional_section("Who held the memory", explained_lines(report.at_failure))
     yield from optional_section("Growth that is meant", explained_lines(report.meant))
-    yield from optional_section("Self-check: programs with a known answer", map(control_line, report.controls))
+    yield from optional_section("Self-check: planted leaks", map(control_line, report.controls))
     yield from optional_section("Not covered", map(limit_line, report.limits))
     yield from optional_section("Next", next_lines(then(report)))
     yield last_line(report)

@@ -61,7 +61,7 @@ def sums(report: RunReport) -> str:
     text = f"{counted(totals.scenarios, 'story', 'stories')} on {counted(totals.systems, 'system')}"
     text += f": {counted(totals.readings, 'reading')} in {totals.seconds:.1f} s"
     if totals.distinguishing_any:
-        text += f"; {totals.distinguishing_any:,} differ between two systems"
+        text += f"; {totals.distinguishing_any:,} differ between systems"
     return text
 
 

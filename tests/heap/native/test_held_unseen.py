@@ -72,7 +72,7 @@ def test_the_path_from_what_native_code_holds_is_reported(natively_held: Callabl
     assert led(trace) == WAY
     place = f"(test_held_unseen.py:{callback_over.__code__.co_firstlineno + 1})"
     function = f"function callback_over.<locals>.callback {place}"
-    assert sentence(trace) == f"Native code holds {function}, which keeps it: closure variable 'batch'['batch']"
+    assert sentence(trace) == f"Native code holds {function}, which keeps it: batch['batch']"
     assert trace.hidden_references == (f"{function} has 1 reference that the collector cannot see",)
 
 

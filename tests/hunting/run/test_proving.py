@@ -100,7 +100,7 @@ def test_a_cut_after_which_nothing_grows_is_sufficient() -> None:
 def test_what_is_still_held_is_named_by_whom(mark: str) -> None:
     proof = judged(finding("a", RATE), "cut", report(), report(finding(mark, RATE, *steps())))
     assert (proof.is_sufficient, proof.after) == (False, RATE)
-    assert proof.note == "still held by global variable 'history'[3]"
+    assert proof.note == "still held by history[3]"
 
 
 def test_a_rest_of_another_leak_is_none_of_this_one() -> None:

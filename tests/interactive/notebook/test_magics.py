@@ -32,9 +32,7 @@ def test_why_and_refs_report_a_variable_a_type_and_an_address(cells: Cells) -> N
         "address = id(box.item)",
         "get_ipython().run_line_magic('gradlife', f'why {address}')",
     )[1:]
-    assert said[0].startswith(
-        "list len 1 is held: a root reaches it\nmodule __main__ keeps it: global variable 'box'.item\n"
-    )
+    assert said[0].startswith("list len 1 is held: a root reaches it\nmodule __main__ keeps it: box.item\n")
     assert said[1].startswith(("Box is held", "type __main__.Box is held"))
     assert said[2] == "list len 1\n1 reference, known:\n  Box: .item\n"
     assert said[4] == said[0]

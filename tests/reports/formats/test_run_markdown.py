@@ -42,7 +42,7 @@ def test_the_summary_of_a_run_begins_with_its_verdict_and_its_sums() -> None:
         "",
         "21 declarations met, 0 contradicted, 0 runs failed, 0 unavailable.",
         "",
-        "- 3 stories on 7 systems: 84 readings in 1.5 s; 5 differ between two systems",
+        "- 3 stories on 7 systems: 84 readings in 1.5 s; 5 differ between systems",
     ]
     assert "###" not in "\n".join(lines)
 

@@ -73,7 +73,7 @@ def test_a_card_has_the_problem_the_trace_the_proof_and_the_advice() -> None:
         "module __main__ leaking: no a module lives as long as the process",
         "list len 20 leaking: ? ↓ [17] (suspect)",
         "Tensor float32 [] leaking: yes made in step 17, which is over",
-        "item of list .history dropped after each step: +1 tensor and 65.5 kB → nothing a step. ✔ sufficient",
+        "item of list .history dropped after each step: +1 tensor and 65.5 kB → nothing a step. ✔ this was the whole cause",
         "What to do Keep the number, not the tensor.",
         "See pytorch/pytorch#1840",
     ):

@@ -79,7 +79,7 @@ def test_growth_is_told_per_second_where_seconds_were_counted() -> None:
     text = printed(lambda console: print_hunt(console, report), 200)
     assert "3 seconds of warm-up, then 3 rounds of 7 seconds" in text
     assert (
-        "exactly 65.5 kB of storages, 1 tensor, 1 storage, 4 graph nodes and 3 Python objects a second, in every round"
+        "exactly 65.5 kB of storages, 1 tensor, 1 storage, 4 grad nodes and 3 Python objects a second, in every round"
         in text
     )
     assert "step leaves" not in text
@@ -414,7 +414,7 @@ def test_growth_beside_garbage_names_the_line_that_makes_the_garbage() -> None:
         ),
         (
             "the program ended with exit status 0 and left no report: it became another program",
-            "gradlife hunt PROGRAM, with the program that it becomes",
+            "hunt the program that it execs: gradlife hunt PROGRAM",
         ),
     ],
 )

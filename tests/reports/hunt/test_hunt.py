@@ -70,7 +70,7 @@ def test_problem_says_what_how_much_where_and_by_whom_in_plain_words() -> None:
     text = " ".join(report_text(LEAKING, 120).split())
     assert (
         "Each step leaks 1 tensor and 65.5 kB, still reachable. Held by module __main__: "
-        "global variable 'run'.history[17]. Stored in list len 20, global variable 'run'.history. "
+        "run.history[17]. Stored in list (20 items), run.history. "
         "Freeing its holder would free 1.11 MB. Created at train.py:41 in step, called from train.py:60 in <module>."
     ) in text
 
@@ -82,7 +82,7 @@ def test_a_finding_among_others_says_its_share_of_what_grows() -> None:
 
 def test_a_stray_object_in_many_steps_goes_unmentioned() -> None:
     chain = replace(LOSSES, per_step=PerStep(objects=0.01, tensors=0.01, storages=0.02, graph_nodes=11, bytes=0.1))
-    assert "Each step leaks 11 graph nodes, still reachable." in report_text(hunt(chain), 120)
+    assert "Each step leaks 11 grad nodes, still reachable." in report_text(hunt(chain), 120)
     doubled = replace(LOSSES, per_step=PerStep(objects=3, tensors=1, storages=0.99, bytes=64))
     assert "Each step leaks 1 tensor and 64 B," in report_text(hunt(doubled), 120)
 
@@ -156,10 +156,13 @@ def test_growth_in_some_rounds_only_is_none() -> None:
 def test_proof_sets_the_rates_side_by_side() -> None:
     lines = report_text(hunt(replace(LOSSES, proof=PROVEN)), 120).splitlines()
     start = lines.index("  cut    item of list .history dropped after each step")
-    assert lines[start + 1 : start + 3] == ["  rate   +1 tensor and 65.5 kB → nothing a step", "  proof  ✔ sufficient"]
+    assert lines[start + 1 : start + 3] == [
+        "  rate   +1 tensor and 65.5 kB → nothing a step",
+        "  proof  ✔ this was the whole cause",
+    ]
     failed = replace(PROVEN, is_sufficient=False, after=PROVEN.before, note="still held by a hook")
     text = report_text(hunt(replace(LOSSES, proof=failed)), 120)
-    assert "  proof  ✘ not the cause, or not alone  still held by a hook\n" in text
+    assert "  proof  ✘ growth goes on: not the only cause  still held by a hook\n" in text
 
 
 def test_a_control_judged_wrongly_takes_the_verdict_back() -> None:

@@ -67,7 +67,7 @@ def test_a_long_report_is_one_screen_and_nothing_is_wider_than_it(width: int, su
 def test_the_first_screen_begins_with_what_ran_on_what() -> None:
     lines = summary(many(40))
     assert lines[:6] == [
-        "3 stories on 7 systems: 84 readings in 1.5 s; 5 differ between two systems",
+        "3 stories on 7 systems: 84 readings in 1.5 s; 5 differ between systems",
         "  torch 2.13.0           torch",
         "  gradlife.engine 0.1.0  mini:torch-2.13, mini:torch-1.1, mini:torch-1.2,",
         "                         mini:torch-1.10, mini:oneflow-0.8, mini:oneflow-0.9",

@@ -188,7 +188,7 @@ def test_problems_beyond_the_first_are_counted() -> None:
 def test_the_last_lines_sum_up() -> None:
     assert report_text(seven_systems()).splitlines()[-5:] == [
         "Totals",
-        "  3 stories on 7 systems: 84 readings in 1.5 s; 5 differ between two systems",
+        "  3 stories on 7 systems: 84 readings in 1.5 s; 5 differ between systems",
         "  mini:torch-2.13 against torch: 6 of 6 readings the same, no unexplained",
         "  difference, 0 explained",
         "  clean: 21 declarations met, 0 contradicted, 0 runs failed, 0 unavailable",
