@@ -59,7 +59,7 @@ def owner_of(segment: Segment, block: Block, holders: Holders | None) -> Owned:
     """Return the owner of a block in use. ``holders``: None if the storages are not known."""
     place = program_frame(block.frames)
     if block.state is BlockState.WAITING:
-        return Owned(OwnerKind.STREAM, f"freed; waits for a stream {other_than(segment.stream)}", place)
+        return Owned(OwnerKind.STREAM, f"freed; waits for {other_than(segment.stream)}", place)
     held = holders.get(block.address) if holders is not None else None
     if held is not None:
         return Owned(OwnerKind.HOLDER, held, place)
@@ -77,7 +77,7 @@ def owner_of(segment: Segment, block: Block, holders: Holders | None) -> Owned:
 
 def other_than(stream: int) -> str:
     """Return the words for the streams that a block may wait for: all but the one that it was allocated on."""
-    return f"other than {f'{stream:#x}' if stream else 'the default'}"
+    return f"a stream other than {stream:#x}" if stream else "a non-default stream"
 
 
 def pool_name(segment: Segment) -> str:

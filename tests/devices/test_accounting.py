@@ -88,7 +88,7 @@ def owners(program: dict[str, Any], device: int = 0) -> set[str]:
         ("views of one storage", {"rows of __main__"}),
         ("a dict of features", {"features of __main__"}),
         ("a suspended generator", {"batch of batches"}),
-        ("two streams", {"y of __main__", "freed; waits for a stream other than the default"}),
+        ("two streams", {"y of __main__", "freed; waits for a non-default stream"}),
         ("out of memory", {"kept of __main__"}),
     ],
 )

@@ -9,6 +9,7 @@ from gradlife.hunting.findings.reference_cuts import cut_of
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.patch_trial import Run, changed_files, patch_proof, rest_of, try_texts
 from gradlife.model.hunt import NO_RATE, NOT_TRIED, Finding, FindingKind, HuntReport, PerStep, Proof
+from gradlife.model.trace import as_written
 
 #: Most findings that are proven, worst first: each takes a run.
 MAX_PROVEN = 3
@@ -52,4 +53,4 @@ def still_held(rest: Finding | None) -> str:
     if rest is None:
         return ""
     path = "".join(step.via if step.via[:1] in {".", "["} else f" {step.via}" for step in rest.trace.steps[:-1])
-    return f"still held by{path}" if path else "still held, by nothing that a root leads to"
+    return f"still held by {as_written(path.strip())}" if path else "still held, by nothing that a root leads to"

@@ -32,7 +32,7 @@ def memory(device: str = "cuda:0", name: str = "losses of __main__") -> DeviceMe
     """A device with two segments, whose request failed."""
     owners = (
         BlockOwner(OwnerKind.HOLDER, name, 30 * MB, 3, LINE, unused_bytes=20 * MB, trace=TRACE),
-        BlockOwner(OwnerKind.STREAM, "freed; waits for a stream other than the default", 5 * MB, 1),
+        BlockOwner(OwnerKind.STREAM, "freed; waits for a non-default stream", 5 * MB, 1),
         BlockOwner(OwnerKind.LIBRARY, "cuBLAS workspace", 4 * MB, 1),
     )
     first = (Run(0, 20 * MB, 2, USED, 0), Run(20 * MB, 10 * MB, 1, FREE), Run(30 * MB, 10 * MB, 1, USED, 0))

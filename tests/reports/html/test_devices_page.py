@@ -15,7 +15,7 @@ def test_a_row_has_a_bar_for_each_run_in_the_colour_of_its_owner() -> None:
     assert row.description == "segment of 10 MB at 0x200000000, stream 0x7, private pool"
     assert [(bar.tone, bar.owner, bar.description) for bar in row.bars] == [
         ("2", 2, "cuBLAS workspace: 4 MB, 1 block"),
-        ("waiting", 1, "freed; waits for a stream other than the default: 5 MB, 1 block"),
+        ("waiting", 1, "freed; waits for a non-default stream: 5 MB, 1 block"),
         ("free", -1, "free: 1 MB, 1 block"),
     ]
 
