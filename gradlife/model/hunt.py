@@ -178,7 +178,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One leak: a group of survivors with the same fingerprint, and the trace of one of them."""
+    """Survivors with the same fingerprint that leak, are retained or wait for the collector, and the trace of one of them."""
 
     kind: FindingKind
     lifetime: Lifetime

@@ -181,7 +181,7 @@ def share_of(finding: Finding, report: HuntReport) -> str:
     steps = sum(one.steps for one in report.rounds)
     grown = sum(one.added.bytes for one in report.rounds) / steps if steps else 0.0
     part = finding.per_step.bytes / grown if grown > 0 else 0.0
-    return f"{part:.0%} of all growth in storages" if 0 < part < NEARLY_ALL else ""
+    return f"{part * 100:.0f} % of all growth in storages" if 0 < part < NEARLY_ALL else ""
 
 
 def held_by(trace: Trace) -> str:

@@ -32,7 +32,7 @@ def trace_part(trace: Trace) -> Iterator[RenderableType]:
     yield from path_down(trace.tail)
     yield from held_unseen(trace)
     yield from facts(trace.tensor)
-    yield from unexplained(trace.ledger, bool(trace.steps or trace.cycle))
+    yield from unaccounted(trace.ledger, bool(trace.steps or trace.cycle))
     for line in trace.hidden_references:
         yield Hanging(Text("  "), Text(line))
 
@@ -125,7 +125,7 @@ def facts(tensor: TensorFacts | None) -> Iterator[RenderableType]:
         yield Hanging(Text("   "), Text("; ".join(lines), QUIET))
 
 
-def unexplained(ledger: Ledger, has_path: bool) -> Iterator[RenderableType]:
+def unaccounted(ledger: Ledger, has_path: bool) -> Iterator[RenderableType]:
     """Yield references that no object explains, and the native memory that holds them."""
     if not ledger.unaccounted or (has_path and not ledger.native):
         return

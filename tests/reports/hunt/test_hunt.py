@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fabricated_hunts import CLEAN, EVERYTHING, HISTORY, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds, step
-from gradlife.model.hunt import Control, HuntReport, PerStep, Round
+from gradlife.model.hunt import Control, HuntReport, Patch, PerStep, Round
 from gradlife.model.ranks import FindingRanks, Spread, WorkerRow
 from gradlife.model.trace import Ledger
 from gradlife.reports.coloured_code import coloured
@@ -76,8 +76,27 @@ def test_problem_says_what_how_much_where_and_by_whom_in_plain_words() -> None:
 
 
 def test_a_finding_among_others_says_its_share_of_what_grows() -> None:
-    assert "65.5 kB, still reachable. That is 6% of all growth in storages." in report_text(EVERYTHING, 120)
+    assert "65.5 kB, still reachable. That is 6 % of all growth in storages." in report_text(EVERYTHING, 120)
     assert "of all growth" not in report_text(LEAKING, 120)
+
+
+@pytest.mark.parametrize(("others", "is_said"), [(0.04, False), (0.06, True)])
+def test_a_finding_with_nearly_all_growth_has_no_share(others: float, is_said: bool) -> None:
+    grown = rounds(PerStep(tensors=2, bytes=65536 * (1 + others)), 7, 11, 13)
+    assert ("of all growth" in report_text(hunt(LOSSES, rounds=grown), 120)) is is_said
+
+
+def test_a_path_is_written_as_in_code_and_a_container_has_its_items() -> None:
+    assert "Held by module __main__: run.history[17]. Stored in list (20 items), run.history." in " ".join(
+        report_text(LEAKING, 120).split()
+    )
+
+
+def test_the_next_run_makes_the_change_or_cuts_the_reference() -> None:
+    patched = replace(LOSSES, patch=Patch("", (), ("append(loss.item())",)))
+    purposes = [" ".join(part(hunt(one), "Next")) for one in (LOSSES, patched)]
+    assert ["runs again without the suspect reference, and measures" in one for one in purposes] == [True, False]
+    assert ["runs again with the change, and measures" in one for one in purposes] == [False, True]
 
 
 def test_a_stray_object_in_many_steps_goes_unmentioned() -> None:
@@ -140,6 +159,12 @@ def test_growth_that_is_not_even_is_reported_as_a_spread() -> None:
         part(hunt(rounds=uneven), "What each round added")[-1]
         == "  → growing in every round: 1 to 2.5 Python objects a step"
     )
+
+
+def test_objects_beside_a_rate_that_does_not_move_are_left_out() -> None:
+    both = (Round(10, PerStep(objects=10, tensors=10)), Round(10, PerStep(objects=25, tensors=10)))
+    conclusion = part(hunt(rounds=both), "What each round added")[-1]
+    assert conclusion == "  → exactly 1 tensor a step, in every round"
 
 
 def test_growth_in_some_rounds_only_is_none() -> None:
