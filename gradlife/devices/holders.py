@@ -11,7 +11,6 @@ from gradlife import _heap
 from gradlife.devices.drag import Unread
 from gradlife.devices.unread import UnreadHolders
 from gradlife.heap.diff import path_text
-from gradlife.heap.graph import HeapGraph
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.snapshot import Snapshot
 from gradlife.heap.torch_layout.torch import ensure_calibrated
@@ -93,7 +92,7 @@ def add_unread(holders: UnreadHolders, storages: Mapping[int, tuple[str, int]], 
             found[device].unread[memory] = unread
 
 
-def streams_of(graph: HeapGraph) -> Iterator[tuple[int, str]]:
+def streams_of(graph: _heap.Graph) -> Iterator[tuple[int, str]]:
     """Yield the streams that the program has, each with its number and the path to it."""
     snapshot = Snapshot(graph, ())
     for node in [node for name in STREAMS for node in graph.nodes("python", name)]:
@@ -101,7 +100,7 @@ def streams_of(graph: HeapGraph) -> Iterator[tuple[int, str]]:
         yield _heap._read_word(address + object.__basicsize__) or 0, path_text(snapshot.why(address).steps)
 
 
-def add_traces(graph: HeapGraph, largest: Mapping[tuple[str, str], int], found: HoldersOfDevices) -> None:
+def add_traces(graph: _heap.Graph, largest: Mapping[tuple[str, str], int], found: HoldersOfDevices) -> None:
     """Add the trace of the largest storage of each holder, for the holders with the largest ones."""
     snapshot = Snapshot(graph, ())
     for (device, name), node in sorted(largest.items(), key=lambda one: -(graph.describe(one[1]).bytes or 0))[

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
+from gradlife import _heap
 from gradlife.devices.drag import Unread
-from gradlife.heap.graph import HeapGraph, Reference
+from gradlife.heap.graph import Reference
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
 from gradlife.model.device.memory import Frame
@@ -163,7 +164,7 @@ def calls_in(node: ast.AST, runs: bool) -> Iterator[str]:
 class UnreadHolders:
     """Finds the storages that only unread variables hold. Only for a forked copy."""
 
-    def __init__(self, graph: HeapGraph, variables: Mapping[int, list[Variable]]) -> None:
+    def __init__(self, graph: _heap.Graph, variables: Mapping[int, list[Variable]]) -> None:
         self._graph = graph
         self._variables = variables
         self._modules = modules_now()

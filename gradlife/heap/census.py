@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from gradlife import _heap
 from gradlife.heap.diff import MAX_EXAMPLES
-from gradlife.heap.graph import HeapGraph
 from gradlife.model.heap import HeapDiff, LargeObject, TypeChange, TypeCount
 
 #: A row of the extension: type, kind, counts and bytes of new, gone and grown objects, and nodes of some new objects.
@@ -22,7 +21,7 @@ class Census:
 
     __slots__ = ("_graph",)
 
-    def __init__(self, graph: HeapGraph) -> None:
+    def __init__(self, graph: _heap.Graph) -> None:
         self._graph = graph
 
     def __repr__(self) -> str:
@@ -49,7 +48,7 @@ class Census:
         return diff_of(*_heap.census(self._graph, MAX_EXAMPLES, (self,)))
 
 
-def diff_of(graph: HeapGraph, rows: Sequence[ChangeRow], details: dict[int, str]) -> HeapDiff:
+def diff_of(graph: _heap.Graph, rows: Sequence[ChangeRow], details: dict[int, str]) -> HeapDiff:
     """Convert the extension's differences to a value, the types that grew most first."""
     changes = [
         TypeChange(name, kind, *new, *gone, *grown, tuple(new_object(graph, node, details[node]) for node in nodes))
@@ -59,7 +58,7 @@ def diff_of(graph: HeapGraph, rows: Sequence[ChangeRow], details: dict[int, str]
     return HeapDiff(by_identity=True, types=tuple(changes), paths=())
 
 
-def new_object(graph: HeapGraph, node: int, detail: str) -> LargeObject:
+def new_object(graph: _heap.Graph, node: int, detail: str) -> LargeObject:
     """Return a new object by type and address. `gradlife.why` explains how it is held."""
     found = graph.describe(node)
     return LargeObject(found.type, found.kind, detail, found.address, 0, 0, ())

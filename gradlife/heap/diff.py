@@ -10,7 +10,6 @@ import re
 from collections import Counter
 
 from gradlife import _heap
-from gradlife.heap.graph import HeapGraph
 from gradlife.heap.object_lists import describe_object
 from gradlife.heap.path_steps import merged_steps
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
@@ -26,7 +25,7 @@ MAX_PATHS = 200
 NUMBERS = re.compile(r"\[[-(\d][^\]]*\]")
 
 
-def compare(before: HeapGraph, after: HeapGraph, *, by_identity: bool) -> HeapDiff:
+def compare(before: _heap.Graph, after: _heap.Graph, *, by_identity: bool) -> HeapDiff:
     """Return the changes by type, and by place if both graphs have labels. ``by_identity``: both are of one process."""
     types = changed_objects(before, after) if by_identity else changed_counts(before, after)
     paths = changed_paths(before, after) if before.has_labels and after.has_labels else []
@@ -34,7 +33,7 @@ def compare(before: HeapGraph, after: HeapGraph, *, by_identity: bool) -> HeapDi
     return HeapDiff(by_identity, tuple(types), tuple(paths))
 
 
-def changed_objects(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
+def changed_objects(before: _heap.Graph, after: _heap.Graph) -> list[TypeChange]:
     """Return the changes of each type: its new objects, those that are gone, and those that became larger."""
     # In a row, `new`, `gone` and `grown` are each a number of objects and their bytes.
     rows = _heap.compare_objects(before, after, MAX_EXAMPLES)
@@ -45,7 +44,7 @@ def changed_objects(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
     ]
 
 
-def changed_counts(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
+def changed_counts(before: _heap.Graph, after: _heap.Graph) -> list[TypeChange]:
     """Return the types whose number of objects or bytes differs."""
     counts: Counter[tuple[str, str]] = Counter()
     sizes: Counter[tuple[str, str]] = Counter()
@@ -64,7 +63,7 @@ def changed_counts(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
 PathRow = tuple[tuple[int, int], tuple[int, int], int, int]
 
 
-def changed_paths(before: HeapGraph, after: HeapGraph) -> list[PathChange]:
+def changed_paths(before: _heap.Graph, after: _heap.Graph) -> list[PathChange]:
     """Return the places that hold another number of objects or bytes than before, the largest change first."""
 
     def largest_first(row: PathRow) -> tuple[int, int]:

@@ -6,7 +6,6 @@ import os
 
 from gradlife import _heap
 from gradlife.errors import UsageError
-from gradlife.heap.graph import HeapGraph
 from gradlife.output import reason
 
 #: A file's metadata: one key, tab and value per line.
@@ -22,7 +21,7 @@ class SnapshotFileError(UsageError):
     """The file is not a snapshot that this gradlife can read."""
 
 
-def read_file(path: str) -> HeapGraph:
+def read_file(path: str) -> _heap.Graph:
     """Read a file's graph and check all of it. Raises SnapshotFileError."""
     try:
         # a plain open of a pipe without a writer would wait forever

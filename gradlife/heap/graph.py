@@ -1,4 +1,4 @@
-"""Types of what the heap graph returns: the graph, its objects and references, and why one object is alive.
+"""Types of what the heap graph returns: objects, references, and why one object is alive.
 
 The extension makes them on demand from arrays that refer to objects by number. It sets the keys of `Referrers` and
 `Explanation` in `csrc/heap_py/api/findings.cpp`; they are repeated here for type checkers.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from gradlife._heap import KINDS, RELATIONS, Graph as HeapGraph, HeapObject, Reference, UncollectableObject
+from gradlife._heap import KINDS, RELATIONS, HeapObject, Reference, UncollectableObject
 
 #: A C++ holder, found by searching the process's memory for pointers to an object: (place, description, library, symbol,
 #: confidence). The place is "object", "static", "thread_local", "stack" or "block".
@@ -68,7 +68,6 @@ __all__ = [
     "KINDS",
     "RELATIONS",
     "Explanation",
-    "HeapGraph",
     "HeapObject",
     "UncollectableObject",
     "RawHolder",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gradlife.heap.graph import Explanation, HeapGraph, Reference, References, is_a, is_native
+from gradlife import _heap
+from gradlife.heap.graph import Explanation, Reference, References, is_a, is_native
 from gradlife.heap.hidden_steps import fold
 from gradlife.heap.ownership_links import is_native_part, short_type
 from gradlife.heap.path_steps import INNER_LABELS, begun_outside, last_reference, skip_to_module, step_of
@@ -33,7 +34,7 @@ Numbered = tuple[int, PathStep]
 class Picture:
     """A neighbourhood under construction."""
 
-    def __init__(self, graph: HeapGraph, target: int) -> None:
+    def __init__(self, graph: _heap.Graph, target: int) -> None:
         self._graph = graph
         self._target = target
         self._shown = target  # the Python wrapper if the target is a C++ object with one
@@ -175,6 +176,6 @@ def is_class(link: Reference) -> bool:
     return is_a(link, frozenset({"type"}))
 
 
-def neighbourhood_of(graph: HeapGraph, node: int, found: Explanation) -> Neighbourhood:
+def neighbourhood_of(graph: _heap.Graph, node: int, found: Explanation) -> Neighbourhood:
     """Return the neighbourhood of an object. `found` is the graph's answer about it. Costs one `why` per referrer."""
     return Picture(graph, node).neighbourhood(found)

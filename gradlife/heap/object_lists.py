@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gradlife.heap.graph import HeapGraph
+from gradlife import _heap
 from gradlife.heap.path_steps import merged_steps
 from gradlife.model.heap import LargeObject
 
 
-def describe_object(graph: HeapGraph, node: int) -> LargeObject:
+def describe_object(graph: _heap.Graph, node: int) -> LargeObject:
     """Return a node's sizes and path."""
     found = graph.describe(node)
     raw = graph.path_references(node)

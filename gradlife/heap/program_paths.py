@@ -6,8 +6,8 @@ import sys
 from collections import Counter
 from functools import cached_property
 
+from gradlife import _heap
 from gradlife.heap.files import Notes
-from gradlife.heap.graph import HeapGraph
 from gradlife.heap.origin import PROGRAM
 from gradlife.heap.program_modules import MAIN
 
@@ -21,7 +21,7 @@ ATOMS = frozenset({"NoneType", "bool", "int", "float", "str", "bytes", "ellipsis
 class ProgramPaths:
     """The modules of one snapshot, the program's and the others. Takes some 0.1 s per million objects."""
 
-    def __init__(self, graph: HeapGraph, notes: Notes) -> None:
+    def __init__(self, graph: _heap.Graph, notes: Notes) -> None:
         self._graph = graph
         self.names = {value for key, value in notes if key == PROGRAM} or {MAIN}
 

@@ -12,7 +12,7 @@ from gradlife import _heap
 from gradlife.errors import UnknownNameError, UsageError
 from gradlife.heap.diff import compare
 from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
-from gradlife.heap.graph import Explanation, HeapGraph, References
+from gradlife.heap.graph import Explanation, References
 from gradlife.heap.neighbourhood import neighbourhood_of
 from gradlife.heap.object_lists import describe_object
 from gradlife.heap.object_names import MAX_NAMED, nodes_named, searched
@@ -37,7 +37,7 @@ class Snapshot:
     Made by :func:`gradlife.snapshot`, or read from a file by :func:`gradlife.open_snapshot`.
     """
 
-    def __init__(self, graph: HeapGraph, notes: Notes) -> None:
+    def __init__(self, graph: _heap.Graph, notes: Notes) -> None:
         self._graph = graph
         self._notes = notes
 

@@ -7,12 +7,11 @@ import sys
 from typing import Any
 
 from gradlife import _heap
-from gradlife.heap.graph import HeapGraph
 from gradlife.heap.ownership_links import short_type
 from gradlife.model.trace import TensorFacts
 
 
-def tensor_facts(graph: HeapGraph, node: int) -> TensorFacts | None:
+def tensor_facts(graph: _heap.Graph, node: int) -> TensorFacts | None:
     """Return the facts about a tensor node, or about its Python wrapper."""
     impl = node if graph.kind(node) == "tensor" else first_of_kind(graph, node, "tensor")
     if impl is None:
@@ -25,7 +24,7 @@ def tensor_facts(graph: HeapGraph, node: int) -> TensorFacts | None:
     )
 
 
-def content_bytes(graph: HeapGraph, storage: int) -> int | None:
+def content_bytes(graph: _heap.Graph, storage: int) -> int | None:
     """Return the size of a storage's contents alone, whoever owns them; None if sizes were not measured."""
     found = graph.describe(storage)
     if found.bytes is None or found.type.startswith("engine::"):
@@ -46,22 +45,22 @@ def block_of_empty(kind: Any) -> int:
     return min(_heap._torch_block(empty._cdata) for empty in empties)
 
 
-def first_of_kind(graph: HeapGraph, node: int, kind: str) -> int | None:
+def first_of_kind(graph: _heap.Graph, node: int, kind: str) -> int | None:
     """Return the first referent of a kind: a tensor's storage or node."""
     return next((target for target in graph.referents(node) if graph.kind(target) == kind), None)
 
 
-def tensors_of(graph: HeapGraph, impl: int) -> list[int]:
+def tensors_of(graph: _heap.Graph, impl: int) -> list[int]:
     """Return other tensors that a tensor holds: its gradient, its base."""
     return [other for other in graph.referents(impl) if other != impl and graph.kind(other) == "tensor"]
 
 
-def has_storage(graph: HeapGraph, impl: int, storage: int) -> bool:
+def has_storage(graph: _heap.Graph, impl: int, storage: int) -> bool:
     """Whether this tensor is a base, not a gradient."""
     return storage in graph.referents(impl)
 
 
-def grad_fn_of(graph: HeapGraph, node: int) -> str:
+def grad_fn_of(graph: _heap.Graph, node: int) -> str:
     """Return the type of a tensor's grad node; for a custom Function, of its ctx."""
     found = first_of_kind(graph, node, "grad_node")
     if found is None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gradlife import _heap
-from gradlife.heap.graph import Explanation, HeapGraph, References, Referrers, UncollectableObject, is_native
+from gradlife.heap.graph import Explanation, References, Referrers, UncollectableObject, is_native
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.path_steps import is_native_part, last_reference, merged_steps, tail_steps
 from gradlife.heap.scan import OWN_FOLDER, holders_of, scan_unknown
@@ -46,7 +46,7 @@ def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
 
 
 def trace_of(
-    name: str, found: Explanation, graph: HeapGraph, limits: tuple[str, ...], is_scanned: bool = False
+    name: str, found: Explanation, graph: _heap.Graph, limits: tuple[str, ...], is_scanned: bool = False
 ) -> Trace:
     """Make an object's trace from what the walk found out about it. See `Trace` for the parts of a trace."""
     steps = merged_steps(found["path"])
@@ -95,7 +95,7 @@ def type_name(obj: object) -> str:
     return visible(type(obj).__qualname__)  # type(), not __class__: that may be a property of the user's
 
 
-def investigate(obj: object, scan: bool, budget: int) -> tuple[HeapGraph, Explanation | None]:
+def investigate(obj: object, scan: bool, budget: int) -> tuple[_heap.Graph, Explanation | None]:
     """Walk the heap for one object, without sizes and without references from gradlife's own modules."""
     return _heap.investigate(obj, False, OWN_FOLDER, (), scan, budget)
 
@@ -138,7 +138,7 @@ def referrer_of(chain: References) -> Referrer:
     )
 
 
-def hidden_reference_texts(objects: Sequence[UncollectableObject], graph: HeapGraph) -> list[str]:
+def hidden_reference_texts(objects: Sequence[UncollectableObject], graph: _heap.Graph) -> list[str]:
     """Describe the objects held by references that the collector cannot see; identical lines are merged."""
     counts = Counter(hidden_reference_text(one, graph) for one in objects)
     return [
@@ -147,7 +147,7 @@ def hidden_reference_texts(objects: Sequence[UncollectableObject], graph: HeapGr
     ]
 
 
-def hidden_reference_text(one: UncollectableObject, graph: HeapGraph) -> str:
+def hidden_reference_text(one: UncollectableObject, graph: _heap.Graph) -> str:
     """Describe one uncollectable object: how many of the references to it the collector cannot see, and who holds them."""
     holders = sorted({short_type(graph.type(node)) for node in one.referrers})
     sources = f" from {' and '.join(holders)}" if holders else ""

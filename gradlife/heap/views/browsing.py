@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gradlife.heap.graph import HeapGraph, Reference, References, omitted_objects
+from gradlife import _heap
+from gradlife.heap.graph import Reference, References, omitted_objects
 from gradlife.heap.object_names import searched
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.path_steps import last_reference
@@ -52,7 +53,7 @@ class Browser:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self._graph: HeapGraph = snapshot._graph
+        self._graph: _heap.Graph = snapshot._graph
 
     def preparations(self) -> Iterator[tuple[str, Callable[[], object]]]:
         """Yield one-time preparations, each with a description for the user: some 0.2 s per million objects together."""

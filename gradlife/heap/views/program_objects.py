@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gradlife.heap.graph import HeapGraph, Reference, is_native
+from gradlife import _heap
+from gradlife.heap.graph import Reference, is_native
 from gradlife.heap.object_lists import describe_object
 from gradlife.heap.program_modules import MAIN
 from gradlife.heap.program_paths import PYTHON, ProgramPaths, library_of
@@ -57,7 +58,7 @@ class ProgramObjects:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._browser = Browser(snapshot)
-        self._graph: HeapGraph = snapshot._graph
+        self._graph: _heap.Graph = snapshot._graph
         self.paths = ProgramPaths(self._graph, snapshot.notes)
 
     # --- variables ---

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gradlife.heap.graph import HeapGraph
+from gradlife import _heap
 from gradlife.heap.path_steps import merged_steps
 from gradlife.heap.program_modules import MAIN
 from gradlife.heap.torch_layout.labels import ARGUMENT
@@ -31,7 +31,7 @@ def is_internal(name: str) -> bool:
     return name.endswith(TABLES)
 
 
-def name_on_path(graph: HeapGraph, node: int, tables: Mapping[int, str]) -> str:
+def name_on_path(graph: _heap.Graph, node: int, tables: Mapping[int, str]) -> str:
     """Name an object by its path from a root, through a namespace dict or a frame."""
     path = graph.path(node)
     start = next((number for number, one in enumerate(path[:-1]) if one in tables), None)

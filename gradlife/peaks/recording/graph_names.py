@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import ModuleType
 
-from gradlife.heap.graph import HeapGraph
+from gradlife import _heap
 from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.module_paths import ModulePaths
@@ -31,7 +31,7 @@ class Names:
 
     def __init__(
         self,
-        graph: HeapGraph,
+        graph: _heap.Graph,
         variables: Mapping[int, list[Variable]],
         modules: Mapping[int, ModuleType],
         frames: Mapping[str, Frame],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from gradlife import _heap
-from gradlife.heap.graph import HeapGraph, Reference
+from gradlife.heap.graph import Reference
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.model.peak.report import Owner
@@ -144,7 +144,7 @@ def holders_now() -> dict[int, Held]:
 
 
 def holders_of(
-    graph: HeapGraph, storages: Iterable[int], variables: Mapping[int, list[Variable]] | None = None
+    graph: _heap.Graph, storages: Iterable[int], variables: Mapping[int, list[Variable]] | None = None
 ) -> dict[int, Held]:
     """Return the holders of storages in a heap frozen just now, by node. Only for a forked copy: it changes frames.
 

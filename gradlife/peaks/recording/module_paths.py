@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
 
-from gradlife.heap.graph import HeapGraph, Reference
+from gradlife import _heap
+from gradlife.heap.graph import Reference
 from gradlife.heap.ownership_links import short_type
 from gradlife.peaks.recording.variables import Kind, Variable
 
@@ -34,7 +35,7 @@ class ModulePaths:
     """Names modules and other objects by their path from a variable."""
 
     def __init__(
-        self, graph: HeapGraph, variables: Mapping[int, list[Variable]], modules: Mapping[int, ModuleType]
+        self, graph: _heap.Graph, variables: Mapping[int, list[Variable]], modules: Mapping[int, ModuleType]
     ) -> None:
         self._graph = graph
         self._variables = variables

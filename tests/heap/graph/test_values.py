@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradlife import _heap
-from gradlife.heap.graph import KINDS, RELATIONS, HeapGraph, is_a, is_native, omitted_objects, with_source
+from gradlife.heap.graph import KINDS, RELATIONS, is_a, is_native, omitted_objects, with_source
 from gradlife.patterns.matching.path_tokens import NATIVE_WORDS
 
 #: Labels of what is no reference of a tensor or a grad node, or that a fold replaces before a pattern sees it.
@@ -21,7 +21,7 @@ class Holder:
 
 
 @pytest.fixture
-def held() -> tuple[HeapGraph, int, Holder]:
+def held() -> tuple[_heap.Graph, int, Holder]:
     holder = Holder({1, 2, 3})
     graph = _heap.walk(sizes=True)
     node = graph.find(id(holder.kept))
@@ -29,7 +29,7 @@ def held() -> tuple[HeapGraph, int, Holder]:
     return graph, node, holder
 
 
-def test_fields_of_an_object_agree_with_its_kind_and_its_type(held: tuple[HeapGraph, int, Holder]) -> None:
+def test_fields_of_an_object_agree_with_its_kind_and_its_type(held: tuple[_heap.Graph, int, Holder]) -> None:
     graph, node, holder = held
     found = graph.describe(node)
     assert found == ("python", "set", id(holder.kept), found.bytes)
@@ -39,7 +39,7 @@ def test_fields_of_an_object_agree_with_its_kind_and_its_type(held: tuple[HeapGr
     assert found.bytes >= holder.kept.__sizeof__()
 
 
-def test_a_path_names_the_attribute_that_refers_to_the_object(held: tuple[HeapGraph, int, Holder]) -> None:
+def test_a_path_names_the_attribute_that_refers_to_the_object(held: tuple[_heap.Graph, int, Holder]) -> None:
     _, _, holder = held
     found = _heap.investigate(holder.kept, False, None, (), False, 0)[1]
     assert found is not None
@@ -47,7 +47,7 @@ def test_a_path_names_the_attribute_that_refers_to_the_object(held: tuple[HeapGr
     assert (holding.type, holding.relation, holding.label) == (f"{__name__}.Holder", "attribute", "kept")
 
 
-def test_kinds_and_relations_are_declared_once(held: tuple[HeapGraph, int, Holder]) -> None:
+def test_kinds_and_relations_are_declared_once(held: tuple[_heap.Graph, int, Holder]) -> None:
     graph, _, _ = held
     assert KINDS == ("python", "tensor", "storage", "grad_node", "native", "root")
     assert {kind for _, kind, _, _ in graph.census()} <= set(KINDS)
@@ -72,7 +72,7 @@ def test_a_reference_says_what_it_is_derived_from_and_whether_it_is_of_cpp() -> 
     assert (omitted_objects("3 more").detail, omitted_objects("3 more").kind) == ("3 more", "gap")
 
 
-def test_a_node_that_is_not_in_the_graph_is_an_index_error(held: tuple[HeapGraph, int, Holder]) -> None:
+def test_a_node_that_is_not_in_the_graph_is_an_index_error(held: tuple[_heap.Graph, int, Holder]) -> None:
     graph, _, _ = held
     for question in (graph.describe, graph.kind, graph.type, graph.kind_and_type):
         with pytest.raises(IndexError, match="no such node"):
