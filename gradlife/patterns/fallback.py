@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-#: What stands for each placeholder. `matcher.py` says what each placeholder means.
+#: What stands for each placeholder; `wording.py` has a property for each, which says what it is.
 WORDS = {
     "holder": "a variable",
     "holder_code": "kept",
