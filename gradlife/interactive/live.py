@@ -16,7 +16,7 @@ from gradlife.hunting.snapshots.node_weights import minus
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot
 from gradlife.interactive.session import Session
 from gradlife.interactive.terminal import history
-from gradlife.model.hunt import Finding, HuntReport, PerStep, Round
+from gradlife.model.hunt import Amounts, Finding, HuntReport, Round
 from gradlife.model.trace import Trace
 
 OWN_FOLDER = os.path.dirname(os.path.abspath(gradlife.__file__)) + os.sep
@@ -93,7 +93,7 @@ class Talk:
         """Open a session at the first leak. Yield the steps to take before the program returns to the session."""
         report = report_of()
         rounds: tuple[Round, ...] = ()
-        before = PerStep()  # replaced by another value of the same size, so that it adds nothing to the heap
+        before = Amounts()  # replaced by another value of the same size, so that it adds nothing to the heap
         cuts: list[Cutter] = []
         while report.findings:
             self.has_begun = True

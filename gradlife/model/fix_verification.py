@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
-from gradlife.model.hunt import Finding, HuntReport, HuntVerdict, PerStep
+from gradlife.model.hunt import Amounts, Finding, HuntReport, HuntVerdict
 
 #: Rounds needed on each side for a rate.
 MIN_ROUNDS = 2
@@ -18,8 +18,8 @@ class Change:
 
     code: str
     title: str
-    before: PerStep
-    after: PerStep | None
+    before: Amounts
+    after: Amounts | None
     fails: bool = True  # whether what is left makes the exit status 1, by its severity
 
     @property

@@ -80,8 +80,11 @@ FEW_NODES = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class PerStep:
-    """Objects and bytes added per step: the median over the rounds. Storages shared by tensors count once."""
+class Amounts:
+    """Objects and bytes: of a finding those added per step, the median over the rounds; of a round those added in all.
+
+    Storages shared by tensors count once.
+    """
 
     objects: float = 0.0
     tensors: float = 0.0  # Python tensor objects
@@ -125,8 +128,8 @@ class Proof:
     """The rate before and after the suspect reference was cut."""
 
     cut: str  # "item of list .history dropped after each step"
-    before: PerStep
-    after: PerStep
+    before: Amounts
+    after: Amounts
     is_sufficient: bool
     note: str = ""  # "still held by …"
 
@@ -184,7 +187,7 @@ class Finding:
     lifetime: Lifetime
     diagnosis: Diagnosis
     trace: Trace  # of one survivor
-    per_step: PerStep
+    per_step: Amounts
     survivors: int = 1  # in the group
     retained_bytes: int = 0  # retained by the group's holder
     fingerprint: str = ""  # hexadecimal; of the suspect stretch without indices, addresses and sizes
@@ -291,7 +294,7 @@ class Round:
     """Objects and bytes added in one round of steps, measured at step boundaries: totals, not per step."""
 
     steps: int
-    added: PerStep
+    added: Amounts
     malloc_per_step: float | None = None  # growth of malloc's bytes in use, without the first step; None: unknown
     is_collected: bool = False  # whether a full collection ended it, so that malloc's bytes hold no garbage
     new_workers: int = 0  # threads that did new work in it: each may take memory for that, once

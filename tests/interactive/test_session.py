@@ -18,7 +18,7 @@ from gradlife.heap import Snapshot, open_snapshot, snapshot
 from gradlife.interactive.heap_source import SavedPatient
 from gradlife.interactive.session import VERBS, Session
 from gradlife.interactive.terminal import history_path
-from gradlife.model.hunt import Finding, HuntReport, PerStep, Round
+from gradlife.model.hunt import Amounts, Finding, HuntReport, Round
 from gradlife.model.trace import Trace
 from sources import ROOT
 
@@ -119,7 +119,7 @@ def test_cut_and_step_reach_the_program() -> None:
 
 def test_what_steps_added_is_reported_when_the_program_comes_back() -> None:
     patient = FakePatient(LEAKING)
-    patient.rounds = (Round(5, PerStep(objects=5)), Round(5, PerStep()))
+    patient.rounds = (Round(5, Amounts(objects=5)), Round(5, Amounts()))
     assert talk(patient, "quit")[1] == [
         "train.py has stopped",
         "  round  steps  objects  objects/step",

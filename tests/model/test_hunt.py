@@ -8,12 +8,12 @@ import pytest
 
 from fabricated_hunts import LOSSES, WAITING, hunt, rounds
 from gradlife.model import hunt_codec
-from gradlife.model.hunt import STRICT, Explained, Finding, FindingKind, HuntVerdict, PerStep, Round, Severity
+from gradlife.model.hunt import STRICT, Amounts, Explained, Finding, FindingKind, HuntVerdict, Round, Severity
 
 
 @pytest.mark.parametrize("field", ["tensors", "storages", "graph_nodes"])
 def test_as_much_a_step_in_every_round_is_not_called_clean_where_nothing_is_found(field: str) -> None:
-    report = hunt(rounds=rounds(PerStep(**{field: 6}), 5, 7, 11))
+    report = hunt(rounds=rounds(Amounts(**{field: 6}), 5, 7, 11))
     assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, {field: 6})
     assert report.exit_status == 3
 
@@ -21,14 +21,14 @@ def test_as_much_a_step_in_every_round_is_not_called_clean_where_nothing_is_foun
 @pytest.mark.parametrize(
     "added",
     [
-        rounds(PerStep(), 5, 7, 11),
-        rounds(PerStep(objects=2, bytes=100), 5, 7, 11),
-        rounds(PerStep(tensors=1), 5, 7),
-        (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep(tensors=7))),
-        rounds(PerStep(tensors=0.25), 5, 7, 11),
-        (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep())),
-        (*rounds(PerStep(bytes=65_000), 5, 7), Round(11, PerStep(bytes=11 * 67_000))),
-        (Round(0, PerStep(tensors=1)), *rounds(PerStep(tensors=1), 5, 7)),
+        rounds(Amounts(), 5, 7, 11),
+        rounds(Amounts(objects=2, bytes=100), 5, 7, 11),
+        rounds(Amounts(tensors=1), 5, 7),
+        (*rounds(Amounts(tensors=1), 5, 7), Round(11, Amounts(tensors=7))),
+        rounds(Amounts(tensors=0.25), 5, 7, 11),
+        (*rounds(Amounts(tensors=1), 5, 7), Round(11, Amounts())),
+        (*rounds(Amounts(bytes=65_000), 5, 7), Round(11, Amounts(bytes=11 * 67_000))),
+        (Round(0, Amounts(tensors=1)), *rounds(Amounts(tensors=1), 5, 7)),
     ],
 )
 def test_what_is_not_the_same_each_time_or_too_short_to_judge_leaves_it_clean(added: tuple[Round, ...]) -> None:
@@ -36,19 +36,19 @@ def test_what_is_not_the_same_each_time_or_too_short_to_judge_leaves_it_clean(ad
 
 
 def test_as_many_bytes_a_step_in_every_round_are_not_called_clean_either() -> None:
-    added = (*rounds(PerStep(bytes=65_536), 5, 7), Round(11, PerStep(bytes=11 * 65_000)))
+    added = (*rounds(Amounts(bytes=65_536), 5, 7), Round(11, Amounts(bytes=11 * 65_000)))
     report = hunt(rounds=added)
     assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, {"bytes": 65_000})
 
 
 def test_about_as_many_bytes_a_step_in_four_rounds_are_no_accident() -> None:
-    uneven = (Round(11, PerStep(bytes=11 * 60_000)), Round(17, PerStep(bytes=17 * 55_000)))
+    uneven = (Round(11, Amounts(bytes=11 * 60_000)), Round(17, Amounts(bytes=17 * 55_000)))
     assert hunt(rounds=uneven).unexplained == {}
-    assert hunt(rounds=(*rounds(PerStep(bytes=65_000), 5, 7), *uneven)).unexplained == {"bytes": 55_000}
+    assert hunt(rounds=(*rounds(Amounts(bytes=65_000), 5, 7), *uneven)).unexplained == {"bytes": 55_000}
 
 
 def test_one_tensor_more_or_less_does_not_make_growth_clean() -> None:
-    added = (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep(tensors=10)))
+    added = (*rounds(Amounts(tensors=1), 5, 7), Round(11, Amounts(tensors=10)))
     assert hunt(rounds=added).verdict is HuntVerdict.INCONCLUSIVE
 
 
@@ -70,7 +70,7 @@ def test_what_malloc_gives_out_in_each_of_four_rounds_is_not_called_clean(
 
 
 def malloc_rounds(*per_step: float | None) -> tuple[Round, ...]:
-    return tuple(Round(29, PerStep(), rate) for rate in per_step)
+    return tuple(Round(29, Amounts(), rate) for rate in per_step)
 
 
 def test_what_malloc_gives_out_in_each_of_the_last_rounds_is_held_by_nothing() -> None:
@@ -102,11 +102,11 @@ def test_memory_that_a_finding_or_a_cache_may_have_is_not_reported_again() -> No
     [((), 0), ((4, 3), 16), ((3, 3, 3, 3), 11), ((5, 17), 1), ((5, 30), 1), ((5, 7, 8), 0), ((5, 7, 11), 0)],
 )
 def test_few_steps_or_two_rounds_tell_how_many_more_would_do(steps: tuple[int, ...], more: int) -> None:
-    assert hunt(rounds=rounds(PerStep(), *steps)).more_steps == more
+    assert hunt(rounds=rounds(Amounts(), *steps)).more_steps == more
 
 
 def test_what_is_explained_or_found_is_in_no_doubt() -> None:
-    added = rounds(PerStep(tensors=1), 5, 7, 11)
+    added = rounds(Amounts(tensors=1), 5, 7, 11)
     assert hunt(rounds=added, explained=(Explained("bounded cache", "a deque", 1),)).verdict is HuntVerdict.CLEAN
     assert hunt(LOSSES, rounds=added).verdict is HuntVerdict.LEAK
 
@@ -186,17 +186,17 @@ def test_memory_that_grows_with_the_threads_that_do_new_work_may_be_theirs(
 
 def test_variables_that_get_their_first_graph_after_the_warm_up_are_no_growth_of_graphs() -> None:
     """A replay buffer below its size was a leak: training began some steps after the buffer, and left one graph."""
-    assert not PerStep(tensors=1.97, graph_nodes=0.11).keeps_graphs
-    assert PerStep(tensors=1, graph_nodes=3).keeps_graphs
-    assert PerStep(graph_nodes=0.1).keeps_graphs
-    assert not PerStep().keeps_graphs
+    assert not Amounts(tensors=1.97, graph_nodes=0.11).keeps_graphs
+    assert Amounts(tensors=1, graph_nodes=3).keeps_graphs
+    assert Amounts(graph_nodes=0.1).keeps_graphs
+    assert not Amounts().keeps_graphs
 
 
-KEPT = replace(LOSSES, kind=FindingKind.RETAINED, severity=Severity.NOTE, per_step=PerStep(), retained_bytes=65_536)
+KEPT = replace(LOSSES, kind=FindingKind.RETAINED, severity=Severity.NOTE, per_step=Amounts(), retained_bytes=65_536)
 #: A list of plain data.
-ROWS = replace(LOSSES, severity=Severity.MINOR, per_step=PerStep(objects=2, bytes=1_000, retained_bytes=1_000))
+ROWS = replace(LOSSES, severity=Severity.MINOR, per_step=Amounts(objects=2, bytes=1_000, retained_bytes=1_000))
 #: The states of a metric.
-STATES = replace(LOSSES, severity=Severity.NOTE, per_step=PerStep(objects=1, tensors=1, storages=1, bytes=4_096))
+STATES = replace(LOSSES, severity=Severity.NOTE, per_step=Amounts(objects=1, tensors=1, storages=1, bytes=4_096))
 
 
 @pytest.mark.parametrize("beside", [KEPT, ROWS, STATES], ids=["kept, not growing", "a minor leak", "a metric"])
@@ -208,7 +208,7 @@ def test_what_malloc_gives_out_is_not_hidden_by_a_finding_of_another_kind(beside
 
 def test_buffers_that_libraries_keep_for_a_longer_tensor_are_no_other_leak() -> None:
     """MKL keeps four times a growing operand: native code led the report, and the tensor came second."""
-    longer = replace(LOSSES, diagnosis=replace(LOSSES.diagnosis, code="GL704"), per_step=PerStep(bytes=4_096))
+    longer = replace(LOSSES, diagnosis=replace(LOSSES.diagnosis, code="GL704"), per_step=Amounts(bytes=4_096))
     assert hunt(longer, rounds=malloc_rounds(20_500, 20_500, 20_500)).unheld_rate == 0
     assert hunt(longer, rounds=malloc_rounds(900_000, 900_000, 900_000)).unheld_rate == 900_000 - 33 * 4_096
 
@@ -224,7 +224,7 @@ def test_buffers_that_libraries_keep_for_a_longer_tensor_are_no_other_leak() -> 
 def test_growth_without_a_cause_beside_findings_that_do_not_fail_could_not_be_told(
     beside: Finding, verdict: HuntVerdict, unexplained: dict[str, float]
 ) -> None:
-    report = hunt(beside, rounds=rounds(PerStep(tensors=6), 5, 7, 11))
+    report = hunt(beside, rounds=rounds(Amounts(tensors=6), 5, 7, 11))
     assert (report.verdict, report.unexplained, report.exit_status) == (verdict, unexplained, 3)
 
 
@@ -237,7 +237,7 @@ def test_growth_of_about_a_findings_size_is_its_own(beside: Finding) -> None:
 
 
 def test_objects_that_a_collection_does_not_free_are_no_garbage() -> None:
-    grown = rounds(PerStep(tensors=6), 5, 7, 11)
+    grown = rounds(Amounts(tensors=6), 5, 7, 11)
     assert hunt(WAITING, rounds=grown).verdict is HuntVerdict.NEEDS_GC
     assert hunt(WAITING, rounds=collected(grown)).unexplained == {"tensors": 6}
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from gradlife.hunting.findings.scenario_file import NoScenario, export_first, exported
-from gradlife.model.hunt import Finding, FindingKind, PerStep
+from gradlife.model.hunt import Amounts, Finding, FindingKind
 from gradlife.model.trace import Lifetime
 from gradlife.patterns import diagnose, fingerprint
 from gradlife.runner import api
@@ -28,7 +28,7 @@ def findings(traces: Traces) -> dict[str, Finding]:
         trace = traces[leak]
         diagnosis = diagnose(trace, kind, versions={"torch": "2.13.0"})
         found[leak.__name__] = Finding(
-            kind, trace.lifetime, diagnosis, trace, PerStep(), fingerprint=fingerprint(trace)
+            kind, trace.lifetime, diagnosis, trace, Amounts(), fingerprint=fingerprint(trace)
         )
     return found
 

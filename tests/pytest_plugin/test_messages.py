@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fabricated_hunts import LOSSES
-from gradlife.model.hunt import Patch, PerStep, StoredAt
+from gradlife.model.hunt import Amounts, Patch, StoredAt
 from gradlife.pytest_plugin.outcomes.messages import LINES, failure
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Run, Verdict
 
@@ -60,5 +60,5 @@ def test_a_check_without_a_verdict_says_why() -> None:
 
 
 def test_a_rate_is_one_a_run() -> None:
-    slow = replace(PATCHED, per_step=PerStep(tensors=2, bytes=8))
+    slow = replace(PATCHED, per_step=Amounts(tensors=2, bytes=8))
     assert failure(checked(Entry(slow))).startswith("1 leak (held), 2 tensors and 8 B a run: GL402 ")

@@ -11,7 +11,7 @@ from fabricated_hunts import CLEAN, CYCLE, LEAKING, LOSSES, WAITING, hunt
 from gradlife.errors import UsageError
 from gradlife.model import hunt_codec
 from gradlife.model.heap import Owner
-from gradlife.model.hunt import Control, Finding, HuntReport, HuntVerdict, PerStep, Round, Severity
+from gradlife.model.hunt import Amounts, Control, Finding, HuntReport, HuntVerdict, Round, Severity
 from gradlife.model.ranks import RankEnd, Skew, SnapshotCost, Spread, rank_ranges, unpacked
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import RankReport, SnapshotTime
@@ -242,7 +242,7 @@ def test_a_peak_of_a_rank_that_leaks_names_the_finding() -> None:
 
 
 def test_a_rank_that_took_more_steps_peaks_higher() -> None:
-    longer = hunt(rounds=(Round(70, PerStep()),) * 3)
+    longer = hunt(rounds=(Round(70, Amounts()),) * 3)
     [skew] = merge([left(0, hunt(), peak=400 << 20), left(1, longer, peak=900 << 20)]).skew
     assert skew.reason == "it took 189 more steps than the median rank"
 

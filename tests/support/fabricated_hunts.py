@@ -5,13 +5,13 @@ from __future__ import annotations
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import (
     Advice,
+    Amounts,
     Control,
     Diagnosis,
     Explained,
     Finding,
     FindingKind,
     HuntReport,
-    PerStep,
     Proof,
     Round,
 )
@@ -68,7 +68,7 @@ LOSSES = Finding(
         ),
     ),
     HISTORY,
-    PerStep(objects=3, tensors=1, storages=1, graph_nodes=4, bytes=65536),
+    Amounts(objects=3, tensors=1, storages=1, graph_nodes=4, bytes=65536),
     survivors=17,
     retained_bytes=1114112,
     fingerprint="7c1e09ab",
@@ -78,7 +78,7 @@ LOSSES = Finding(
         TypeCount("torch::MseLossBackward0", "grad_node", 17, 100000),
     ),
 )
-PROVEN = Proof("item of list .history dropped after each step", PerStep(tensors=1, bytes=65536), PerStep(), True)
+PROVEN = Proof("item of list .history dropped after each step", Amounts(tensors=1, bytes=65536), Amounts(), True)
 
 CTX = Trace(
     "Tensor",
@@ -103,7 +103,7 @@ CYCLE = Finding(
         library="torch < 2.12, pytorch/pytorch#183211",
     ),
     CTX,
-    PerStep(objects=2, tensors=1, storages=1, bytes=1048576),
+    Amounts(objects=2, tensors=1, storages=1, bytes=1048576),
     survivors=21,
     fingerprint="00ff",
 )
@@ -120,14 +120,14 @@ WAITING = Finding(
         Ledger(1, ()),
         tail=(step("Pooler", ".table"), step("Tensor float32 [8]", "", "leaking")),
     ),
-    PerStep(objects=4, tensors=0.5, storages=0.5, bytes=8192),
+    Amounts(objects=4, tensors=0.5, storages=0.5, bytes=8192),
 )
 
 
-def rounds(per_step: PerStep, *steps: int) -> tuple[Round, ...]:
+def rounds(per_step: Amounts, *steps: int) -> tuple[Round, ...]:
     """Rounds that add the same a step."""
     added = (
-        PerStep(
+        Amounts(
             per_step.objects * count,
             per_step.tensors * count,
             per_step.storages * count,
@@ -145,7 +145,7 @@ def hunt(*findings: Finding, **values: object) -> HuntReport:
         "target": "train.py",
         "stepped_by": "AdamW.step (train.py:31)",
         "warmup_steps": 3,
-        "rounds": rounds(findings[0].per_step if findings else PerStep(), 7, 7, 7),
+        "rounds": rounds(findings[0].per_step if findings else Amounts(), 7, 7, 7),
         "findings": findings,
         "controls": CONTROLS,
         "limits": (
@@ -163,6 +163,6 @@ EVERYTHING = hunt(
     LOSSES,
     CYCLE,
     WAITING,
-    rounds=rounds(PerStep(objects=9, tensors=2.5, storages=2.5, graph_nodes=4, bytes=1122304), 7, 11, 13),
+    rounds=rounds(Amounts(objects=9, tensors=2.5, storages=2.5, graph_nodes=4, bytes=1122304), 7, 11, 13),
     explained=(Explained("optimizer state", "AdamW, at its first step", 4096),),
 )

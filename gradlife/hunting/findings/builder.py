@@ -34,10 +34,10 @@ from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import (
     EVEN_SHARE,
     MIN_MALLOC_BYTES,
+    Amounts,
     Finding,
     FindingKind,
     HuntReport,
-    PerStep,
     Round,
     Severity,
     grows_evenly,
@@ -121,7 +121,7 @@ def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, creation_s
             FindingKind.RETAINED,
             Lifetime.HELD,
             trace,
-            PerStep(),
+            Amounts(),
             survivors=len(kept.storages),
             retained_bytes=kept.bytes,
             retained_types=types_of(graph, kept.storages),
@@ -156,7 +156,7 @@ def unheld_memory(report: HuntReport) -> Finding:
     """Build the finding of memory that malloc hands out at an even rate per step and that belongs to no object."""
     detail = PROFILED if is_profiling() else "of malloc, which no object has"
     trace = Trace(UNHELD, detail, Lifetime.NEVER, (), (), Ledger(0, ()))
-    rate = PerStep(bytes=report.unheld_rate, retained_bytes=report.unheld_rate)
+    rate = Amounts(bytes=report.unheld_rate, retained_bytes=report.unheld_rate)
     return finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=0, retained_bytes=0)
 
 

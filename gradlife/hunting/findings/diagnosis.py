@@ -11,7 +11,7 @@ from gradlife.hunting.stores.program_sources import program_sources
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth, GrowthKind
 from gradlife.model.heap import TypeCount
-from gradlife.model.hunt import Arrivals, Confidence, Diagnosis, Finding, FindingKind, Patch, PerStep
+from gradlife.model.hunt import Amounts, Arrivals, Confidence, Diagnosis, Finding, FindingKind, Patch
 from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint
 from gradlife.patterns.rewrites.kept_graph import DETACH
@@ -28,7 +28,7 @@ def finding(
     kind: FindingKind,
     lifetime: Lifetime,
     trace: Trace,
-    per_step: PerStep,
+    per_step: Amounts,
     *,
     survivors: int,
     retained_bytes: int,

@@ -16,7 +16,7 @@ from gradlife.hunting.growth.groups import held_groups
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_in_growing_container, with_growth_rate
 from gradlife.hunting.snapshots.node_weights import FIELDS, LARGE_BYTES, NATIVE
 from gradlife.hunting.snapshots.remote_references import HOLDER, are_owned
-from gradlife.model.hunt import PerStep
+from gradlife.model.hunt import Amounts
 
 #: Types whose objects hold nothing, or only what their references show.
 PLAIN = frozenset(
@@ -98,7 +98,7 @@ def united(holder: GrownGroup, part: GrownGroup) -> GrownGroup:
     """Merge a group into its holder's group, and add up their rates."""
     holder.group.absorb(part.group)
     rates = (getattr(holder.per_step, name) + getattr(part.per_step, name) for name in FIELDS)
-    return replace(holder, per_step=PerStep(*rates))
+    return replace(holder, per_step=Amounts(*rates))
 
 
 def is_part(evidence: Evidence, holder: GrownGroup, part: GrownGroup) -> bool:

@@ -23,7 +23,7 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_
 from gradlife.hunting.snapshots.survivors import births
 from gradlife.hunting.steps.graph_mark import MIN_RESULTS
 from gradlife.model.growth import GrowthKind
-from gradlife.model.hunt import Arrivals, PerStep
+from gradlife.model.hunt import Amounts, Arrivals
 
 #: Fewer tensors in a container that nothing reads may be what a program is about to print.
 MIN_UNREAD = 100
@@ -139,5 +139,5 @@ def as_results(grown: GrownGroup, last: StepSnapshot, evidence: Evidence) -> Gro
     if times < MIN_RESULTS or gained <= 0:
         return None
     each = sum(map(evidence.steps, evidence.judged_rounds)) / gained
-    rate = PerStep(*(getattr(grown.per_step, name) * each for name in FIELDS))
+    rate = Amounts(*(getattr(grown.per_step, name) * each for name in FIELDS))
     return replace(grown, per_step=rate, arrivals=Arrivals(times, 0, round(rate.retained_bytes)))

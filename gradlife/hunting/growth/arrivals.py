@@ -21,7 +21,7 @@ from gradlife.hunting.growth.reachable_growth import (
     retained_amounts,
 )
 from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
-from gradlife.model.hunt import Arrivals, PerStep
+from gradlife.model.hunt import Amounts, Arrivals
 
 #: Rounds in which objects must have arrived. Fewer may belong to the program's start.
 MIN_ARRIVALS = 4
@@ -60,7 +60,7 @@ def as_infrequent(group: Group, evidence: Evidence) -> GrownGroup | None:
     return GrownGroup(group, rate, kind_of(group, held_by), tuple(held_by), arrivals_of(held_by, rate, evidence))
 
 
-def arrivals_of(held_by: Sequence[int], rate: PerStep, evidence: Evidence) -> Arrivals | None:
+def arrivals_of(held_by: Sequence[int], rate: Amounts, evidence: Evidence) -> Arrivals | None:
     """Count how often an item was added to the containers; None for a chain, whose links all look the same."""
     steps = sum(map(evidence.steps, evidence.judged_rounds))
     times = min((round(gained_items(node, evidence)) for node in held_by), default=0)

@@ -24,7 +24,7 @@ from gradlife.hunting.snapshots.step_snapshots import (
     tensor_type_names,
 )
 from gradlife.model.growth import GrowthKind
-from gradlife.model.hunt import PerStep
+from gradlife.model.hunt import Amounts
 
 #: Least rounds in which a place must grow: a batch may by chance be larger than the last one a few times.
 MIN_ROUNDS = 4
@@ -208,7 +208,7 @@ def grown_at(evidence: Evidence, place: Place, nodes: Sequence[SizedNode], amoun
         group.members.update(dict.fromkeys(path, path[-1]))
     steps = sum(map(evidence.steps, evidence.judged_rounds))
     more = (amounts[-1] - amounts[evidence.judged_rounds.start]) / steps
-    return GrownGroup(group, PerStep(bytes=more, retained_bytes=more), GrowthKind.LARGER)
+    return GrownGroup(group, Amounts(bytes=more, retained_bytes=more), GrowthKind.LARGER)
 
 
 def path_below(graph: _heap.Graph, held: SizedNode, place: Place) -> list[int]:

@@ -18,7 +18,7 @@ from gradlife.hunting.growth.rounds import planted_in, rounds_of, without_plante
 from gradlife.hunting.snapshots.node_weights import minus, weight
 from gradlife.hunting.snapshots.retained import storages_of
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
-from gradlife.model.hunt import MALLOC, Explained, HuntReport, PerStep, Round, steady_rates
+from gradlife.model.hunt import MALLOC, Amounts, Explained, HuntReport, Round, steady_rates
 
 #: Graphs must explain at least this share of malloc's growth; the allocator's overhead is unknown.
 MIN_SHARE = 0.5
@@ -47,18 +47,18 @@ def larger_steps(snapshots: Sequence[StepSnapshot], controls: Controls, report: 
     return Explained("larger steps", what, round(last.retained_bytes))
 
 
-def with_added(one: Round, added: PerStep) -> Round:
+def with_added(one: Round, added: Amounts) -> Round:
     """Return the round with `added` replaced and malloc unknown."""
     return replace(one, added=added, malloc_per_step=None)
 
 
-def has_share(report: HuntReport, rounds: Sequence[Round], added: Sequence[PerStep]) -> bool:
+def has_share(report: HuntReport, rounds: Sequence[Round], added: Sequence[Amounts]) -> bool:
     """Whether the graphs have their share of malloc's growth, if malloc's growth is unexplained."""
     rate = report.unexplained.get(MALLOC, report.unheld_rate or report.new_work_rate)
     return sum(one.retained_bytes for one in added) / sum(one.steps for one in rounds) >= MIN_SHARE * rate
 
 
-def amount_of_graphs(before: StepSnapshot, after: StepSnapshot) -> PerStep:
+def amount_of_graphs(before: StepSnapshot, after: StepSnapshot) -> Amounts:
     """Return the weight of the graphs made between the snapshots: amounts of the round, not per step."""
     return after.noted(
         ("fresh graphs", before.number),

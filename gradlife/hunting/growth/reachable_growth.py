@@ -38,7 +38,7 @@ from gradlife.hunting.snapshots.noted_facts import (
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 from gradlife.hunting.snapshots.survivors import Births, births
 from gradlife.model.growth import GrowthKind
-from gradlife.model.hunt import Arrivals, PerStep
+from gradlife.model.hunt import Amounts, Arrivals
 from gradlife.model.trace import NativeHolder
 
 #: Growth must hold in this many last rounds; growth in earlier rounds may be a cache that fills.
@@ -92,7 +92,7 @@ class GrownGroup:
     """A group that grew in each of the last rounds."""
 
     group: Group
-    per_step: PerStep
+    per_step: Amounts
     kind: GrowthKind
     containers: tuple[int, ...] = ()  # for growth of kind CONTAINER: containers with more items after every round
     arrivals: Arrivals | None = None  # set if growth does not happen in every step
@@ -247,7 +247,7 @@ def with_growth_rate(group: Group, evidence: Evidence) -> GrownGroup:
     return GrownGroup(group, rate, kind, tuple(growing), carrier=carrier)
 
 
-def with_unrecognized(rate: PerStep, gained: float) -> PerStep:
+def with_unrecognized(rate: Amounts, gained: float) -> Amounts:
     """Correct the counts of new items by what their container gained: some at reused addresses were not recognized."""
 
     def corrected(count: float) -> float:

@@ -19,7 +19,7 @@ from gradlife.hunting.process.memory_limits import usage
 from gradlife.hunting.run.running import Progress, RunningHunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 from gradlife.model.heap import Owner
-from gradlife.model.hunt import HuntReport, PerStep
+from gradlife.model.hunt import Amounts, HuntReport
 from gradlife.model.watching.look import Look
 
 #: The name of the watching thread.
@@ -86,7 +86,7 @@ def look_now(steps: int) -> Look:
     snapshot = take_snapshot(steps, with_labels=True, collect=Collect.NOTHING, waits=False)
     snapshot.is_written(waits=True)
 
-    def read() -> tuple[PerStep, tuple[Owner, ...]]:
+    def read() -> tuple[Amounts, tuple[Owner, ...]]:
         from gradlife.hunting.findings.failed_program import largest_owners  # only in the copy
 
         return snapshot.totals, tuple(largest_owners(snapshot.graph))

@@ -14,7 +14,7 @@ from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.patched_files import text_of
 from gradlife.hunting.run.trial import losses_of, prepare_trial
 from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
-from gradlife.model.hunt import NO_RATE, Finding, HuntReport, PerStep, Proof, malloc_rates
+from gradlife.model.hunt import NO_RATE, Amounts, Finding, HuntReport, Proof, malloc_rates
 from gradlife.model.trace import UNHELD
 
 #: Hunts the program with these settings to its end.
@@ -103,7 +103,7 @@ def patch_proof(finding: Finding, found: Outcome, before: HuntReport) -> Proof:
         trouble = after.trouble if after is not None else "the program left no report"
         return Proof(changed, finding.per_step, finding.per_step, False, f"{NO_RATE}: {trouble}")
     rest = rest_of(finding, before, after)
-    rate = rest.per_step if rest is not None else PerStep()
+    rate = rest.per_step if rest is not None else Amounts()
     failure = found.failure(before.script_status)
     is_proven = rest is None and found.is_same and not failure
     return Proof(changed, finding.per_step, rate, is_proven, failure or found.losses)
@@ -121,15 +121,15 @@ def rest_of(finding: Finding, before: HuntReport, after: HuntReport) -> Finding 
     return next((one for one, rate in known if is_large(one.per_step, rate, finding.per_step)), None)
 
 
-def rate_before(one: Finding, finding: Finding, before: HuntReport) -> PerStep:
+def rate_before(one: Finding, finding: Finding, before: HuntReport) -> Amounts:
     """Return the rate that another leak had before. Memory that no object has may have been hidden behind the finding."""
     if one.trace.object == UNHELD:
         own = max(finding.per_step.bytes, finding.per_step.retained_bytes)
-        return PerStep(bytes=max(0.0, min(malloc_rates([each for each in before.rounds if each.steps])) - own))
-    return next((each.per_step for each in before.findings if each.fingerprint == one.fingerprint), PerStep())
+        return Amounts(bytes=max(0.0, min(malloc_rates([each for each in before.rounds if each.steps])) - own))
+    return next((each.per_step for each in before.findings if each.fingerprint == one.fingerprint), Amounts())
 
 
-def is_large(rate: PerStep, known: PerStep, whole: PerStep) -> bool:
+def is_large(rate: Amounts, known: Amounts, whole: Amounts) -> bool:
     """Whether a rate exceeds the known one by more than a small rest of the whole."""
     names = ("bytes", "tensors", "objects")
     amounts = [(getattr(rate, name) - getattr(known, name), getattr(whole, name)) for name in names]

@@ -8,7 +8,7 @@ from gradlife.errors import GradlifeError
 from gradlife.hunting.findings.reference_cuts import cut_of
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.patch_trial import Run, changed_files, patch_proof, rest_of, try_texts
-from gradlife.model.hunt import NO_RATE, NOT_TRIED, Finding, FindingKind, HuntReport, PerStep, Proof
+from gradlife.model.hunt import NO_RATE, NOT_TRIED, Amounts, Finding, FindingKind, HuntReport, Proof
 from gradlife.model.trace import as_written
 
 #: Most findings that are proven, worst first: each takes a run.
@@ -44,7 +44,7 @@ def judged(finding: Finding, text: str, before: HuntReport, after: HuntReport) -
     if len(after.rounds) < 2:
         return Proof(text, finding.per_step, finding.per_step, False, f"{NO_RATE}: {after.trouble}")
     rest = rest_of(finding, before, after)
-    rate = rest.per_step if rest is not None else PerStep()
+    rate = rest.per_step if rest is not None else Amounts()
     return Proof(text, finding.per_step, rate, rest is None, still_held(rest))
 
 

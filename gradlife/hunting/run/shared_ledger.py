@@ -11,7 +11,7 @@ from pathlib import Path
 from gradlife.hunting.process.rank import write_whole
 from gradlife.hunting.process.shared_memory import CUDA_IPC, FILE_SYSTEM
 from gradlife.model.from_json import built
-from gradlife.model.hunt import Advice, Diagnosis, Finding, FindingKind, HuntReport, PerStep, Severity
+from gradlife.model.hunt import Advice, Amounts, Diagnosis, Finding, FindingKind, HuntReport, Severity
 from gradlife.model.ranks import SHARED_MEMORY, SharedLedger, SharedLeftover
 from gradlife.model.trace import Ledger, Lifetime, Trace
 
@@ -69,7 +69,7 @@ def leftover_finding(left: tuple[SharedLeftover, ...]) -> Finding:
         Lifetime.NEVER,
         Diagnosis(CODE, title, REASON, advice),
         Trace(SHARED_MEMORY, left[0].path, Lifetime.NEVER, (), (), Ledger(0, ())),
-        PerStep(),
+        Amounts(),
         survivors=len(left),
         retained_bytes=nbytes,
         fingerprint=f"shared-memory:{left[0].kind}",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from gradlife import _heap
 from gradlife.hunting.process import forked
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
-from gradlife.model.hunt import PerStep
+from gradlife.model.hunt import Amounts
 
 #: Object families that leak, by their names in the graph and in torch.
 FAMILIES = ("tensor", "storage", "grad_node")
@@ -28,13 +28,13 @@ class Unreached:
     counts: dict[str, int]
     bytes: int  # bytes of storage contents
 
-    def since(self, before: Unreached) -> PerStep:
+    def since(self, before: Unreached) -> Amounts:
         """Return what each step added since an earlier snapshot."""
         steps = max(1, self.steps - before.steps)
         rates = {family: (self.counts[family] - before.counts[family]) / steps for family in FAMILIES}
         nbytes = (self.bytes - before.bytes) / steps
         nbytes = max(0.0, nbytes)
-        return PerStep(0.0, 0.0, rates["storage"], rates["grad_node"], nbytes, nbytes)
+        return Amounts(0.0, 0.0, rates["storage"], rates["grad_node"], nbytes, nbytes)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from gradlife import _heap
 from gradlife.hunting.snapshots.step_snapshots import NATIVE_COUNTS, names_below, storage_content, tensor_type_names
-from gradlife.model.hunt import PerStep
+from gradlife.model.hunt import Amounts
 
 NATIVE = frozenset({"tensor", "storage", "grad_node", "native"})
 
@@ -68,7 +68,7 @@ DATA_PACKAGES = frozenset({"numpy", "torch"})
 FIELDS = ("objects", "tensors", "storages", "graph_nodes", "bytes", "retained_bytes")
 
 
-def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> PerStep:
+def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> Amounts:
     """Count objects, tensors, storages, grad nodes, storage bytes and all bytes, divided by the steps that made
     them.
     """
@@ -82,7 +82,7 @@ def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> PerS
         sums[NATIVE_COUNTS.get(kind, "others")] += 1
         sums["bytes"] += storage_content(graph, node) if kind == "storage" else 0
         sums["retained_bytes"] += seen.bytes or 0
-    return PerStep(*(sums[key] / steps for key in FIELDS))
+    return Amounts(*(sums[key] / steps for key in FIELDS))
 
 
 def base_types() -> frozenset[str]:
@@ -112,11 +112,11 @@ def plain_bytes(graph: _heap.Graph, nodes: Iterable[int]) -> int:
     return sum(graph.describe(node).bytes or 0 for node in nodes)
 
 
-def plus(a: PerStep, b: PerStep) -> PerStep:
+def plus(a: Amounts, b: Amounts) -> Amounts:
     """Add two amounts."""
-    return PerStep(*(getattr(a, name) + getattr(b, name) for name in FIELDS))
+    return Amounts(*(getattr(a, name) + getattr(b, name) for name in FIELDS))
 
 
-def minus(a: PerStep, b: PerStep) -> PerStep:
+def minus(a: Amounts, b: Amounts) -> Amounts:
     """Subtract two amounts."""
-    return PerStep(*(getattr(a, name) - getattr(b, name) for name in FIELDS))
+    return Amounts(*(getattr(a, name) - getattr(b, name) for name in FIELDS))

@@ -24,7 +24,7 @@ from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.hunting.snapshots.notes import Notes
 from gradlife.hunting.snapshots.remote_references import owned_now
-from gradlife.model.hunt import PerStep
+from gradlife.model.hunt import Amounts
 
 T = TypeVar("T")
 
@@ -129,7 +129,7 @@ class StepSnapshot:
             self.opened = None
 
     @functools.cached_property
-    def totals(self) -> PerStep:
+    def totals(self) -> Amounts:
         """Return the totals of the heap: levels, not rates."""
         return self.noted("totals", lambda: totals_of(self.graph))
 
@@ -201,7 +201,7 @@ def walked() -> _heap.Graph:
     return _heap.walk(sizes=True, hidden_sources=OWN_FOLDER, min_atom_bytes=MIN_ATOM_BYTES)
 
 
-def totals_of(graph: _heap.Graph) -> PerStep:
+def totals_of(graph: _heap.Graph) -> Amounts:
     """Count objects, tensors, storages, nodes and storage bytes of a graph."""
     sums: Counter[str] = Counter()
     tensors = tensor_type_names()
@@ -212,7 +212,7 @@ def totals_of(graph: _heap.Graph) -> PerStep:
         sums["bytes"] += nbytes - count * storage_header() if kind == "storage" else 0
         sums["all"] += nbytes
     sums["bytes"] += graph.borrowed_bytes
-    return PerStep(*(float(sums[key]) for key in ("objects", "tensors", "storages", "graph_nodes", "bytes", "all")))
+    return Amounts(*(float(sums[key]) for key in ("objects", "tensors", "storages", "graph_nodes", "bytes", "all")))
 
 
 def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:

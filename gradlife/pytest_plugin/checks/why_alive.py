@@ -19,7 +19,7 @@ from gradlife.hunting.snapshots.creation_recorder import Recording
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
-from gradlife.model.hunt import Finding, FindingKind, PerStep
+from gradlife.model.hunt import Amounts, Finding, FindingKind
 from gradlife.model.trace import Lifetime, Trace
 
 #: Types that keep a suspended function's variables, and the attribute that shows that it runs.
@@ -56,7 +56,7 @@ class Heap:
         kind = KINDS[trace.lifetime]
         if kind is FindingKind.NEVER and not trace.cycle:
             kind = FindingKind.NATIVE
-        return finding(kind, trace.lifetime, trace, PerStep(), survivors=1, retained_bytes=nbytes, created_at=made)
+        return finding(kind, trace.lifetime, trace, Amounts(), survivors=1, retained_bytes=nbytes, created_at=made)
 
     def beyond_names(self, node: int, referrers: Iterable[Reference]) -> Finding | None:
         """Explain what keeps a node alive besides variables of running functions: another holder, or a cycle. None if

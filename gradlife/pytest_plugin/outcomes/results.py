@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from gradlife.model.from_json import built
-from gradlife.model.hunt import Explained, Finding, PerStep
+from gradlife.model.hunt import Amounts, Explained, Finding
 from gradlife.model.hunt_codec import encode_finding, finding_item, no_text
 from gradlife.model.trace import Trace
 from gradlife.pytest_plugin.settings.options import FAIL
@@ -115,11 +115,11 @@ def decode(item: dict[str, Any]) -> Checked:
     return checked
 
 
-def amount_of(entries: list[Entry]) -> PerStep:
+def amount_of(entries: list[Entry]) -> Amounts:
     """Return the sum that these findings add in each run."""
     parts = [one.finding.per_step for one in entries]
     names = ("objects", "tensors", "storages", "graph_nodes", "bytes")
-    return PerStep(*(sum(getattr(part, name) for part in parts) for name in names))
+    return Amounts(*(sum(getattr(part, name) for part in parts) for name in names))
 
 
 def is_waiting(finding: Finding) -> bool:

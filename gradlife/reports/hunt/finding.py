@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from gradlife.model.hunt import Advice, Finding, FindingKind, HuntReport, PerStep, Proof
+from gradlife.model.hunt import Advice, Amounts, Finding, FindingKind, HuntReport, Proof
 from gradlife.reports.coloured_code import coloured
 from gradlife.reports.hunt.ranks import who_has
 from gradlife.reports.hunt.sentences import KINDS, amounts, keywords, problem
@@ -84,7 +84,7 @@ def proof_lines(proof: Proof | None) -> Iterator[RenderableType]:
     yield Text("")
 
 
-def grown(per_step: PerStep) -> str:
+def grown(per_step: Amounts) -> str:
     """Return what a step adds."""
     text = amounts(per_step)
     return text if text == "nothing" else f"+{text}"

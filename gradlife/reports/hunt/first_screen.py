@@ -19,12 +19,12 @@ from rich.text import Text
 from gradlife.model.hunt import (
     ATTACHED,
     BOUNDED,
+    Amounts,
     Confidence,
     Finding,
     FindingKind,
     HuntReport,
     HuntVerdict,
-    PerStep,
     Severity,
 )
 from gradlife.model.ranks import SHARED_MEMORY, Spread
@@ -522,11 +522,11 @@ def proof_line(report: HuntReport) -> Text:
     if not proof.has_rate:
         return Text.assemble(("Not proven: ", NOTE), proof.note)
     what = "with the line changed" if is_patched else "with the reference cut"
-    after = "0 B" if proof.after == PerStep() else amounts(proof.after)
+    after = "0 B" if proof.after == Amounts() else amounts(proof.after)
     if proof.is_sufficient:
         more = f"; {proof.note}" if is_patched and proof.note else "" if is_patched else f" ({proof.cut})"
         return Text.assemble(("Proof: ", GOOD), f"{'in a copy ' if is_patched else ''}{what}, {after} per step{more}")
-    still = "" if proof.after == PerStep() else "still "
+    still = "" if proof.after == Amounts() else "still "
     return Text.assemble(("Not proven: ", NOTE), f"{what}, {still}{after} per step. {proof.note}".rstrip())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from gradlife.model.hunt import Finding, PerStep
+from gradlife.model.hunt import Amounts, Finding
 from gradlife.reports.hunt.changes import STYLES, changed_rows
 from gradlife.reports.hunt.sentences import amounts
 from gradlife.reports.theme import BAD, GOOD, QUIET, TITLE
@@ -49,6 +49,6 @@ def change_lines(finding: Finding) -> Iterator[Text]:
         yield Text.assemble((f"{INDENT}after   ", QUIET), rate(proof.after) if proof.has_rate else "unknown")
 
 
-def rate(per_step: PerStep) -> str:
+def rate(per_step: Amounts) -> str:
     """Format a rate as on the first screen."""
-    return f"{'0 B' if per_step == PerStep() else amounts(per_step)} per step"
+    return f"{'0 B' if per_step == Amounts() else amounts(per_step)} per step"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from gradlife.model.hunt import HuntReport, PerStep, Round
+from gradlife.model.hunt import Amounts, HuntReport, Round
 from gradlife.reports.hunt.sentences import listed, number, rate
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, QUIET
@@ -90,7 +90,7 @@ def value_of(one: Round, field: str) -> float:
     return float(getattr(one.added, field))
 
 
-def plus(added: PerStep, field: str) -> str:
+def plus(added: Amounts, field: str) -> str:
     """Format an addition: +65.5 kB; +7; a dot for nothing."""
     value = float(getattr(added, field))
     return ("+" if value > 0 else "") + figure(value, field) if value else "."

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import (
     ATTACHED,
+    Amounts,
     Arrivals,
     Control,
     Finding,
     FindingKind,
     HuntReport,
     HuntVerdict,
-    PerStep,
     Severity,
 )
 from gradlife.model.ranks import SHARED_MEMORY
@@ -130,7 +130,7 @@ def noun(trace: Trace) -> str:
     return trace.object or "object"
 
 
-def amounts(per_step: PerStep) -> str:
+def amounts(per_step: Amounts) -> str:
     """Format 1 tensor and 65.5 kB; without tensors, the other objects."""
     names = (("tensors", "tensor"), ("storages", "storage"), ("graph_nodes", "grad node"), ("objects", "object"))
     counts = [(getattr(per_step, field), word) for field, word in names]

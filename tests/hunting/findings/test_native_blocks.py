@@ -10,15 +10,15 @@ pytest.importorskip("torch")
 
 from fabricated_hunts import LOSSES
 from gradlife.hunting.findings.builder import with_native_blocks
-from gradlife.model.hunt import Finding, FindingKind, PerStep, Round
+from gradlife.model.hunt import Amounts, Finding, FindingKind, Round
 
 
 def growing(kind: FindingKind, nbytes: float) -> Finding:
-    return replace(LOSSES, kind=kind, per_step=PerStep(bytes=nbytes, retained_bytes=nbytes))
+    return replace(LOSSES, kind=kind, per_step=Amounts(bytes=nbytes, retained_bytes=nbytes))
 
 
 def malloc(*rates: float | None) -> tuple[Round, ...]:
-    return tuple(Round(29, PerStep(), rate) for rate in rates)
+    return tuple(Round(29, Amounts(), rate) for rate in rates)
 
 
 def rates(*findings: Finding, rounds: tuple[Round, ...]) -> list[float]:

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 
 from fabricated_hunts import LOSSES, step
 from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
-from gradlife.model.hunt import Confidence, Finding, PerStep, StoredAt
+from gradlife.model.hunt import Amounts, Confidence, Finding, StoredAt
 
 LINE = StoredAt("train.py", 8, "buckets[key].append(x)", "", Confidence.SURE)
 
@@ -25,7 +25,7 @@ def growing(variable: str, nbytes: float, *, at: int, stored: StoredAt | None = 
         step("Tensor float32 []", ""),
     )
     trace = replace(LOSSES.trace, steps=steps)
-    return replace(LOSSES, trace=trace, per_step=PerStep(bytes=nbytes), grows_at=at, stored_at=stored)
+    return replace(LOSSES, trace=trace, per_step=Amounts(bytes=nbytes), grows_at=at, stored_at=stored)
 
 
 def causes(*findings: Finding) -> list[Finding]:

@@ -10,12 +10,12 @@ from fabricated_hunts import CYCLE, LOSSES, WAITING
 from gradlife.hunting.findings.builder import worst_first
 from gradlife.hunting.findings.severity import Room, graded, with_severity
 from gradlife.model.heap import TypeCount
-from gradlife.model.hunt import Arrivals, Finding, FindingKind, PerStep, Severity
+from gradlife.model.hunt import Amounts, Arrivals, Finding, FindingKind, Severity
 from gradlife.model.trace import Lifetime
 
 WIDE = Room(free=1 << 40, peak=1_000_000)
-PLAIN = replace(LOSSES, per_step=PerStep(objects=3, bytes=900), retained_types=())
-KEPT = replace(LOSSES, kind=FindingKind.RETAINED, per_step=PerStep())
+PLAIN = replace(LOSSES, per_step=Amounts(objects=3, bytes=900), retained_types=())
+KEPT = replace(LOSSES, kind=FindingKind.RETAINED, per_step=Amounts())
 
 
 def severity(one: Finding, room: Room = WIDE) -> Severity:
@@ -31,7 +31,7 @@ def test_what_reaches_the_memory_limit_within_a_usual_job_is_critical() -> None:
 
 ON_DEVICE = replace(
     LOSSES,
-    per_step=PerStep(retained_bytes=1000),
+    per_step=Amounts(retained_bytes=1000),
     retained_bytes=100_000,
     retained_types=(TypeCount("torch::StorageImpl cuda:1", "storage", 9, 75_000),),
 )
@@ -57,7 +57,7 @@ def test_the_memory_that_is_full_first_is_named(
 
 
 def test_the_rate_of_what_would_be_freed_counts() -> None:
-    one = replace(LOSSES, per_step=PerStep(tensors=1, storages=1, graph_nodes=4, bytes=4, retained_bytes=800_000))
+    one = replace(LOSSES, per_step=Amounts(tensors=1, storages=1, graph_nodes=4, bytes=4, retained_bytes=800_000))
     assert with_severity(one, Room(free=8_000_000_000, peak=0)).steps_to_limit == 10_000
 
 
@@ -78,10 +78,10 @@ def test_the_rate_of_what_would_be_freed_counts() -> None:
             id="a longer text",
         ),
         pytest.param(replace(PLAIN, kind=FindingKind.NEVER, lifetime=Lifetime.GC), Severity.MINOR, id="plain cycles"),
-        pytest.param(replace(PLAIN, per_step=PerStep(objects=90, bytes=5000)), Severity.MAJOR, id="much plain data"),
-        pytest.param(replace(PLAIN, per_step=PerStep(objects=9, tensors=6)), Severity.MINOR, id="aliases of weights"),
-        pytest.param(replace(PLAIN, per_step=PerStep(tensors=1, storages=1, bytes=4)), Severity.MAJOR, id="a scalar"),
-        pytest.param(replace(PLAIN, per_step=PerStep(graph_nodes=2)), Severity.MAJOR, id="a graph"),
+        pytest.param(replace(PLAIN, per_step=Amounts(objects=90, bytes=5000)), Severity.MAJOR, id="much plain data"),
+        pytest.param(replace(PLAIN, per_step=Amounts(objects=9, tensors=6)), Severity.MINOR, id="aliases of weights"),
+        pytest.param(replace(PLAIN, per_step=Amounts(tensors=1, storages=1, bytes=4)), Severity.MAJOR, id="a scalar"),
+        pytest.param(replace(PLAIN, per_step=Amounts(graph_nodes=2)), Severity.MAJOR, id="a graph"),
         pytest.param(
             replace(PLAIN, retained_types=(TypeCount("_io.FileIO", "python", 9, 900),)), Severity.MAJOR, id="open files"
         ),
@@ -89,7 +89,7 @@ def test_the_rate_of_what_would_be_freed_counts() -> None:
             replace(PLAIN, diagnosis=replace(PLAIN.diagnosis, code="GL605")), Severity.MAJOR, id="hooks that all run"
         ),
         pytest.param(replace(PLAIN, also_held_by=("threading._active",)), Severity.MAJOR, id="threads that run"),
-        pytest.param(replace(CYCLE, per_step=PerStep(objects=2)), Severity.MAJOR, id="never freed"),
+        pytest.param(replace(CYCLE, per_step=Amounts(objects=2)), Severity.MAJOR, id="never freed"),
         pytest.param(WAITING, Severity.MINOR, id="waits for the collector"),
         pytest.param(replace(KEPT, retained_bytes=50_000), Severity.NOTE, id="a small part of the peak"),
         pytest.param(replace(KEPT, retained_bytes=50_001), Severity.MAJOR, id="a large part of the peak"),
@@ -108,8 +108,8 @@ def test_the_worst_severity_comes_first_and_the_collector_s_after_all_leaks_of_i
 
 def test_leaks_that_fill_the_memory_together_are_critical_and_a_small_one_beside_them_is_not() -> None:
     """Each alone was just too slow: none was critical, and nothing said when memory runs out."""
-    one, other = (replace(LOSSES, per_step=PerStep(tensors=1, storages=1, bytes=nbytes)) for nbytes in (600, 500))
-    small = replace(LOSSES, per_step=PerStep(tensors=1, storages=1, bytes=10))
+    one, other = (replace(LOSSES, per_step=Amounts(tensors=1, storages=1, bytes=nbytes)) for nbytes in (600, 500))
+    small = replace(LOSSES, per_step=Amounts(tensors=1, storages=1, bytes=10))
     room = Room(free=100_000_000, peak=0)
     assert [(found.severity, found.steps_to_limit) for found in graded([small, other, one], room)] == [
         (Severity.MAJOR, None),

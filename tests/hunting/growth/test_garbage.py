@@ -12,20 +12,20 @@ from fabricated_hunts import LOSSES
 from gradlife.hunting.findings import builder
 from gradlife.hunting.growth.garbage import completed, is_lost
 from gradlife.hunting.growth.groups import Group
-from gradlife.model.hunt import PerStep
+from gradlife.model.hunt import Amounts
 
 
 def test_islands_of_one_fingerprint_are_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     known: Any = {
-        1: replace(LOSSES, fingerprint="a", per_step=PerStep(3.0, 1.0), survivors=2, retained_bytes=8),
-        2: replace(LOSSES, fingerprint="b", per_step=PerStep(1.0, 1.0), survivors=1, retained_bytes=1),
-        3: replace(LOSSES, fingerprint="a", per_step=PerStep(2.0, 0.5), survivors=1, retained_bytes=4),
+        1: replace(LOSSES, fingerprint="a", per_step=Amounts(3.0, 1.0), survivors=2, retained_bytes=8),
+        2: replace(LOSSES, fingerprint="b", per_step=Amounts(1.0, 1.0), survivors=1, retained_bytes=1),
+        3: replace(LOSSES, fingerprint="a", per_step=Amounts(2.0, 0.5), survivors=1, retained_bytes=4),
     }
     monkeypatch.setattr(builder, "garbage_finding", lambda graph, group, steps, noted: known[group])
     garbage: Any = SimpleNamespace(graph=None, groups=(1, 2, 3), steps=5)
     noted: Any = None
     whole, other = builder.garbage_findings(garbage, noted)
-    assert (whole.per_step, whole.survivors, whole.retained_bytes) == (PerStep(5.0, 1.5), 3, 12)
+    assert (whole.per_step, whole.survivors, whole.retained_bytes) == (Amounts(5.0, 1.5), 3, 12)
     assert other == known[2]
 
 

@@ -17,10 +17,10 @@ from gradlife.hunting.run.child import ANSWER, END, Child, may_add
 from gradlife.hunting.run.script import Ended
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.model import hunt_codec
-from gradlife.model.hunt import Finding, FindingKind, PerStep, Severity
+from gradlife.model.hunt import Amounts, Finding, FindingKind, Severity
 
 #: What each call of a function that loads data leaves in a list.
-LOADED = replace(LOSSES, per_step=PerStep(objects=2, tensors=1, storages=1, bytes=256))
+LOADED = replace(LOSSES, per_step=Amounts(objects=2, tensors=1, storages=1, bytes=256))
 
 
 def confirmed(finding: Finding) -> Child:
@@ -42,7 +42,7 @@ def test_an_optimizer_begins_anew_after_calls_that_filled_a_list_with_data() -> 
 
 
 def test_graphs_that_calls_leave_are_more_than_data_and_stay_the_answer() -> None:
-    child = confirmed(replace(LOSSES, per_step=PerStep(objects=4, tensors=1, graph_nodes=3)))
+    child = confirmed(replace(LOSSES, per_step=Amounts(objects=4, tensors=1, graph_nodes=3)))
     assert child._begin_again("SGD.step")()
     assert child._stepped_by == "call of load"
 
@@ -79,7 +79,7 @@ def test_only_a_leak_that_is_not_minor_ends_the_search_for_rarer_ones(
     severity: Severity, kind: FindingKind, is_open: bool
 ) -> None:
     found = replace(LOSSES, severity=severity, kind=kind)
-    assert may_add(hunt(found, rounds=rounds(PerStep(), 7, 7, 7))) == is_open  # nothing else grows
+    assert may_add(hunt(found, rounds=rounds(Amounts(), 7, 7, 7))) == is_open  # nothing else grows
 
 
 def test_a_report_that_cannot_be_written_is_said_once_and_the_program_goes_on(

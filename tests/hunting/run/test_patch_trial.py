@@ -26,12 +26,12 @@ from gradlife.hunting.run.proof import proven
 from gradlife.hunting.stores.patches import patch_of
 from gradlife.model.hunt import (
     Advice,
+    Amounts,
     Diagnosis,
     Finding,
     FindingKind,
     HuntReport,
     Patch,
-    PerStep,
     Proof,
     Round,
     StoredAt,
@@ -39,11 +39,11 @@ from gradlife.model.hunt import (
 from gradlife.model.trace import UNHELD, Ledger, Lifetime, Trace
 from gradlife.reports.hunt.fix import fix_lines
 
-RATE = PerStep(2.0, 1.0, 1.0, 0.0, 1000.0)
+RATE = Amounts(2.0, 1.0, 1.0, 0.0, 1000.0)
 TEXT = "kept.append(loss)\n"
 
 
-def finding(patch: Patch | None = None, rate: PerStep = RATE, mark: str = "a") -> Finding:
+def finding(patch: Patch | None = None, rate: Amounts = RATE, mark: str = "a") -> Finding:
     trace = Trace("Tensor", "", Lifetime.HELD, (), (), Ledger(1, ()))
     named = Diagnosis("GL402", "a list grows", "", Advice(""))
     stored = StoredAt("train.py", 1, TEXT.strip())
@@ -83,7 +83,7 @@ def test_equal_losses_and_no_growth_are_a_proof(tmp_path: Path, monkeypatch: pyt
     patch = patch_of("train.py", TEXT, TEXT.replace("(loss)", "(loss.item())"))
     program = Program(tmp_path, [1.0, 0.5], [1.0, 0.5, 0.25])
     [found] = proven(report(finding(patch)), program.settings, program.run).findings
-    assert found.proof == Proof("train.py:1 changed", RATE, PerStep(), True, "2 losses are the same")
+    assert found.proof == Proof("train.py:1 changed", RATE, Amounts(), True, "2 losses are the same")
     assert program.sources == [{str(tmp_path / "train.py"): "kept.append(loss.item())\n"}]
     assert Path("train.py").read_text() == TEXT
 
@@ -115,7 +115,7 @@ def test_growth_that_is_still_there_is_told(tmp_path: Path, mark: str) -> None:
     assert (proof.is_sufficient, proof.after, proof.note) == (False, RATE, "1 loss is the same")
 
 
-OTHER = PerStep(4.0, 2.0, 2.0, 0.0, 2000.0)
+OTHER = Amounts(4.0, 2.0, 2.0, 0.0, 2000.0)
 
 
 @pytest.mark.parametrize(
@@ -123,20 +123,20 @@ OTHER = PerStep(4.0, 2.0, 2.0, 0.0, 2000.0)
     [(OTHER, True), (replace(OTHER, bytes=2040.0), True), (replace(OTHER, bytes=2100.0), False)],
 )
 def test_a_second_leak_that_was_there_before_does_not_disprove_a_fix(
-    tmp_path: Path, rate_after: PerStep, is_proven: bool
+    tmp_path: Path, rate_after: Amounts, is_proven: bool
 ) -> None:
     """A working fix was "not proven" if the program had another leak."""
     before = report(finding(), finding(mark="other", rate=OTHER))
     program = Program(tmp_path, [1.0], [1.0], after=report(finding(mark="other", rate=rate_after)))
     proof = patch_proof(finding(), try_texts({}, program.settings, program.run), before)
-    assert (proof.is_sufficient, proof.after) == (is_proven, PerStep() if is_proven else rate_after)
+    assert (proof.is_sufficient, proof.after) == (is_proven, Amounts() if is_proven else rate_after)
 
 
 @pytest.mark.parametrize(("malloc", "is_proven"), [(21_000.0, True), (1_000.0, False)])
 def test_memory_without_an_owner_that_a_leak_hid_does_not_disprove_its_fix(
     tmp_path: Path, malloc: float, is_proven: bool
 ) -> None:
-    unheld = finding(mark="unheld", rate=PerStep(bytes=20_000.0))
+    unheld = finding(mark="unheld", rate=Amounts(bytes=20_000.0))
     unheld = replace(unheld, trace=replace(unheld.trace, object=UNHELD))
     before = replace(report(finding()), rounds=(Round(5, RATE, malloc),) * 3)
     program = Program(tmp_path, [1.0], [1.0], after=report(unheld))

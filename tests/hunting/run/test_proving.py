@@ -11,7 +11,7 @@ import pytest
 from gradlife.hunting.findings.reference_cuts import CLEAR, HOOKS, ITEMS, Cut, cut_of, load_cut, ring_cut
 from gradlife.hunting.run.proof import judged
 from gradlife.hunting.run.reference_cutter import Cutter
-from gradlife.model.hunt import Advice, Diagnosis, Finding, FindingKind, HuntReport, PerStep, Round
+from gradlife.model.hunt import Advice, Amounts, Diagnosis, Finding, FindingKind, HuntReport, Round
 from gradlife.model.trace import Hop, Ledger, Lifetime, PathStep, Trace
 
 HISTORY = (("internal", "__dict__", -1), ("dict_value", "'history'", -1))
@@ -60,7 +60,7 @@ def test_a_cut_goes_to_another_process_and_back() -> None:
     assert load_cut(cut.dump()) == cut
 
 
-def finding(mark: str, rate: PerStep, *steps: PathStep) -> Finding:
+def finding(mark: str, rate: Amounts, *steps: PathStep) -> Finding:
     trace = Trace("Tensor", "", Lifetime.HELD, steps, (), Ledger(1, ()))
     named = Diagnosis("GL512", "a list grows", "", Advice(""))
     return Finding(FindingKind.GROWTH, Lifetime.HELD, named, trace, rate, fingerprint=mark)
@@ -76,15 +76,15 @@ def steps() -> tuple[PathStep, ...]:
 
 
 def test_the_items_of_the_container_that_grows_are_cut() -> None:
-    cut = cut_of(finding("a", PerStep(), *steps()))
+    cut = cut_of(finding("a", Amounts(), *steps()))
     assert cut == Cut(ITEMS, "module program", HISTORY, "new items of history dropped after each step")
 
 
 def test_what_no_root_leads_to_cannot_be_cut() -> None:
-    assert cut_of(finding("a", PerStep())) is None
+    assert cut_of(finding("a", Amounts())) is None
 
 
-RATE = PerStep(2.0, 1.0, 1.0, 0.0, 1000.0)
+RATE = Amounts(2.0, 1.0, 1.0, 0.0, 1000.0)
 
 
 def report(*findings: Finding, rounds: int = 3) -> HuntReport:
@@ -93,7 +93,7 @@ def report(*findings: Finding, rounds: int = 3) -> HuntReport:
 
 def test_a_cut_after_which_nothing_grows_is_sufficient() -> None:
     proof = judged(finding("a", RATE), "cut", report(), report())
-    assert (proof.is_sufficient, proof.after, proof.note) == (True, PerStep(), "")
+    assert (proof.is_sufficient, proof.after, proof.note) == (True, Amounts(), "")
 
 
 @pytest.mark.parametrize("mark", ["a", "b"])
@@ -104,7 +104,7 @@ def test_what_is_still_held_is_named_by_whom(mark: str) -> None:
 
 
 def test_a_rest_of_another_leak_is_none_of_this_one() -> None:
-    assert judged(finding("a", RATE), "cut", report(), report(finding("b", PerStep(bytes=10.0)))).is_sufficient
+    assert judged(finding("a", RATE), "cut", report(), report(finding("b", Amounts(bytes=10.0)))).is_sufficient
 
 
 def test_one_round_proves_nothing() -> None:

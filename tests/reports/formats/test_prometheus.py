@@ -11,12 +11,12 @@ import pytest
 from fabricated_hunts import LOSSES, WAITING, hunt
 from gradlife.errors import UsageError
 from gradlife.model.heap import Owner
-from gradlife.model.hunt import PerStep
+from gradlife.model.hunt import Amounts
 from gradlife.model.watching.look import Look
 from gradlife.reports.formats.prometheus.metrics import Metrics, metrics_of
 from sources import ROOT
 
-LOOK = Look(1.0, 7, PerStep(9, 4, 3, 2, 4096, 8192), 1 << 20, (Owner("global variable 'kept': list", 4000),))
+LOOK = Look(1.0, 7, Amounts(9, 4, 3, 2, 4096, 8192), 1 << 20, (Owner("global variable 'kept': list", 4000),))
 
 
 def test_a_machine_without_the_client_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_gauges_have_what_is_alive_and_what_grows() -> None:
     assert value("gradlife_growth_per_step", kind="graph_nodes") == 4
     assert value("gradlife_growth_bytes_per_step") == 65536
     assert value("gradlife_findings", severity="major") == 2
-    metrics.look(Look(2.0, 8, PerStep(), 0))
+    metrics.look(Look(2.0, 8, Amounts(), 0))
     assert value("gradlife_owner_bytes", owner="global variable 'kept': list") is None
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds, step
-from gradlife.model.hunt import Advice, Control, Diagnosis, Finding, HuntReport, Patch, PerStep
+from gradlife.model.hunt import Advice, Amounts, Control, Diagnosis, Finding, HuntReport, Patch
 from gradlife.model.ranks import Spread, WorkerRow
 from gradlife.reports.html.code import code_markup
 from gradlife.reports.html.hunt import hunt_page
@@ -171,7 +171,7 @@ def test_only_addresses_and_issues_become_links() -> None:
 
 
 def test_what_was_kept_is_drawn_by_bytes_with_what_is_meant_beside_it() -> None:
-    report = hunt(LOSSES, explained=EVERYTHING.explained, rounds=rounds(PerStep(bytes=1), 7, 7, 7))
+    report = hunt(LOSSES, explained=EVERYTHING.explained, rounds=rounds(Amounts(bytes=1), 7, 7, 7))
     page = hunt_page(report)
     assert "1. GL402 A list of losses keeps the graph of each: 1.11 MB, 100%" in page
     assert "17 StorageImpl: 1 MB, 89%" in page

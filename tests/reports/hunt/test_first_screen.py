@@ -15,13 +15,13 @@ from gradlife.model.hunt import (
     DEVICE_OWNER,
     LIVE_OWNER,
     SECOND,
+    Amounts,
     Arrivals,
     Confidence,
     Control,
     Explained,
     HuntReport,
     Patch,
-    PerStep,
     Proof,
     Round,
     Severity,
@@ -164,7 +164,7 @@ def test_a_line_that_may_be_another_says_so() -> None:
 def test_rate_is_that_of_retained_bytes_where_they_are_known() -> None:
     grown = replace(LOSSES, per_step=replace(LOSSES.per_step, retained_bytes=2_000_000))
     assert screen(hunt(grown, CYCLE)).startswith("LEAK  train.py grows by 3.05 MB per step\n")
-    objects = replace(LOSSES, per_step=PerStep(objects=14))
+    objects = replace(LOSSES, per_step=Amounts(objects=14))
     assert screen(hunt(objects)).startswith("LEAK  train.py grows by 14 objects per step\n")
 
 
@@ -204,7 +204,7 @@ def test_proof_gives_the_rate_after_the_cut() -> None:
 def test_proof_of_a_patch_gives_the_rate_and_the_losses() -> None:
     patched = replace(LOSSES, patch=Patch("", ("a(loss)",), ("a(loss.item())",)))
     assert "To try the fix: gradlife hunt --prove train.py" in screen(hunt(patched))
-    proof = Proof("train.py:41 changed", LOSSES.per_step, PerStep(), True, "400 losses are the same")
+    proof = Proof("train.py:41 changed", LOSSES.per_step, Amounts(), True, "400 losses are the same")
     text = screen(hunt(replace(patched, proof=proof)))
     assert "Proof: in a copy with the line changed, 0 B per step; 400 losses are the same\n" in text
     failed = replace(proof, is_sufficient=False, note="loss 2 is 0.5 instead of 0.25")
@@ -250,7 +250,7 @@ def test_could_not_tell_gives_the_cause_and_one_command() -> None:
     assert screen(failed).splitlines()[-1] == "Try: fix the error, then gradlife hunt train.py"
     function = hunt(rounds=(), limits=(), target="train.py::step")
     assert screen(function).splitlines()[-1] == "Try: gradlife hunt --steps 60 train.py::step"
-    wrong = hunt(LOSSES, controls=(Control("a clean twin", "clean", "growth"),), rounds=rounds(PerStep(), 7))
+    wrong = hunt(LOSSES, controls=(Control("a clean twin", "clean", "growth"),), rounds=rounds(Amounts(), 7))
     assert screen(wrong, 120).splitlines() == [
         "could not tell  train.py: unreliable: the planted control 'a clean twin' was misjudged",
         "Try: gradlife hunt --full train.py",
@@ -395,7 +395,7 @@ def test_what_a_metric_keeps_is_no_leak_in_the_whole_report() -> None:
 
 
 def test_growth_beside_garbage_names_the_line_that_makes_the_garbage() -> None:
-    grown = [Round(29, PerStep(), 59_000.0, is_collected=True)] * 3
+    grown = [Round(29, Amounts(), 59_000.0, is_collected=True)] * 3
     report = hunt(replace(WAITING, created_at=("train.py:11",)), rounds=tuple(grown))
     assert "Garbage that the collector frees is created at train.py:11" in screen(report)
     assert "is created at" not in screen(hunt(replace(WAITING, created_at=()), rounds=tuple(grown)))
@@ -524,7 +524,7 @@ def test_a_note_is_no_leak_in_the_sums() -> None:
 def test_the_rate_of_a_program_is_that_of_its_leaks() -> None:
     """It had the states of metrics in it, and the rates of workers per batch."""
     ranks = FindingRanks("0-1", 2, 2, Spread(9_000, 9_000), "DataLoader worker", "batch")
-    worker = replace(LOSSES, in_workers=ranks, per_step=PerStep(bytes=9_000), fingerprint="w")
+    worker = replace(LOSSES, in_workers=ranks, per_step=Amounts(bytes=9_000), fingerprint="w")
     lines = screen(hunt(LOSSES, worker, NOTED), 120).splitlines()
     assert lines[0].endswith(" grows by 65.5 kB per step; its workers by 9 kB per batch")
     assert " grows by 9 kB per batch" in screen(hunt(worker, NOTED), 120).splitlines()[0]
@@ -532,7 +532,7 @@ def test_the_rate_of_a_program_is_that_of_its_leaks() -> None:
 
 def test_the_time_that_is_left_is_that_of_all_leaks_together() -> None:
     """Two leaks of 1 MB per step each filled 1 GB "after about 1,000 more steps"."""
-    half = replace(LOSSES, per_step=PerStep(bytes=1_000_000), steps_to_limit=1_000)
+    half = replace(LOSSES, per_step=Amounts(bytes=1_000_000), steps_to_limit=1_000)
     other = replace(half, fingerprint="other", steps_to_limit=None)
     assert "grows by 2 MB per step: out of memory after about 500 more steps" in screen(hunt(half, other), 120)
     assert "out of memory after about 500 more steps" in screen(hunt(half, replace(other, steps_to_limit=1_000)), 120)

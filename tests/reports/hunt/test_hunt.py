@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fabricated_hunts import CLEAN, EVERYTHING, HISTORY, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds, step
-from gradlife.model.hunt import Control, HuntReport, Patch, PerStep, Round
+from gradlife.model.hunt import Amounts, Control, HuntReport, Patch, Round
 from gradlife.model.ranks import FindingRanks, Spread, WorkerRow
 from gradlife.model.trace import Ledger
 from gradlife.reports.coloured_code import coloured
@@ -82,7 +82,7 @@ def test_a_finding_among_others_says_its_share_of_what_grows() -> None:
 
 @pytest.mark.parametrize(("others", "is_said"), [(0.04, False), (0.06, True)])
 def test_a_finding_with_nearly_all_growth_has_no_share(others: float, is_said: bool) -> None:
-    grown = rounds(PerStep(tensors=2, bytes=65536 * (1 + others)), 7, 11, 13)
+    grown = rounds(Amounts(tensors=2, bytes=65536 * (1 + others)), 7, 11, 13)
     assert ("of all growth" in report_text(hunt(LOSSES, rounds=grown), 120)) is is_said
 
 
@@ -100,9 +100,9 @@ def test_the_next_run_makes_the_change_or_cuts_the_reference() -> None:
 
 
 def test_a_stray_object_in_many_steps_goes_unmentioned() -> None:
-    chain = replace(LOSSES, per_step=PerStep(objects=0.01, tensors=0.01, storages=0.02, graph_nodes=11, bytes=0.1))
+    chain = replace(LOSSES, per_step=Amounts(objects=0.01, tensors=0.01, storages=0.02, graph_nodes=11, bytes=0.1))
     assert "Each step leaks 11 grad nodes, still reachable." in report_text(hunt(chain), 120)
-    doubled = replace(LOSSES, per_step=PerStep(objects=3, tensors=1, storages=0.99, bytes=64))
+    doubled = replace(LOSSES, per_step=Amounts(objects=3, tensors=1, storages=0.99, bytes=64))
     assert "Each step leaks 1 tensor and 64 B," in report_text(hunt(doubled), 120)
 
 
@@ -144,7 +144,7 @@ def test_findings_stand_under_whose_bug_they_are() -> None:
 
 
 def test_rounds_end_in_a_rate_that_does_not_move() -> None:
-    report = hunt(LOSSES, rounds=rounds(PerStep(tensors=2, bytes=1000), 7, 11))
+    report = hunt(LOSSES, rounds=rounds(Amounts(tensors=2, bytes=1000), 7, 11))
     assert part(report, "What each round added") == [
         "  round  steps   bytes  tensors  bytes/step",
         "      1      7   +7 kB      +14        1 kB",
@@ -154,7 +154,7 @@ def test_rounds_end_in_a_rate_that_does_not_move() -> None:
 
 
 def test_growth_that_is_not_even_is_reported_as_a_spread() -> None:
-    uneven = (Round(10, PerStep(objects=10)), Round(10, PerStep(objects=25)))
+    uneven = (Round(10, Amounts(objects=10)), Round(10, Amounts(objects=25)))
     assert (
         part(hunt(rounds=uneven), "What each round added")[-1]
         == "  → growing in every round: 1 to 2.5 Python objects a step"
@@ -162,13 +162,13 @@ def test_growth_that_is_not_even_is_reported_as_a_spread() -> None:
 
 
 def test_objects_beside_a_rate_that_does_not_move_are_left_out() -> None:
-    both = (Round(10, PerStep(objects=10, tensors=10)), Round(10, PerStep(objects=25, tensors=10)))
+    both = (Round(10, Amounts(objects=10, tensors=10)), Round(10, Amounts(objects=25, tensors=10)))
     conclusion = part(hunt(rounds=both), "What each round added")[-1]
     assert conclusion == "  → exactly 1 tensor a step, in every round"
 
 
 def test_growth_in_some_rounds_only_is_none() -> None:
-    saw = (Round(10, PerStep(objects=10)), Round(10, PerStep(objects=-10)), Round(10, PerStep()))
+    saw = (Round(10, Amounts(objects=10)), Round(10, Amounts(objects=-10)), Round(10, Amounts()))
     assert part(hunt(rounds=saw), "What each round added") == [
         "  round  steps  objects  objects/step",
         "      1     10      +10             1",

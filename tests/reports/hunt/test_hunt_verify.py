@@ -6,7 +6,7 @@ import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, LEAKING, LOSSES, WAITING, hunt, rounds
 from gradlife.model.fix_verification import verify
-from gradlife.model.hunt import STRICT, Finding, FindingKind, HuntReport, PerStep, Severity
+from gradlife.model.hunt import STRICT, Amounts, Finding, FindingKind, HuntReport, Severity
 from gradlife.reports.hunt.verification import print_verification
 from printing import printed
 
@@ -25,7 +25,7 @@ def test_a_leak_that_is_gone_is_fixed() -> None:
 
 
 def test_a_leak_that_is_slower_is_not_fixed() -> None:
-    slower = replace(LOSSES, per_step=PerStep(tensors=1, storages=1, bytes=512), retained_bytes=9)
+    slower = replace(LOSSES, per_step=Amounts(tensors=1, storages=1, bytes=512), retained_bytes=9)
     found = verify(hunt(LOSSES, CYCLE), hunt(slower))
     assert (found.exit_status, [change.is_gone for change in found.changes]) == (1, [False, True])
     assert text(hunt(LOSSES, CYCLE), hunt(slower))[-1] == "NOT FIXED: 1 of 2 leaks left, 0 new"
@@ -46,7 +46,7 @@ def test_a_leak_that_was_not_there_is_new() -> None:
 
 
 def test_one_round_is_no_rate() -> None:
-    short = replace(CLEAN, rounds=rounds(PerStep(), 7))
+    short = replace(CLEAN, rounds=rounds(Amounts(), 7))
     found = verify(LEAKING, short)
     assert (found.exit_status, found.trouble) == (3, "the hunt after the fix has 1 rounds: a rate needs 2")
     assert verify(LEAKING, hunt(rounds=())).trouble == "the hunt after the fix was inconclusive"
@@ -56,7 +56,7 @@ def test_nothing_before_and_nothing_after() -> None:
     assert text(CLEAN, CLEAN)[-1] == "fixed: nothing leaked, and nothing does"
 
 
-KEPT = replace(LOSSES, kind=FindingKind.RETAINED, severity=Severity.NOTE, per_step=PerStep(), fingerprint="note")
+KEPT = replace(LOSSES, kind=FindingKind.RETAINED, severity=Severity.NOTE, per_step=Amounts(), fingerprint="note")
 ROWS = replace(LOSSES, severity=Severity.MINOR, fingerprint="rows")
 
 
@@ -78,7 +78,7 @@ def test_the_severity_that_fails_a_hunt_decides() -> None:
 
 def test_growth_without_a_known_cause_that_is_gone_is_fixed() -> None:
     """The answer was "could not tell": the first hunt had no verdict."""
-    grows = hunt(rounds=rounds(PerStep(tensors=6), 5, 7, 11))
+    grows = hunt(rounds=rounds(Amounts(tensors=6), 5, 7, 11))
     assert text(grows, CLEAN)[-1] == "fixed: what grew is gone"
     assert verify(grows, CLEAN).exit_status == 0
     assert (verify(grows, grows).exit_status, verify(CLEAN, grows).exit_status) == (3, 3)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from gradlife.errors import UsageError
-from gradlife.model.hunt import HuntReport, PerStep, Severity
+from gradlife.model.hunt import Amounts, HuntReport, Severity
 from gradlife.model.watching.look import Look, growth_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Metrics:
         for severity in Severity:
             self._findings.labels(severity.value).set(counts[severity])
 
-    def _set(self, gauge: Gauge, values: PerStep) -> None:
+    def _set(self, gauge: Gauge, values: Amounts) -> None:
         for kind in KINDS:
             gauge.labels(kind).set(getattr(values, kind))
 
