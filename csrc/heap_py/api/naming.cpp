@@ -49,12 +49,13 @@ class Namer {
   struct TypeMarks {
     bool is_python, is_native, is_class, is_module;
     bool is_holder;   // its parts often have other holders too, so a path may bypass it
+    bool is_wrapper;  // may refer to native objects
     bool has_places;  // its references can be looked up by index
   };
   const TypeMarks& marks(NodeId node) const { return marks_[graph_.types[node]]; }
   bool is_wanted(NodeId node) const { return wanted_ == nullptr || wanted_->has(node); }
 
-  static TypeMarks marks_of(const TypeRow& row) {
+  TypeMarks marks_of(const TypeRow& row) const {
     constexpr unsigned long containers =
         Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
     auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
@@ -62,14 +63,14 @@ class Namer {
     const unsigned long flags = is_python && type != nullptr ? type->tp_flags : 0;
     const bool is_class = (flags & Py_TPFLAGS_TYPE_SUBCLASS) != 0;
     const bool is_of_program = (flags & Py_TPFLAGS_HEAPTYPE) != 0 && !is_class;
-    const bool is_known = row.name == "collections.deque" || row.name == "set" || row.name == "cell";
     const bool has_places = flags != 0 && ManyLabels::knows(type);
     const bool is_module = flags != 0 && PyType_IsSubtype(type, &PyModule_Type) != 0;
     return {is_python,
             !is_python && row.kind != NodeKind::root,
             is_class,
             is_module,
-            (flags & containers) != 0 || is_of_program || (flags != 0 && is_known),
+            (flags & containers) != 0 || is_of_program || has_places || (flags != 0 && row.name == "cell"),
+            describer_.is_wrapper(row),
             has_places};
   }
   void mark_types() {
@@ -103,18 +104,23 @@ class Namer {
   bool is_held_beside(NodeId source, NodeId target) const {
     return shared_.has(target) && paths_.parent(target) != source;
   }
+  // Whether a wrapper has another reference to a native object than that by which a path arrives there.
+  bool is_native_beside(size_t edge) const {
+    return marks(graph_.references.targets[edge]).is_native && !paths_.arrives_by(edge);
+  }
   void label_beside(NodeId source) {
     constexpr size_t max_unsorted = 1024;  // limit of items of a container without an index
     const Row row = graph_.references.of(source);
-    const bool has_places = marks(source).has_places;
+    const bool has_places = marks(source).has_places, is_wrapper = marks(source).is_wrapper;
     if (!has_places && row.size() > max_unsorted) return;
     std::unique_ptr<ManyLabels> labels;
     for (const NodeId* target = row.begin(); target != row.end(); ++target) {
-      if (!is_held_beside(source, *target) || words_.others.size() >= max_others) continue;
+      const auto edge = graph_.references.first[source] + static_cast<uint32_t>(target - row.begin());
+      const bool is_beside = is_held_beside(source, *target) || (is_wrapper && is_native_beside(edge));
+      if (!is_beside || words_.others.size() >= max_others) continue;
       if (has_places && row.size() > searched_one_by_one && labels == nullptr)
         labels = std::make_unique<ManyLabels>(object(source));
-      const auto edge = graph_.references.first[source] + static_cast<uint32_t>(target - row.begin());
-      words_.others.push_back({edge, label(source, *target, labels.get())});
+      words_.others.push_back({edge, nth_label(source, row, target, labels.get())});
     }
   }
   bool needs_whole_row(NodeId node) const {
@@ -159,7 +165,7 @@ class Namer {
     const Row row = graph_.references.of(source);
     const size_t first = graph_.references.first[source];
     const bool is_whole = needs_whole_row(source), is_on_paths = has_arrival(source);
-    if (!is_whole && marks(source).is_holder) label_beside(source);
+    if (!is_whole && (marks(source).is_holder || marks(source).is_wrapper)) label_beside(source);
     if (row.size() == 0 || (!is_whole && !is_on_paths)) return;
     if (marks(source).is_native) return label_native(source);
     std::unique_ptr<ManyLabels> labels;
@@ -171,11 +177,12 @@ class Namer {
         words_.arrivals[row.first[i]] = label(source, row.first[i], labels.get());
     if (!is_whole) return;
     uint32_t edge = static_cast<uint32_t>(first);
-    for (const NodeId* target = row.begin(); target != row.end(); ++target) {
-      const size_t nth = earlier(row, target);
-      words_.others.push_back(
-          {edge++, nth == 0 ? label(source, *target, labels.get()) : packer_.another_reference(source, *target, nth)});
-    }
+    for (const NodeId* target = row.begin(); target != row.end(); ++target)
+      words_.others.push_back({edge++, nth_label(source, row, target, labels.get())});
+  }
+  uint32_t nth_label(NodeId source, const Row& row, const NodeId* target, const ManyLabels* labels) {
+    const size_t nth = earlier(row, target);
+    return nth == 0 ? label(source, *target, labels) : packer_.another_reference(source, *target, nth);
   }
   // Counts the earlier references in the row to the same target; long rows are not searched again.
   static size_t earlier(const Row& row, const NodeId* at) {

@@ -67,8 +67,7 @@ Label in_visits(PyObject* object, PyTypeObject* type, PyObject* target) {
 
 }  // namespace
 
-PyTypeObject* base_named(PyObject* object, const char* name) {
-  PyTypeObject* type = Py_TYPE(object);
+PyTypeObject* base_named(PyTypeObject* type, const char* name) {
   while (type != nullptr && std::strcmp(type->tp_name, name) != 0) type = type->tp_base;
   return type;
 }

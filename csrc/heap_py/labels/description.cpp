@@ -1,5 +1,6 @@
 #include "heap_py/labels/description.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/labels.hpp"
@@ -111,11 +112,16 @@ Py_ssize_t length_of(PyObject* object) {
   return PyAnySet_Check(object) ? reinterpret_cast<PySetObject*>(object)->used : Py_SIZE(object);
 }
 
+bool Describer::is_wrapper(const TypeRow& row) const {
+  auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
+  return row.kind == NodeKind::python && row.address != 0 &&
+         std::any_of(providers_.begin(), providers_.end(), [&](Provider* provider) { return provider->knows(type); });
+}
+
 Manner Describer::manner_of(const TypeRow& row) const {
   if (row.kind != NodeKind::python || row.address == 0) return Manner::own;
   auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
-  for (Provider* provider : providers_)
-    if (provider->knows(type)) return Manner::own;
+  if (is_wrapper(row)) return Manner::own;
   if (type == &PyFunction_Type) return Manner::function;
   if (has_own_words(type)) return Manner::own;
   return has_length(type) ? Manner::length : Manner::nothing;

@@ -15,6 +15,8 @@ class Describer {
  public:
   Manner manner_of(const TypeRow& row) const;
   Describer(const Graph& graph, const std::vector<Provider*>& providers) : graph_(graph), providers_(providers) {}
+  // Whether a provider knows the type: only such objects refer to native ones.
+  bool is_wrapper(const TypeRow& row) const;
   std::string describe(NodeId node) const;  // "train_step (train.py:12)", "module numpy", "" if the type says all
   // Returns the label of the nth reference from one object to the other.
   Label describe_edge(NodeId from, NodeId to, size_t nth = 0) const;

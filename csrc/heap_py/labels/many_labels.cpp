@@ -1,14 +1,30 @@
 #include "heap_py/labels/many_labels.hpp"
 
 #include "heap_py/interpreter/key_text.hpp"
+#include "heap_py/labels/container_labels.hpp"
 
 namespace gradlife::heap {
 
+bool ManyLabels::knows(PyTypeObject* type) {
+  const bool is_sequence = (type->tp_flags & Py_TPFLAGS_LIST_SUBCLASS) != 0 || type == &PyTuple_Type;
+  const bool is_set = PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0;
+  return is_sequence || is_set || (type->tp_flags & Py_TPFLAGS_DICT_SUBCLASS) != 0 ||
+         base_named(type, "collections.deque") != nullptr;
+}
+
 ManyLabels::ManyLabels(PyObject* source) {
-  if (PyDict_Check(source)) {
+  PyTypeObject* deque = base_named(source, "collections.deque");
+  if (PyDict_Check(source))
     read_dict(source);
-    return;
-  }
+  else if (PyAnySet_Check(source))
+    read_set(reinterpret_cast<PySetObject*>(source));
+  else if (deque != nullptr)
+    read_deque(source, deque);
+  else
+    read_sequence(source);
+}
+
+void ManyLabels::read_sequence(PyObject* source) {
   PyObject** items = PyList_Check(source) ? reinterpret_cast<PyListObject*>(source)->ob_item
                                           : reinterpret_cast<PyTupleObject*>(source)->ob_item;
   reserve(static_cast<size_t>(Py_SIZE(source)));
@@ -20,6 +36,27 @@ void ManyLabels::read_dict(PyObject* dict) {
   PyObject *key, *value;
   for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) add(value, Relation::dict_value, key);
   for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) add(key, Relation::dict_key, key);
+}
+
+void ManyLabels::read_set(const PySetObject* set) {
+  reserve(static_cast<size_t>(set->used));
+  for (Py_ssize_t i = 0; i <= set->mask; ++i)
+    if (set->table[i].key != nullptr && set->table[i].hash != -1) add(set->table[i].key, Relation::member, nullptr);
+}
+
+// The traverse of a deque visits the items in order, and its type.
+void ManyLabels::read_deque(PyObject* deque, PyTypeObject* type) {
+  struct Visits {
+    ManyLabels& labels;
+    const PyObject* type;
+  } visits{*this, reinterpret_cast<PyObject*>(Py_TYPE(deque))};
+  reserve(static_cast<size_t>(Py_SIZE(deque)) + 1);
+  const auto visit = [](PyObject* item, void* state) {
+    const Visits& visits = *static_cast<Visits*>(state);
+    if (item != visits.type) visits.labels.add(item, Relation::item, nullptr);
+    return 0;
+  };
+  type->tp_traverse(deque, visit, &visits);
 }
 
 void ManyLabels::reserve(size_t places) {
@@ -48,6 +85,7 @@ Label ManyLabels::of(PyObject* target) const {
   const uint32_t number = slots_[slot_of(target)];
   if (number == 0) return {};
   const Place& place = places_[number - 1];
+  if (place.relation == Relation::member) return {place.relation, ""};
   if (place.key == nullptr) return {place.relation, "", static_cast<int64_t>(number) - 1};
   return {place.relation, describe_key(place.key), -1, place.key};
 }

@@ -8,11 +8,9 @@ namespace gradlife::heap {
 
 class ManyLabels {
  public:
-  // Not for subclasses of tuple, which may have names for their items.
-  static bool knows(const PyTypeObject* type) {
-    return (type->tp_flags & (Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS)) != 0 || type == &PyTuple_Type;
-  }
-  // For a dict, list or tuple that does not change meanwhile.
+  // Dicts, lists, tuples, sets and deques. Not subclasses of tuple, which may have names for their items.
+  static bool knows(PyTypeObject* type);
+  // For such a container, which does not change meanwhile.
   explicit ManyLabels(PyObject* source);
   // Returns the first label of a target, a value's before a key's. Relation::unknown: not found.
   Label of(PyObject* target) const;
@@ -25,6 +23,9 @@ class ManyLabels {
   void reserve(size_t places);
   void add(PyObject* target, Relation relation, PyObject* key);
   void read_dict(PyObject* dict);
+  void read_sequence(PyObject* source);
+  void read_set(const PySetObject* set);
+  void read_deque(PyObject* deque, PyTypeObject* type);
   size_t slot_of(const PyObject* target) const;
 
   Buffer<Place> places_;

@@ -31,6 +31,14 @@ class Point(NamedTuple):
     y: Any
 
 
+class Tags(set[Any]):
+    """A set that takes attributes."""
+
+
+class Buffer(collections.deque[Any]):
+    """A deque that takes attributes."""
+
+
 make_class: Any = collections.namedtuple
 Wide = make_class("Wide", [f"field{i}" for i in range(20)])
 
@@ -98,7 +106,17 @@ HOLDERS: dict[str, Callable[[Any], Any]] = {
     "named tuple": lambda held: Point(Thing(), held),
     "wide named tuple": lambda held: Wide(*(Thing() for _ in range(19)), held),
     "set": lambda held: {held, 1},
+    "large set": lambda held: {*(Thing() for _ in range(MANY)), held},
+    "large set of a class with attributes": lambda held: attribute_of(
+        Tags([*(Thing() for _ in range(MANY)), held]), "x", Thing()
+    ),
+    "attribute of a large set": lambda held: attribute_of(Tags(Thing() for _ in range(MANY)), "held", held),
     "deque": lambda held: collections.deque([Thing(), held]),
+    "large deque": lambda held: collections.deque([*(Thing() for _ in range(MANY)), held]),
+    "large deque, twice": lambda held: collections.deque([Thing(), held, *(Thing() for _ in range(MANY)), held]),
+    "large deque of a class with attributes": lambda held: attribute_of(
+        Buffer([*(Thing() for _ in range(MANY)), held]), "x", Thing()
+    ),
     "attribute": lambda held: attribute_of(Thing(), "held", held),
     "attribute in a dict": with_dict,
     "slot": lambda held: attribute_of(Slotted(), "second", held),
@@ -137,6 +155,17 @@ def test_holder_beside_the_path_is_named_the_same(holder: str) -> None:
     kept = snapshot(user_text=True).why(id(reference()))
     assert {referrer.via for referrer in kept.ledger.referrers} <= {referrer.via for referrer in live.ledger.referrers}
     assert {referrer.object for referrer in kept.ledger.referrers} == {each.object for each in live.ledger.referrers}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("make", "via"), [(set, "an element"), (frozenset, "an element"), (collections.deque, "[9999]")]
+)
+def test_holder_of_thousands_beside_the_path_is_named(make: Callable[[Any], Any], via: str) -> None:
+    held = Thing()
+    CACHE["many"] = make([*(Thing() for _ in range(9_999)), held])
+    CACHE["nearer"] = held
+    assert via in [referrer.via for referrer in snapshot().why(id(held)).ledger.referrers]
 
 
 @pytest.mark.parametrize(
