@@ -13,7 +13,14 @@ import pytest
 
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import Owner
-from gradlife.peaks.recording.compiled import AS_ONE, UNCOMPILED, WITH_FUNCTIONS, limits_of
+from gradlife.peaks.recording.compiled import (
+    AS_ONE,
+    UNCOMPILED,
+    WITH_FUNCTIONS,
+    admit_operators_with_functions,
+    limits_of,
+    mode_beside_compiled_code,
+)
 from gradlife.peaks.recording.lifetimes import Recording, tick_before
 from peak_recordings import names, recorded
 
@@ -78,11 +85,12 @@ def test_a_region_under_a_mode_of_the_program_runs_as_the_operations_that_the_mo
 def test_a_torch_without_modes_beside_compiled_code_runs_it_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler, modes = type(sys)("torch._dynamo.utils"), type(sys)("torch.utils._python_dispatch")
     compiler.counters = {"frames": {"ok": 1}}  # type: ignore[attr-defined]
-    modes.TorchDispatchMode = object  # type: ignore[attr-defined]
+    modes.TorchDispatchMode = type("Mode", (), {"ignore_compile_internals": None})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "torch._dynamo.utils", compiler)
+    monkeypatch.setitem(sys.modules, "torch.utils._python_dispatch", modes)
     nothing = Recording([], [], [0])
     assert limits_of(nothing) == ()
-    monkeypatch.setitem(sys.modules, "torch.utils._python_dispatch", modes)
+    modes.TorchDispatchMode = object  # type: ignore[attr-defined]
     assert limits_of(nothing) == (UNCOMPILED,)
     compiler.counters = {}  # type: ignore[attr-defined]
     assert limits_of(nothing) == ()
@@ -100,6 +108,44 @@ def test_an_operator_that_calls_functions_is_one_operation() -> None:
     assert names(found) == ["ones", "sum", "gt", "cond", "sum"]
     assert [(one.birth, one.reads) for one in found.storages if one.final_bytes == 4004] == [(0, [1, 3]), (3, [4])]
     assert limits_of(found) == (WITH_FUNCTIONS.format("cond"),)
+
+
+class Operator:
+    """Stands for an operator that calls functions: up to 2.7 it asks which modes are registered with it."""
+
+    def __init__(self) -> None:
+        self.registered: dict[Any, Any] = {}
+
+    def py_impl(self, key: Any) -> Any:
+        def register(rule: Any) -> None:
+            assert key not in self.registered
+            self.registered[key] = rule
+
+        return register
+
+
+def test_an_older_operator_that_calls_functions_runs_under_the_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mode:
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            return function, types, args, kwargs
+
+    monkeypatch.setattr(sys.modules["torch._ops"], "_higher_order_ops", operators := {"cond": Operator()})
+    mode = mode_beside_compiled_code(Mode)
+    admit_operators_with_functions(type(mode))
+    operators["scan"] = Operator()  # of a module that is imported later
+    admit_operators_with_functions(type(mode_beside_compiled_code(Mode)))
+    for operator in operators.values():
+        [rule] = operator.registered.values()
+        assert rule(mode, 1, two=2) == (operator, (), (1,), {"two": 2})
+
+
+def test_a_newer_operator_that_calls_functions_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mode:
+        supports_higher_order_operators = False
+
+    monkeypatch.setattr(sys.modules["torch._ops"], "_higher_order_ops", {"cond": (operator := Operator())})
+    admit_operators_with_functions(type(mode_beside_compiled_code(Mode)))
+    assert operator.registered == {}
 
 
 #: Inductor makes no C++ of a product of matrices, so this needs no compiler.

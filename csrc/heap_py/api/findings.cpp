@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "base/labels.hpp"
 #include "heap_py/api/values.hpp"
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heapgraph/analysis/cycle_tail.hpp"
+#include "heapgraph/collector/garbage.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -73,15 +75,34 @@ Referrers describe_referrers(const Graph& graph, const LabelSource& source, Node
   return found;
 }
 
+bool is_native(const Graph& graph, NodeId node) {
+  const NodeKind kind = graph.type_of(node).kind;
+  return kind != NodeKind::python && kind != NodeKind::root;
+}
+
+// Returns the native object that holds a wrapper on behalf of its owners; in releases without coupled counts also the
+// one that will take the wrapper over when Python drops it.
+NodeId native_half(const Graph& graph, NodeId wrapper, const std::vector<PathReference>& referrers) {
+  for (const PathReference& referrer : referrers)
+    if (is_native(graph, referrer.node) && referrer.to_next.text == labels::its_wrapper) return referrer.node;
+  const Row row = graph.references.of(wrapper);
+  if (graph.kept_wrappers.find(wrapper) == nullptr) return no_node;
+  const NodeId* found = std::find_if(row.begin(), row.end(), [&](NodeId target) { return is_native(graph, target); });
+  return found != row.end() ? *found : no_node;
+}
+
 // Describes the owners of the native object that holds the wrapper, without the wrapper's own reference.
 void describe_half(const Graph& graph, const LabelSource& source, NodeId target, Findings& findings) {
-  const NodeId half = other_half(graph, target);
-  if (half == no_node || graph.type_of(target).kind != NodeKind::python) return;
-  const Row holders = graph.referrers.of(target);
-  if (std::find(holders.begin(), holders.end(), half) == holders.end()) return;
+  if (graph.type_of(target).kind != NodeKind::python) return;
+  const NodeId half = native_half(graph, target, findings.referrers.direct);
+  if (half == no_node) return;
+  const Row own = graph.references.of(target);
+  const bool owns = !is_borrowed(graph, target, half) && std::find(own.begin(), own.end(), half) != own.end();
+  const int64_t owners = source.count(half) - (owns ? 1 : 0);
+  if (owners <= 0) return;
   findings.half = half;
   findings.half_referrers = describe_referrers(graph, source, half, target);
-  findings.half_referrers.count = source.count(half) - 1;
+  findings.half_referrers.count = owners;
 }
 
 // Describes the cycle that contains the object, or the nearest cycle that leads to it.

@@ -51,11 +51,20 @@ void Garbage::find_kept_wrappers() {
       return graph_.type_of(target).kind != NodeKind::python && index_[target] != no_node;
     });
     if (native == row.end()) continue;
+    if (is_borrowed(graph_, wrapper, *native)) {
+      taken_.insert(graph_.references.first[wrapper] + static_cast<size_t>(native - row.begin()));
+      continue;
+    }
     kept_by_[index_[*native]] = index_[wrapper];
     const Row owners = graph_.referrers.of(*native);
     const bool is_owned = std::any_of(owners.begin(), owners.end(), [&](NodeId owner) { return owner != wrapper; });
     if (hidden != 0 && !is_owned) ++count_[index_[wrapper]];  // by an owner that the graph does not know
   }
+}
+
+bool is_borrowed(const Graph& graph, NodeId wrapper, NodeId native) {
+  const Row row = graph.references.of(native);
+  return graph.kept_wrappers.find(wrapper) != nullptr && std::find(row.begin(), row.end(), wrapper) != row.end();
 }
 
 // Leave out the references that the collector clears from wrappers that survive it.

@@ -57,11 +57,14 @@ class Garbage {
   Buffer<uint32_t> index_;                             // of each of the graph's nodes, or no_node
   std::unordered_map<uint32_t, uint32_t> wrapper_of_;  // native object to its coupled wrapper
   std::unordered_map<uint32_t, uint32_t> kept_by_;     // native object to the wrapper that it keeps alive
-  std::unordered_set<size_t> taken_;                   // references that the collector clears from surviving wrappers
-  Buffer<EdgeKind> kinds_;                             // of each reference
+  std::unordered_set<size_t> taken_;  // references that the collector clears from surviving wrappers; borrowed ones
+  Buffer<EdgeKind> kinds_;            // of each reference
   Buffer<uint8_t> is_collectable_, has_coupled_;
   Buffer<int64_t> count_, visible_, known_;
 };
+
+// Returns whether a wrapper only borrows its native object, which took the wrapper over (PyTorch up to 2.9).
+bool is_borrowed(const Graph& graph, NodeId wrapper, NodeId native);
 
 // Returns whether the collector tracks this object.
 inline bool is_collectable(const Graph& graph, NodeId node) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 from contextlib import suppress
@@ -30,8 +31,28 @@ def mode_beside_compiled_code(base: Any) -> Any:
 
     It gets operators that call functions, too: torch refuses to run one under a mode that does not.
     """
+    return mode_class(base)()
+
+
+@functools.cache
+def mode_class(base: Any) -> Any:
+    """Return the class of that mode. Kept, because older releases register it with each operator that calls functions."""
     settings = {"ignore_compile_internals": classmethod(lambda cls: True), "supports_higher_order_operators": True}
-    return type("LifetimeMode", (base,), settings)()
+    return type("LifetimeMode", (base,), settings)
+
+
+def admit_operators_with_functions(mode_type: Any) -> None:
+    """Register the mode with each operator that calls functions, as releases without that setting of a mode demand."""
+    if any("supports_higher_order_operators" in vars(base) for base in mode_type.__mro__[1:]):
+        return
+    for operator in list(getattr(sys.modules.get("torch._ops"), "_higher_order_ops", {}).values()):
+        with suppress(AssertionError):  # it is registered
+            operator.py_impl(mode_type)(functools.partial(run_with_functions, operator))
+
+
+def run_with_functions(operator: Any, mode: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run an operator that calls functions as the mode runs any other."""
+    return mode.__torch_dispatch__(operator, (), args, kwargs)
 
 
 def limits_of(recording: Recording) -> tuple[str, ...]:
@@ -66,7 +87,11 @@ class CompiledRegions:
         self._operation = SimpleNamespace(_overloadpacket=NAME, _op=self._run)
 
     def start(self) -> None:
-        """Record regions from now on. Does nothing if that is so, or if nothing is compiled yet."""
+        """Record regions from now on. Does nothing if that is so, or if nothing is compiled yet.
+
+        Operators that call functions are admitted again at each call: the program may have imported more of them.
+        """
+        admit_operators_with_functions(type(self._mode))
         graph = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
         if graph is not None and self._graph is None:
             warnings.filterwarnings("ignore", HOOKS_WARNING)

@@ -152,14 +152,20 @@ void TorchProvider::expand_python(PyObject* object, ReferenceSink& sink) {
   if (is_a(layout_.tensor_type)) offset = layout_.impl_in_wrapper;
   if (is_a(layout_.storage_type)) offset = layout_.impl_in_storage_wrapper;
   Address target;
-  if (read(address_of(object), offset, &target)) refer_to_impl(sink, target, is_a(layout_.tensor_type));
+  if (read(address_of(object), offset, &target))
+    refer_to_impl(sink, address_of(object), target, is_a(layout_.tensor_type));
 }
 
-// Up to PyTorch 2.9 a tensor's wrapper was kept without its references while its impl had other owners.
-void TorchProvider::refer_to_impl(ReferenceSink& sink, Address impl, bool is_tensor) {
+// Up to PyTorch 2.9 a tensor's wrapper was kept without its references while its impl had other owners. A wrapper that
+// its impl took over only borrows the impl.
+void TorchProvider::refer_to_impl(ReferenceSink& sink, Address wrapper, Address impl, bool is_tensor) {
   const KnownClass& known = class_of(impl);
-  if (is_tensor && !layout_.are_counts_coupled && known.what == TorchClass::tensor)
+  if (layout_.are_counts_coupled) return refer(sink, impl, labels::its_impl);
+  if (is_tensor && known.what == TorchClass::tensor)
     return sink.keeper(pointer_to(impl), row_of(known, NodeKind::tensor, impl), labels::its_impl);
+  if (known.what == TorchClass::storage &&
+      owned_wrapper(impl, layout_.wrapper_in_storage, layout_.impl_in_storage_wrapper) == wrapper)
+    return sink.keeper(pointer_to(impl), row_of(known, NodeKind::storage, impl), labels::its_impl);
   refer(sink, impl, labels::its_impl);
 }
 
@@ -188,8 +194,7 @@ void TorchProvider::expand_address(Address address, ReferenceSink& sink) {
     case TorchClass::tensor:
       return expand_tensor(address, known, sink);
     case TorchClass::storage:
-      if (layout_.are_counts_coupled)
-        refer_to_wrapper(sink, address, layout_.wrapper_in_storage, layout_.impl_in_storage_wrapper);
+      refer_to_wrapper(sink, address, layout_.wrapper_in_storage, layout_.impl_in_storage_wrapper);
       return expand_memory(address, sink);
     default:
       if (is_node(known.what)) expand_node(address, known, sink);
@@ -200,24 +205,27 @@ void TorchProvider::expand_address(Address address, ReferenceSink& sink) {
 void TorchProvider::refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset,
                                      uint32_t object_in_wrapper) {
   Address wrapper;
-  if (count_of(object) >= 2 && wrapper_of(object, wrapper_offset, object_in_wrapper, &wrapper))
+  if (const Address owned = owned_wrapper(object, wrapper_offset, object_in_wrapper))
+    sink.python(static_cast<PyObject*>(pointer_to(owned)), Relation::native, labels::its_wrapper);
+  else if (layout_.are_counts_coupled && count_of(object) >= 2 &&
+           wrapper_of(object, wrapper_offset, object_in_wrapper, &wrapper))
     sink.coupled(static_cast<PyObject*>(pointer_to(wrapper)), labels::its_wrapper);
 }
 
-// Adds the wrapper that an impl took over when Python dropped it, up to PyTorch 2.9: the lowest bit of its address is
-// set.
-void TorchProvider::refer_to_owned_wrapper(ReferenceSink& sink, Address impl) {
+// Returns the wrapper that an impl took over when Python dropped it, up to PyTorch 2.9: the lowest bit of its address
+// is set. 0: none.
+Address TorchProvider::owned_wrapper(Address impl, uint32_t wrapper_offset, uint32_t impl_in_wrapper) const {
   Address tagged, back;
-  if (!read(impl, layout_.wrapper_in_impl, &tagged) || (tagged & 1) == 0 || !is_object(tagged - 1)) return;
-  if (read(tagged - 1, layout_.impl_in_wrapper, &back) && back == impl)
-    sink.python(static_cast<PyObject*>(pointer_to(tagged - 1)), Relation::native, labels::its_wrapper);
+  if (layout_.are_counts_coupled || impl_in_wrapper == TorchLayout::absent || !read(impl, wrapper_offset, &tagged))
+    return 0;
+  const Address wrapper = tagged - 1;
+  const bool is_owned =
+      (tagged & 1) != 0 && is_object(wrapper) && read(wrapper, impl_in_wrapper, &back) && back == impl;
+  return is_owned ? wrapper : 0;
 }
 
 void TorchProvider::expand_tensor(Address impl, const KnownClass& known, ReferenceSink& sink) {
-  if (layout_.are_counts_coupled)
-    refer_to_wrapper(sink, impl, layout_.wrapper_in_impl, layout_.impl_in_wrapper);
-  else
-    refer_to_owned_wrapper(sink, impl);
+  refer_to_wrapper(sink, impl, layout_.wrapper_in_impl, layout_.impl_in_wrapper);
   Address target;
   if (read(impl, layout_.storage_in_impl, &target)) refer(sink, target, "storage");
   if (read(impl, layout_.meta_in_impl, &target)) {

@@ -41,9 +41,9 @@ class TorchProvider final : public Provider {
 
   bool kind_of(Address object, const KnownClass& known, NodeKind* kind) const;
   void refer(ReferenceSink& sink, Address target, const char* label, int64_t index = -1);
-  void refer_to_impl(ReferenceSink& sink, Address impl, bool is_tensor);
+  void refer_to_impl(ReferenceSink& sink, Address wrapper, Address impl, bool is_tensor);
   void refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset, uint32_t object_in_wrapper);
-  void refer_to_owned_wrapper(ReferenceSink& sink, Address impl);
+  Address owned_wrapper(Address impl, uint32_t wrapper_offset, uint32_t impl_in_wrapper) const;
   uint32_t count_of(Address object) const;  // the number of its owners; 0 if it cannot be read
   uint32_t count_of_node(Address node, Address meta) const;
   bool wrapper_of(Address object, uint32_t wrapper_offset, uint32_t object_in_wrapper, Address* wrapper) const;
