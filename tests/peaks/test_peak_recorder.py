@@ -18,7 +18,10 @@ from gradlife.peaks.recording.torch import Contexts, Recorder
 from peak_recordings import names, recorded, storage
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.torch
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.filterwarnings("ignore:.*autocast:FutureWarning"),  # of a checkpoint of 2.4 itself
+]
 
 
 def of_size(storages: list[Storage], nbytes: int) -> list[Storage]:
