@@ -115,9 +115,9 @@ def test_node_holds_what_stands_in_its_slot_and_known_places_only() -> None:
     node = node_behind(TOYS.packed_result.grad_fn) or 0
     slot = LAYOUT["slots_in_node"]
     in_slot = {slot, *(slot + LAYOUT[f"{part}_in_slot"] for part in ("hooks", "grad_fn", "accumulator"))}
-    # Where the list of edges begins and ends stands here too: what lies between them may be anything.
-    edges = {LAYOUT["edges_in_node"], LAYOUT["edges_in_node"] + 8}
-    assert words_that_tell(node, node, block(node)) - edges == in_slot | {LAYOUT["metadata_in_node"]}
+    # The begins and ends of the lists of edges and shapes stand here too: what lies between them may be anything.
+    lists = {LAYOUT[name] + at for name in ("edges_in_node", "shapes_in_node") for at in (0, 8)}
+    assert words_that_tell(node, node, block(node)) - lists == in_slot | {LAYOUT["metadata_in_node"]}
 
 
 def test_padding_behind_a_node_is_no_slot() -> None:
