@@ -94,7 +94,8 @@ class Scoped {
   T previous_;
 };
 
-// Since PyTorch 2.0 the first gradient becomes the sum if it has no other owner. Later gradients are never written to.
+// Since PyTorch 2.0 gradients accumulate into the first gradient's memory if nothing else owns it. Later gradients are
+// never written to.
 bool may_accumulate_in_place(const Tensor& tensor) {
   const Policy& policy = tensor->policy();
   return has(policy, traits::accumulates_in_place) && tensor->has_at_most(1 + (tensor->is_cached() ? 1 : 0)) &&
@@ -196,8 +197,9 @@ void validate_outputs(const Node& node, TensorList& outputs) {
 
 bool GraphTask::wants(const Edge& edge) const { return edge && (exec_info_.empty() || should_run(*edge.node)); }
 
-// CopySlices applies the in-place operation, whose edge to the view's old node may be the only one to that node.
-void GraphTask::want_if_wanted(const Edge& edge, const Edge& other) {
+// CopySlices applies the in-place operation, whose edge to the view's old node may be the only one to that node. Without
+// this the plan, which does not see that edge, would drop the operation's gradient, and the base would get none.
+void GraphTask::need_also(const Edge& edge, const Edge& other) {
   if (exec_info_.empty() || !edge || !wants(other)) return;
   exec_info_[edge.node.get()].is_needed |= !should_run(*edge.node);
 }
@@ -228,7 +230,7 @@ TensorList GraphTask::call_node(Node& node, TensorList inputs) const {
   return outputs;
 }
 
-// A gradient that is added to another keeps its owner in `gradient` until the node has delivered all.
+// If the gradient is added to another, the caller's `gradient` still owns it until `evaluate` returns.
 void GraphTask::deliver(const Edge& edge, Tensor&& gradient) {
   Node* target = edge.node.get();
   const auto pending = dependencies_.find(target);
@@ -271,9 +273,10 @@ void GraphTask::evaluate(ReadyNode& item) {
 TensorList GraphTask::run(TensorList gradients) {
   const Scoped<GraphTask*> running(running_task, this);
   const Scoped<int> deeper(running_depth, running_depth + 1);
-  fit_gradients(roots_, gradients, false,
-                [] { return std::string(); });  // in the caller's grad mode: they are the caller's
-  unrun_nodes().drop();                         // not if the caller's gradients do not fit
+  // The gradients are the caller's: they are converted in the caller's grad mode.
+  fit_gradients(roots_, gradients, false, [] { return std::string(); });
+  // Only now: if the caller's gradients do not fit, the nodes stay queued.
+  unrun_nodes().drop();
   const GradMode mode(options_.create_graph);
   const KeepDefaultHooks hooks;
   if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();

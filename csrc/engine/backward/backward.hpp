@@ -1,4 +1,4 @@
-// Running the graph backwards.
+// The backward pass.
 #pragma once
 
 #include "engine/graph/autograd.hpp"
@@ -9,7 +9,6 @@ namespace gradlife {
 struct BackwardOptions {
   bool keep_graph = false;
   bool create_graph = false;
-  bool allow_unused = false;
   bool accumulate = true;  // into .grad; false: only `inputs` are wanted (autograd.grad)
 };
 

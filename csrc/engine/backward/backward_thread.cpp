@@ -12,7 +12,8 @@ namespace gradlife {
 
 namespace {
 
-[[noreturn]] void stay() {
+// As CPython blocks daemon threads at exit.
+[[noreturn]] void block_forever() {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
@@ -27,7 +28,7 @@ void run_in_own_thread(const std::function<void()>& work) {
     const Unlocked unlocked;
     std::thread thread([&] {
       const Locked locked;
-      if (!locked.may_touch_objects()) stay();  // the interpreter ended, and with it the waiting daemon thread
+      if (!locked.may_touch_objects()) block_forever();  // the interpreter has ended
       try {
         set_thread_policy(policy);
         set_default_hooks();

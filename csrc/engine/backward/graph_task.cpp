@@ -12,22 +12,26 @@ namespace {
 
 int64_t next_task_id = 0;
 
-// Count the edges to each node reachable from `roots`, including the root edges.
-Dependencies count_dependencies(const EdgeList& roots) {
+// Call `visit` for each node reachable from `roots`. Return the number of edges to each, including the root edges.
+template <class Visit>
+Dependencies walk(const EdgeList& roots, Visit visit) {
   Dependencies dependencies;
-  std::vector<const Node*> stack;
+  std::vector<Node*> stack;
   const auto reach = [&](const EdgeList& edges) {
     for (const Edge& edge : edges)
       if (edge && ++dependencies[edge.node.get()] == 1) stack.push_back(edge.node.get());
   };
   reach(roots);
   while (!stack.empty()) {
-    const Node* node = stack.back();
+    Node* node = stack.back();
     stack.pop_back();
     reach(node->next_edges());
+    visit(node);
   }
   return dependencies;
 }
+
+Dependencies count_dependencies(const EdgeList& roots) { return walk(roots, [](Node*) {}); }
 
 }  // namespace
 
@@ -86,21 +90,11 @@ void GraphTask::plan_for(const EdgeList& inputs) {
 // `UnpackSchedule::upfront`: unpack the saved tensors of all nodes before any node runs. So unpack hooks do not run in
 // the order of the nodes, and all unpacked tensors are alive at once.
 void GraphTask::prefetch_saved() {
-  std::unordered_set<Node*> seen;
-  std::vector<Node*> stack;
-  const auto reach = [&](const EdgeList& edges) {
-    for (const Edge& edge : edges)
-      if (edge && seen.insert(edge.node.get()).second) stack.push_back(edge.node.get());
-  };
-  reach(roots_);
-  while (!stack.empty()) {
-    Node* node = stack.back();
-    stack.pop_back();
-    reach(node->next_edges());
-    if (node->slot_count() == 0) continue;
+  walk(roots_, [&](Node* node) {
+    if (node->slot_count() == 0) return;
     prefetched_.push_back(NodePtr::share(node));
     for (size_t i = 0; i < node->slot_count(); ++i) node->slot(i).prefetch(prefetched_.back());
-  }
+  });
 }
 
 bool GraphTask::should_run(const Node& node) const {
@@ -126,8 +120,8 @@ bool GraphTask::will_execute(const Node& node) const {
   return true;
 }
 
-// Simulate the call from its start without running a node, but count only the edges left: as in PyTorch this fails once
-// a node has run.
+// Simulate the call from its start without running a node, with the current dependency counts: as in PyTorch this fails
+// once a node has run.
 std::vector<NodePtr> GraphTask::execution_order() const {
   const auto runs_later = [](const NodePtr& a, const NodePtr& b) { return a->sequence_nr() < b->sequence_nr(); };
   std::priority_queue<NodePtr, std::vector<NodePtr>, decltype(runs_later)> ready(runs_later);

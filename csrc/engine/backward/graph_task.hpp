@@ -72,10 +72,10 @@ class GraphTask {
   // Whether this call needs the gradient of this edge.
   bool wants(const Edge& edge) const;
   // If this call needs the gradient of `other`, make it need that of `edge`, too.
-  void want_if_wanted(const Edge& edge, const Edge& other);
+  void need_also(const Edge& edge, const Edge& other);
   // Whether this call runs `node`. Raise for a leaf that is only captured, as in PyTorch.
   bool will_execute(const Node& node) const;
-  // Return the nodes that this call runs, in order.
+  // Return the nodes that this call runs, in order. Raises once a node has run, as in PyTorch.
   std::vector<NodePtr> execution_order() const;
 
  private:

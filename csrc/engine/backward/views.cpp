@@ -101,7 +101,7 @@ TensorList CopySlices::apply(TensorList&& gradients) {
   const Tensor window = window_of(result);
   TensorList inputs;
   inputs.push_back(ops::clone(window));
-  if (GraphTask* task = current_task()) task->want_if_wanted(operation_->next_edges()[0], next_edges()[0]);
+  if (GraphTask* task = current_task()) task->need_also(operation_->next_edges()[0], next_edges()[0]);
   TensorList outputs = operation_->apply(std::move(inputs));
   TensorList results(next_edges().size());
   for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {

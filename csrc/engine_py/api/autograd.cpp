@@ -91,12 +91,11 @@ PyObject* run_backward_function(PyObject*, PyObject* arguments) {
     BackwardOptions options;
     options.keep_graph = keep_graph != 0;
     options.create_graph = create_graph != 0;
-    options.allow_unused = allow_unused != 0;
     options.accumulate = accumulate != 0;
     const EdgeList edges = root_edges(roots);
     const EdgeList wanted = input_edges(inputs, options.accumulate);
     TensorList captured = run_and_warn(edges, unwrap_list(gradients), options, wanted);
-    return wrap_captured(std::move(captured), options.allow_unused).release();
+    return wrap_captured(std::move(captured), allow_unused != 0).release();
   });
 }
 

@@ -7,20 +7,20 @@ namespace {
 
 // Global, because a function's vectorcall is given no data of its own. The GIL guards them.
 PyFunctionObject* counted = nullptr;
-vectorcallfunc plain = nullptr;  // stays after the end: counted calls may still run
-PyObject* on_due = nullptr;
-long long count = 0, due = -1;
+vectorcallfunc original_call = nullptr;  // stays set after counting ends: counted calls may still run
+PyObject* on_limit = nullptr;
+long long count = 0, limit = -1;
 thread_local int depth = 0;
 
-void tell() {
-  Ref callback = Ref::borrow(on_due);
+void notify() {
+  Ref callback = Ref::borrow(on_limit);
   if (Ref done = Ref::steal(PyObject_CallNoArgs(callback.get())); !done) PyErr_WriteUnraisable(callback.get());
 }
 
 PyObject* count_and_call(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* names) {
-  if (depth == 0 && reinterpret_cast<PyFunctionObject*>(function) == counted && ++count == due) tell();
+  if (depth == 0 && reinterpret_cast<PyFunctionObject*>(function) == counted && ++count == limit) notify();
   ++depth;
-  PyObject* result = plain(function, arguments, flags, names);
+  PyObject* result = original_call(function, arguments, flags, names);
   --depth;
   return result;
 }
@@ -35,9 +35,9 @@ void set_vectorcall(PyFunctionObject* function, vectorcallfunc call) {
 
 void end_count() {
   if (counted == nullptr) return;
-  set_vectorcall(counted, plain);
+  set_vectorcall(counted, original_call);
   Py_CLEAR(counted);
-  Py_CLEAR(on_due);
+  Py_CLEAR(on_limit);
 }
 
 }  // namespace
@@ -46,17 +46,17 @@ PyObject* count_calls(PyObject*, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
     PyObject *function = nullptr, *callback = nullptr;
     if (PyArg_ParseTuple(arguments, "OO", &function, &callback) == 0) throw PythonErrorSet();
-    if (function != Py_None && !PyFunction_Check(function)) {
-      PyErr_SetString(PyExc_TypeError, "only calls of a Python function are counted");
+    if (function != Py_None && !(PyFunction_Check(function) && PyCallable_Check(callback))) {
+      PyErr_SetString(PyExc_TypeError, "a Python function and a callback are needed");
       throw PythonErrorSet();
     }
     end_count();
     if (function == Py_None) Py_RETURN_NONE;
     counted = reinterpret_cast<PyFunctionObject*>(Py_NewRef(function));
-    on_due = Py_NewRef(callback);
-    plain = counted->vectorcall;
+    on_limit = Py_NewRef(callback);
+    original_call = counted->vectorcall;
     count = 0;
-    due = -1;
+    limit = -1;
     set_vectorcall(counted, count_and_call);
     Py_RETURN_NONE;
   });
@@ -66,7 +66,10 @@ PyObject* counted_calls(PyObject*, PyObject*) { return PyLong_FromLongLong(count
 
 PyObject* set_counted_calls(PyObject*, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
-    if (PyArg_ParseTuple(arguments, "LL", &count, &due) == 0) throw PythonErrorSet();
+    long long new_count = 0, new_limit = 0;
+    if (PyArg_ParseTuple(arguments, "LL", &new_count, &new_limit) == 0) throw PythonErrorSet();
+    count = new_count;
+    limit = new_limit;
     Py_RETURN_NONE;
   });
 }

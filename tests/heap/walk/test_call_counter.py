@@ -32,7 +32,7 @@ def test_calls_within_others_do_not_count() -> None:
     assert answer.__code__ is code
 
 
-def test_the_callback_is_called_before_the_call_that_is_due() -> None:
+def test_the_callback_is_called_before_the_call_that_reaches_the_limit() -> None:
     heard: list[int] = []
     _heap.count_calls(answer, lambda: heard.append(_heap.counted_calls()))
     _heap.set_counted_calls(10, 12)
@@ -52,6 +52,19 @@ def test_the_end_leaves_the_function_as_it_was() -> None:
     _heap.count_calls(answer, lambda: None)
     _heap.count_calls(None, None)
     assert (call(2), _heap.counted_calls()) == (0, 0)
+
+
+def test_a_count_needs_a_callback() -> None:
+    with pytest.raises(TypeError, match="callback"):
+        _heap.count_calls(answer, None)
+
+
+def test_wrong_numbers_change_nothing() -> None:
+    _heap.count_calls(answer, lambda: None)
+    _heap.set_counted_calls(3, 9)
+    with pytest.raises(TypeError):
+        _heap.set_counted_calls(5, "nine")  # type: ignore[arg-type]
+    assert _heap.counted_calls() == 3
 
 
 @pytest.mark.parametrize("wrong", [len, 3, "answer"])
