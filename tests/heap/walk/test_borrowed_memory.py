@@ -147,10 +147,11 @@ def test_tensor_whose_memory_an_array_uses_is_kept_by_the_capsule_behind_it() ->
 def test_capsule_holds_a_tensor_until_it_is_taken_over() -> None:
     tensor = torch.ones(4)
     capsule = tensor.__dlpack__()
-    assert [row[3] for row in _heap._torch_references(capsule)] == [tensor._cdata]
+    [(_, _, _, maker)] = _heap._torch_references(capsule)
+    assert maker == tensor._cdata or ("base", tensor._cdata) in told_of(maker)  # up to 2.7 a view is handed over
     other = torch.from_dlpack(capsule)
     assert _heap._torch_references(capsule) == []
-    assert told_of(other.untyped_storage()._cdata) == [("memory of", tensor._cdata)]
+    assert told_of(other.untyped_storage()._cdata) == [("memory of", maker)]
 
 
 def million() -> Any:
