@@ -197,8 +197,9 @@ void validate_outputs(const Node& node, TensorList& outputs) {
 
 bool GraphTask::wants(const Edge& edge) const { return edge && (exec_info_.empty() || should_run(*edge.node)); }
 
-// CopySlices applies the in-place operation, whose edge to the view's old node may be the only one to that node. Without
-// this the plan, which does not see that edge, would drop the operation's gradient, and the base would get none.
+// CopySlices applies the in-place operation, whose edge to the view's old node may be the only one to that node.
+// Without this the plan, which does not see that edge, would drop the operation's gradient, and the base would get
+// none.
 void GraphTask::need_also(const Edge& edge, const Edge& other) {
   if (exec_info_.empty() || !edge || !wants(other)) return;
   exec_info_[edge.node.get()].is_needed |= !should_run(*edge.node);

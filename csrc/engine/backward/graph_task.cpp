@@ -31,7 +31,9 @@ Dependencies walk(const EdgeList& roots, Visit visit) {
   return dependencies;
 }
 
-Dependencies count_dependencies(const EdgeList& roots) { return walk(roots, [](Node*) {}); }
+Dependencies count_dependencies(const EdgeList& roots) {
+  return walk(roots, [](Node*) {});
+}
 
 }  // namespace
 

@@ -7,8 +7,8 @@
 
 namespace gradlife::heap {
 
-// count_calls(function, on_limit): count the outermost calls of the function, per thread. Calls from bytecode, which Python runs in
-// the same C frame, do not count. Functions are counted one at a time; None ends the count.
+// count_calls(function, on_limit): count the outermost calls of the function, per thread. Calls from bytecode, which
+// Python runs in the same C frame, do not count. Functions are counted one at a time; None ends the count.
 PyObject* count_calls(PyObject*, PyObject* arguments);
 
 // counted_calls() -> the count.
