@@ -85,7 +85,8 @@ OFFSETS = sorted(name for name, value in LAYOUT.items() if type(value) is int)
 #: The word behind each of the first two leads to the tangents too, and that behind the third to the same slot: it is its
 #: owner's.
 #: Nothing is lost by a word more of what tensors are made of. That sizes are a tensor can be seen on a nested one only,
-#: and the first of these warns, which is for the program to hear.
+#: and the first of these warns, which is for the program to hear. The number of a node is found by its value in several
+#: nodes, and no reference depends on it.
 UNNOTICED = {
     "tangents_in_meta",
     "tangents_in_slot",
@@ -95,6 +96,7 @@ UNNOTICED = {
     "shape_bytes",
     "sizes_in_shape",
     "sort_in_shape",
+    "sequence_number_in_node",
 }
 
 

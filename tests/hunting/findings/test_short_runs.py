@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from gradlife.hunting.findings.short_runs import advice, step_functions
+from gradlife.hunting.steps.compiler import TRACER
 
 SCRIPT = """\
 import torch
@@ -81,8 +82,9 @@ def test_what_is_no_readable_script_has_none(tmp_path: Path) -> None:
     assert [*step_functions("no target")] == []
 
 
-def test_a_named_function_that_is_never_called_is_the_reason() -> None:
+def test_a_named_function_that_is_never_called_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     """The report said that no optimizer fired, although the steps were to be calls of a function."""
+    monkeypatch.delitem(sys.modules, TRACER, raising=False)
     assert advice("train.py", 0, "", "trainers:fit") == (
         "what grows: trainers was never imported: leave out --step-on → gradlife hunt train.py"
     )
