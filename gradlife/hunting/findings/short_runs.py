@@ -48,8 +48,8 @@ def advice(target: str, steps: int, stepped_by: str, step_on: str = "") -> str:
     elif has_modules():
         instead, name = "count the calls of modules", f"{MODULES}:Module.__call__"
     else:
-        body = f"the loop's body in a function F, then gradlife hunt --step-on __main__:F {target}"
-        return f"{what}: let it run longer, or put what it repeats in a function and name that → {body}"
+        command = f"put the loop's body in F: gradlife hunt --step-on __main__:F {target}"
+        return f"{what}: let it run longer, or put what it repeats in a function and name that → {command}"
     return f"{what}: let it run longer, or {instead} → gradlife hunt --step-on {name} {target}"
 
 

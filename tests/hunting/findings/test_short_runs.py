@@ -52,7 +52,7 @@ def test_a_script_without_functions_is_reported_to_have_one(tmp_path: Path, monk
     assert [*step_functions(str(script))] == []
     assert advice(str(script), 14, "SGD.step") == (
         "what grows: SGD.step was seen 14 times, and 80 times tell: let it run longer, or put what it repeats in a function "
-        f"and name that → the loop's body in a function F, then gradlife hunt --step-on __main__:F {script}"
+        f"and name that → put the loop's body in F: gradlife hunt --step-on __main__:F {script}"
     )
 
 

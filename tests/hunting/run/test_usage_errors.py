@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_written_is_reported_before_the_program_runs(optio
 
 def test_a_command_to_type_has_room_for_the_programs_arguments() -> None:
     _, _, errors = hunt("using.py", "--token", "secret")
-    assert errors.endswith("Try: gradlife hunt --step-on __main__:FUNCTION using.py ...\n")
+    assert errors.endswith("Try: put the loop's body in F: gradlife hunt --step-on __main__:F using.py ...\n")
 
 
 @pytest.mark.parametrize(
