@@ -67,7 +67,7 @@ def test_what_a_function_keeps_is_reported_with_its_holder_and_its_line(own: Lif
     assert lines[0] == "Tensor float32 [3] should be freed when its last name goes, but it is held"
     assert lines[1].startswith("  Tensor float32 [3] (made at tests/pytest_plugin/test_lifetimes.py:")
     assert lines[2:4] == [
-        "    item 0 of list len 1, which is held by",
+        "    item 0 of list (1 item), which is held by",
         f"    global variable 'kept' of module {__name__}",
     ]
 
@@ -137,7 +137,7 @@ def test_a_part_that_cannot_be_watched_is_a_usage_error(own: Lifetimes) -> None:
 def test_a_name_in_a_running_function_is_no_holder_but_a_list_is(own: Lifetimes) -> None:
     tensor = torch.ones(3)
     kept.append(tensor)
-    with pytest.raises(AssertionError, match=r"but it is held\n.*\n    item 0 of list len 1"):
+    with pytest.raises(AssertionError, match=r"but it is held\n.*\n    item 0 of list \(1 item\)"):
         own.expect_freed(tensor)
 
 

@@ -51,7 +51,7 @@ def test_runs_and_the_whole_trace_come_at_vv() -> None:
     short, whole = failure(checked(Entry(PATCHED)), 1), failure(checked(Entry(PATCHED)), 2)
     assert "counted run" not in short
     assert "counted run     " in whole
-    assert "     item 17 of list len 20, which is held by" in whole.splitlines()
+    assert "     item 17 of list (20 items), which is held by" in whole.splitlines()
 
 
 def test_a_check_without_a_verdict_says_why() -> None:

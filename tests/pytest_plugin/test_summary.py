@@ -59,7 +59,7 @@ def test_ten_findings_are_shown_unless_more_are_asked_for() -> None:
     assert sum(line.startswith("new ") for line in whole) == 14
     assert whole[2:6] == [
         "    Tensor float32 [] (made at train.py:41 in step, called from train.py:60 in <module>) is held by",
-        "      item 17 of list len 20, which is held by",
+        "      item 17 of list (20 items), which is held by",
         "      attribute 'history' of Run, which is held by",
         "      global variable 'run' of module __main__",
     ]
