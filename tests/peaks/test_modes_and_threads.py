@@ -20,7 +20,7 @@ from peak_recordings import names
 
 torch = pytest.importorskip("torch")
 dispatch = pytest.importorskip("torch.utils._python_dispatch")
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.whole]
 
 
 class Counting(dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined]

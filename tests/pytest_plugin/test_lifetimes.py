@@ -81,6 +81,7 @@ class Batch(list[Any]):
     """A list that can be watched itself."""
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "wrapped",
     [

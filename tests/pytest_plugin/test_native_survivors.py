@@ -10,6 +10,8 @@ from gradlife import _heap
 from gradlife.pytest_plugin.checks.native_survivors import LEAST
 from plugin_suites import Ran, run_suite
 
+pytestmark = pytest.mark.whole
+
 SUITE = """
     import io
     import warnings

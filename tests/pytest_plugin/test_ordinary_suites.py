@@ -8,6 +8,8 @@ import pytest
 
 from plugin_suites import Ran, run_suite
 
+pytestmark = pytest.mark.whole
+
 HEAD = """
     import gc
     import logging

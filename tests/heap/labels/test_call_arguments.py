@@ -14,6 +14,8 @@ import pytest
 import gradlife
 from gradlife.model.trace import Trace
 
+pytestmark = pytest.mark.whole
+
 
 class Thing:
     """The held object."""

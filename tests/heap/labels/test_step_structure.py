@@ -14,6 +14,8 @@ import gradlife
 import gradlife.heap
 from gradlife.model.trace import PathStep
 
+pytestmark = pytest.mark.whole
+
 ROOMS: dict[str, object] = {}
 
 

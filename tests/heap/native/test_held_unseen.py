@@ -19,6 +19,8 @@ from gradlife.heap.graph import UncollectableObject
 from gradlife.heap.why import hidden_reference_texts
 from gradlife.model.trace import Lifetime, Trace, sentence
 
+pytestmark = pytest.mark.whole
+
 
 class Thing:
     held: Any

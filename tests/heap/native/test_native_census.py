@@ -21,6 +21,7 @@ from gradlife.model.trace import Confidence
 from leftovers import run_in_child
 
 pytestmark = [
+    pytest.mark.whole,
     pytest.mark.scan,
     pytest.mark.skipif(sys.platform != "linux", reason="the census works on Linux"),
 ]

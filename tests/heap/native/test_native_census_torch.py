@@ -14,6 +14,7 @@ from gradlife.heap.native_census import NativeCensus, native_census, native_obje
 
 torch = pytest.importorskip("torch")
 pytestmark = [
+    pytest.mark.whole,
     pytest.mark.scan,
     pytest.mark.torch,
     pytest.mark.skipif(sys.platform != "linux", reason="the census works on Linux"),

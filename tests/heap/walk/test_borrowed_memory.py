@@ -20,6 +20,8 @@ from gradlife.heap import open_snapshot, refs, snapshot, why
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.trace import Lifetime, Referrer
 
+pytestmark = pytest.mark.whole
+
 numpy: Any = pytest.importorskip("numpy")
 torch: Any = pytest.importorskip("torch")
 needs_torch = pytest.mark.torch

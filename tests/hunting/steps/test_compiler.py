@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.whole
+
 pytest.importorskip("torch")
 
 #: The loss and the step of an optimizer in compiled functions; the arguments say what counts, and whether graphs may break.
