@@ -301,7 +301,7 @@ def test_a_marker_that_makes_no_sense_is_refused_in_a_line(arguments: str) -> No
 
 def test_it_is_refused_when_tests_are_collected(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import pytest\n@pytest.mark.no_leaks(repeat=0)\ndef test_it(): pass")
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:asyncio")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:asyncio")
     result.stdout.fnmatch_lines(["*::test_it: no_leaks(repeat=0): at least one run is counted"])
     assert result.ret == pytest.ExitCode.INTERRUPTED
 

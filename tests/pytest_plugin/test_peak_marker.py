@@ -107,7 +107,6 @@ def test_what_could_not_be_measured_fails_the_test() -> None:
 @pytest.mark.torch
 @pytest.mark.whole
 def test_marked_tests_fail_with_the_line_to_change(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
     ran = run_suite(tmp_path, test_peak=SUITE)
     assert {name.partition("::")[2]: outcome for name, outcome in ran.outcomes.items()} == {
         "test_wasteful": "FAILED",
