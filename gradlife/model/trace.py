@@ -135,7 +135,7 @@ class Ledger:
         return 0 if self.is_partial else max(0, self.count - len(self.referrers) - self.more_referrers)
 
     @property
-    def without_holder(self) -> int:
+    def unexplained(self) -> int:
         """Unaccounted references without a sure or likely native holder."""
         return self.unaccounted - sum(holder.sureness is not Confidence.UNSURE for holder in self.native)
 
@@ -342,8 +342,8 @@ def native_lines(ledger: Ledger) -> Iterator[Line]:
         yield ((f"  {ledger.unaccounted} that nothing here explains: native code holds it", Part.WARNING),)
         return
     yield from holder_lines("  native code: ", ledger.native)
-    if ledger.without_holder:
-        count = f"{ledger.without_holder} reference{'s' * (ledger.without_holder != 1)}"
+    if ledger.unexplained:
+        count = f"{ledger.unexplained} reference{'s' * (ledger.unexplained != 1)}"
         yield ((f"  {count} without a holder in memory", Part.WARNING),)
 
 

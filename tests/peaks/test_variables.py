@@ -25,6 +25,15 @@ def test_a_frame_keeps_nothing_of_the_variables_that_are_read() -> None:
     assert alive() is None
 
 
+def test_objects_of_a_class_that_is_not_hashable_are_passed_over() -> None:
+    """Their types were keys of a lookup: TypeError: unhashable type: 'Meta'."""
+    meta = type("Meta", (type,), {"__eq__": lambda one, other: one is other})
+    kept = [meta("Unhashable", (), {})() for _ in range(3)]
+    value = Value()
+    assert all(map(gc.is_tracked, kept))
+    assert [one.name for one in variables_now()[id(value)]] == ["value"]
+
+
 async def waiting(value: Value) -> None:
     await asyncio.sleep(1000)
 

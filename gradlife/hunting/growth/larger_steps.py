@@ -31,7 +31,7 @@ def larger_steps(snapshots: Sequence[StepSnapshot], controls: Controls, report: 
     whole = evidence_of(snapshots)
     planted = planted_in(whole.snapshots, controls)
     evidence = without_planted(whole, planted)
-    # One amount for each round, and the growth from each round to the next: there is one less, as of the rounds below.
+    # `added` compares each round with the one before, so it has nothing for the first.
     amounts = [amount_of_graphs(before, after) for before, after in itertools.pairwise(evidence.snapshots)]
     added = [minus(after, before) for before, after in itertools.pairwise(amounts)]
     rounds = [*rounds_of(evidence, planted)][1:]

@@ -15,8 +15,8 @@ import tempfile
 from contextlib import suppress
 
 #: The names of the folders begin with one of these.
-HUNT, TRIAL, PEAK, RUN, FOLLOW, ATTACH = PREFIXES = (
-    *("gradlife-hunt-", "gradlife-trial-", "gradlife-peak-", "gradlife-run-", "gradlife-follow-", "gradlife-attach-"),
+HUNT, TRIAL, PEAK, RUN, FOLLOW, ATTACH = PREFIXES = tuple(
+    f"gradlife-{command}-" for command in ("hunt", "trial", "peak", "run", "follow", "attach")
 )
 
 #: The locked file, and its name until it is locked.

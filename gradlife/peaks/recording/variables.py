@@ -35,11 +35,12 @@ class Kind(StrEnum):
     OTHER = ""
 
 
-#: The types of suspended functions, each with the attribute that has its frame.
-SUSPENDED: dict[type, tuple[str, Kind]] = {
-    GeneratorType: ("gi_frame", Kind.GENERATOR),
-    AsyncGeneratorType: ("ag_frame", Kind.GENERATOR),
-    CoroutineType: ("cr_frame", Kind.COROUTINE),
+#: The types of suspended functions, each with the attribute that has its frame. By id: a class of the program may not be
+#: hashable, and its metaclass would run.
+SUSPENDED = {
+    id(GeneratorType): ("gi_frame", Kind.GENERATOR),
+    id(AsyncGeneratorType): ("ag_frame", Kind.GENERATOR),
+    id(CoroutineType): ("cr_frame", Kind.COROUTINE),
 }
 
 #: Expected reference count of a frame's `f_locals` dict if only the frame, our variable and the `getrefcount` call refer to
@@ -92,7 +93,7 @@ def other_frames() -> Iterator[tuple[FrameType, Kind]]:
     """Yield the frames of suspended functions, then all other frame objects: tracebacks keep those."""
     objects = gc.get_objects()
     for one in objects:
-        attribute, kind = SUSPENDED.get(type(one), ("", Kind.OTHER))
+        attribute, kind = SUSPENDED.get(id(type(one)), ("", Kind.OTHER))
         frame: FrameType | None = getattr(one, attribute) if attribute else None
         if frame is not None:
             yield frame, kind

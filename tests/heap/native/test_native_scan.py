@@ -69,7 +69,7 @@ def test_each_kind_of_holder_is_named(planted: Any, kind: str) -> None:
     assert ledger.native[0].sureness is (Confidence.SURE if kind in IS_SURE else Confidence.LIKELY)
     assert ledger.native[0].kind == ("thread_local" if kind == "thread-local" else "static")
     assert ledger.native[0].library == planted.__file__
-    assert ledger.without_holder == 0
+    assert ledger.unexplained == 0
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="malloc's lists as glibc has them")
@@ -127,7 +127,7 @@ def test_an_object_that_only_native_code_knows(planted: Any) -> None:
         return text
 
     ledger = refs(new_text(), scan=True)
-    assert (ledger.count, ledger.unaccounted, ledger.without_holder) == (2, 2, 1)
+    assert (ledger.count, ledger.unaccounted, ledger.unexplained) == (2, 2, 1)
     assert [holder.description for holder in believed(ledger.native)] == [DESCRIPTIONS["vector"]]
     assert why(new_text(), scan=True).ledger.unaccounted == 2
 
@@ -156,7 +156,7 @@ def test_a_reference_that_stands_nowhere_is_said_to_be_so(planted: Any) -> None:
     planted.lower_count(thing)
     assert ledger.unaccounted == 1
     assert believed(ledger.native) == []
-    assert ledger.without_holder == 1
+    assert ledger.unexplained == 1
     assert "1 reference without a holder in memory" in str(ledger)
 
 

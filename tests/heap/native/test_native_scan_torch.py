@@ -67,7 +67,7 @@ def test_a_hooks_dict_stands_under_its_node(unknown_layout: None) -> None:
     ledger = refs(handle.hooks_dict_ref(), scan=True)
     assert ledger.unaccounted == 1
     assert the_holder(ledger).endswith("SinBackward0 → std::vector[0] → PyFunctionPostHook")
-    assert ledger.without_holder == 0
+    assert ledger.unexplained == 0
 
 
 def test_packed_data_stand_under_their_saved_variable(unknown_layout: None) -> None:
@@ -78,7 +78,7 @@ def test_packed_data_stand_under_their_saved_variable(unknown_layout: None) -> N
     assert result.grad_fn is not None
     assert ledger.unaccounted == 1
     assert the_holder(ledger).endswith("SinBackward0 → PySavedVariableHooks")
-    assert ledger.without_holder == 0
+    assert ledger.unexplained == 0
 
 
 def test_with_a_layout_the_graph_explains_both() -> None:
