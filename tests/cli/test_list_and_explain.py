@@ -16,7 +16,7 @@ def test_the_stories_of_a_file_are_listed(gradlife: Gradlife, stories: str) -> N
         "    + tensor_not_made  a tensor is never made",
         "  size_read            a size is read",
         "",
-        "2 stories, 1 repaired twin; gradlife explain NAME explains one",
+        "2 stories, 1 repaired twin; gradlife explain NAME shows one",
     ]
 
 

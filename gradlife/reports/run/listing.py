@@ -29,7 +29,7 @@ def print_list(console: Console, stories: Sequence[ScenarioInfo]) -> None:
                 console.print(line, end="")
         console.print()
     twins = sum(1 for story in stories if story.fixed_of)
-    console.print(Text(f"{tally(len(stories) - twins, twins)}; gradlife explain NAME explains one", QUIET))
+    console.print(Text(f"{tally(len(stories) - twins, twins)}; gradlife explain NAME shows one", QUIET))
 
 
 def tally(stories: int, twins: int) -> str:

@@ -25,7 +25,7 @@ def test_a_list_has_the_stories_of_each_suite_with_their_twins_below_them() -> N
         "wrapper_identity  1 story",
         "  grad_id                        x.grad read again and again",
         "",
-        "2 stories, 1 repaired twin; gradlife explain NAME explains one",
+        "2 stories, 1 repaired twin; gradlife explain NAME shows one",
     ]
 
 
