@@ -82,7 +82,9 @@ def other_than(stream: int) -> str:
 
 def pool_name(segment: Segment) -> str:
     """Return the kind of a private pool: torch numbers those of captures by the first number, others by the second."""
-    if any(frame.file.endswith(GRAPH_TREES) for block in segment.blocks for frame in block.frames):
+    if segment.is_compiled or any(
+        frame.file.endswith(GRAPH_TREES) for block in segment.blocks for frame in block.frames
+    ):
         return COMPILED_POOL
     return GRAPH_POOL if segment.pool[0] else SHARED_POOL
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +30,9 @@ MAX_TRACES = 40
 #: The key of what belongs to no one device.
 ANY = ""
 
+#: The module of torch.compile that captures CUDA graphs.
+TREES_MODULE = "torch._inductor.cudagraph_trees"
+
 #: Types of streams. Their number is the first field behind the object's head.
 STREAMS = frozenset(
     {"torch.Stream", "torch.cuda.streams.Stream", "torch.cuda.streams.ExternalStream", "torch.xpu.streams.Stream"}
@@ -42,9 +47,10 @@ class StorageHolders:
     unread: dict[int, Unread] = field(default_factory=dict)  # by address: storages that nothing reads again
     traces: dict[str, tuple[PathStep, ...]] = field(default_factory=dict)  # by holder: the path to its largest storage
     streams: dict[int, str] = field(default_factory=dict)  # streams of the program by number: the path to each
+    compiled_pools: frozenset[tuple[int, int]] = frozenset()  # of the CUDA graphs of torch.compile
 
 
-#: Holders by device, ``cuda:0``; streams under `ANY`.
+#: Holders by device, ``cuda:0``; streams and pools under `ANY`.
 HoldersOfDevices = dict[str, StorageHolders]
 
 #: An index in a container, which does not identify the container.
@@ -81,7 +87,15 @@ def read_holders() -> HoldersOfDevices:
     add_unread(UnreadHolders(graph, variables), storages, found)
     add_traces(graph, largest, found)
     found[ANY].streams.update(streams_of(graph))
+    found[ANY].compiled_pools = compiled_pools()
     return dict(found)
+
+
+def compiled_pools() -> frozenset[tuple[int, int]]:
+    """Return the pools of torch.compile's CUDA graphs. Each manager of such graphs has one, which no stack shows."""
+    manager = getattr(sys.modules.get(TREES_MODULE), "CUDAGraphTreeManager", None)
+    managers = [one for one in gc.get_objects() if type(one) is manager] if manager is not None else []
+    return frozenset(vars(one)["cuda_graphs_thread_pool"] for one in managers if "cuda_graphs_thread_pool" in vars(one))
 
 
 def add_unread(holders: UnreadHolders, storages: Mapping[int, tuple[str, int]], found: HoldersOfDevices) -> None:

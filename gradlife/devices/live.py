@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gradlife.devices.block_owners import Holders, other_than
 from gradlife.devices.drag import UnreadStorages
+from gradlife.devices.failed_request import HandledFailure, handled_failure
 from gradlife.devices.holders import ANY, HoldersOfDevices, StorageHolders, holders_of_devices
 from gradlife.devices.memory_report import report_of
 from gradlife.devices.torch import allocator_states
@@ -28,11 +29,14 @@ def device_memory(failed: FailedRequest | None = None) -> DeviceReport:
     """Return who owns the memory of each device that this process uses, for every block of its caching allocator.
 
     ``failed`` is a request that ran out of memory and that the allocator's history may not have: its device and its size
-    in bytes, see `FailedRequest`. Allocates nothing on a device. Reads the heap in a forked copy of the process: some
-    0.5 s and 100 MB per million objects, and some 0.1 ms per storage.
+    in bytes, see `FailedRequest`. By default it is that of the out-of-memory error that is being handled. Allocates
+    nothing on a device. Reads the heap in a forked copy of the process: some 0.5 s and 100 MB per million objects, and some
+    0.1 ms per storage.
     """
-    states = [with_failure(state, failed) for state in allocator_states()]
+    handled = handled_failure() if failed is None else None
+    states = [with_handled(with_failure(state, failed), handled) for state in allocator_states()]
     holders = holders_of_devices() if states else {}
+    states = [with_compiled_pools(state, holders.get(ANY, StorageHolders()).compiled_pools) for state in states]
     reports = [with_traces(report_of(SOURCE, state, *of_kind(holders, state.kind)), holders) for state in states]
     limits = dict.fromkeys(limit for report in reports for limit in report.limits)
     devices = tuple(one for report in reports for one in report.devices)
@@ -68,6 +72,19 @@ def with_failure(state: AllocatorState, failed: FailedRequest | None) -> Allocat
     if failed is None or (failed.device, failed.bytes) in known:
         return state
     return replace(state, failed=(*state.failed, failed))
+
+
+def with_handled(state: AllocatorState, handled: HandledFailure | None) -> AllocatorState:
+    """Add the request of the error that is being handled, unless the history has a failure of its device."""
+    if handled is None or handled.kind != state.kind:
+        return state
+    is_known = any(one.device == handled.request.device for one in state.failed)
+    return state if is_known else replace(state, failed=(*state.failed, handled.request))
+
+
+def with_compiled_pools(state: AllocatorState, pools: frozenset[tuple[int, int]]) -> AllocatorState:
+    """Mark the segments in the pools of torch.compile's CUDA graphs."""
+    return replace(state, segments=tuple(replace(one, is_compiled=one.pool in pools) for one in state.segments))
 
 
 def of_kind(holders: HoldersOfDevices, kind: str) -> tuple[dict[int, Holders], dict[int, UnreadStorages]]:

@@ -70,6 +70,22 @@ def test_on_oom_leaves_owners_fragmentation_drag_and_advice_by_bytes(run: Run, t
     assert [(one["holder"], one["bytes"]) for one in found["drag"]] == [("kept of __main__", 6 * PIECE)]
 
 
+def test_device_memory_takes_the_request_from_the_error_that_is_handled(run: Run, tmp_path: Path) -> None:
+    """CUDA keeps no history without `_record_memory_history`: its error alone says what was asked for."""
+    (tmp_path / "train.py").write_text(
+        f"import gradlife\n{FRAGMENTED}"
+        "def step():\n"
+        "    raise torch.OutOfMemoryError('CUDA out of memory. Tried to allocate 24.00 MiB. GPU 0 has a total capacity '\n"
+        "        'of 64.00 MiB of which 1.00 MiB is free.')\n"
+        "from gradlife.devices import failed_request\n"
+        "failed_request.KINDS['CUDA'] = 'simulated'\n"
+        "try:\n    step()\nexcept torch.OutOfMemoryError:\n    print(gradlife.device_memory())\n"
+    )
+    done = run("train.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].strip().startswith("25.2 MB requested at train.py:11: free blocks up to")
+
+
 def test_a_request_that_the_history_does_not_have_is_added(run: Run, tmp_path: Path) -> None:
     """As after torch's observer of failed allocations, without `_record_memory_history`."""
     done = run(

@@ -53,6 +53,22 @@ def test_graphs_that_share_a_pool_need_less(on_device: Program) -> None:
     assert (advice(shared), advice(apart)) == ({"GL904": 12 << 20}, {"GL904": 32 << 20})
 
 
+def test_the_pool_of_torch_compiles_graphs_is_known_without_stacks(on_device: Program) -> None:
+    """A real one has no stacks, as a test on a GPU showed: its manager has the number of the pool."""
+    shown = on_device(f"""{CAPTURE}
+import sys, types
+class CUDAGraphTreeManager:
+    pass
+trees = types.ModuleType("torch._inductor.cudagraph_trees")
+trees.CUDAGraphTreeManager = CUDAGraphTreeManager
+sys.modules[trees.__name__] = trees
+begun, manager = CUDAGraphTreeManager(), CUDAGraphTreeManager()
+manager.cuda_graphs_thread_pool = first.pool
+show()
+""")
+    assert advice(shown) == {"GL905": (20 << 20) - (4 << 20)}
+
+
 def test_a_tensor_that_a_stream_used_waits_after_it_was_freed(on_device: Program) -> None:
     shown = on_device("""
 side = torch.Stream(device=device)

@@ -75,6 +75,7 @@ class Segment:
     blocks: tuple[Block, ...]
     pool: tuple[int, int] = (0, 0)  # (0, 0) is the common pool; (n, 0) a CUDA graph's; (0, n) a MemPool's or a handle's
     is_expandable: bool = False
+    is_compiled: bool = False  # in the pool of torch.compile's CUDA graphs
 
     def bytes_in(self, state: BlockState) -> int:
         """Return the bytes of its blocks in a state."""
