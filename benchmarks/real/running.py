@@ -62,7 +62,8 @@ class Bare:
 
 def variables(clock: Path) -> dict[str, str]:
     """The environment variables of a run."""
-    return {**SETTINGS, "REAL_CLOCK": str(clock), "PYTHONPATH": str(CLOCK)}
+    path = os.pathsep.join(filter(None, (str(CLOCK), os.environ.get("PYTHONPATH"))))
+    return {**SETTINGS, "REAL_CLOCK": str(clock), "PYTHONPATH": path}
 
 
 def run_bare(script: Path, folder: Path, limit: float) -> Bare:

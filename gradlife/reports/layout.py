@@ -22,6 +22,15 @@ class Hanging:
     text: Text
     below: Text | None = None
 
+    @property
+    def plain(self) -> str:
+        """The whole as one line without styles."""
+        return self.lead.plain + self.text.plain
+
+    def after(self, indent: Text) -> Hanging:
+        """The same, further to the right."""
+        return Hanging(Text.assemble(indent, self.lead), self.text, self.below)
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         indent = self.lead.cell_len
         width = max(MIN_TEXT, options.max_width - indent)

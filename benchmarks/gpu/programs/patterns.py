@@ -23,6 +23,6 @@ torch.cuda._sleep(1 << 30)  # the copies below wait for it, so that no buffer is
 for _ in range(6):
     torch.ones(1 << 20).pin_memory().to("cuda", non_blocking=True)
 torch.cuda.synchronize()
-torch.empty(1).pin_memory()  # at the next request the allocator sees that the copies are done
+torch.empty(1 << 20).pin_memory()  # at the next request of that size the allocator sees that the copies are done
 
 print(json.dumps(asdict(gradlife.device_memory())))

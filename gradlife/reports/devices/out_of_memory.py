@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gradlife.model.watching.out_of_memory import OutOfMemory
-from gradlife.reports.devices.terminal import device_lines
+from gradlife.reports.devices.terminal import Line, device_lines
 from gradlife.reports.theme import BAD, QUIET, TITLE
 from gradlife.reports.values import size
 
@@ -22,7 +22,7 @@ def print_out_of_memory(console: Console, report: OutOfMemory, source: str, in_f
         console.print(line, no_wrap=not in_full, overflow="fold" if in_full else "ellipsis")
 
 
-def lines(report: OutOfMemory, source: str, in_full: bool) -> Iterator[Text]:
+def lines(report: OutOfMemory, source: str, in_full: bool) -> Iterator[Line]:
     """Yield the lines, in full or as a first screen."""
     most = None if in_full else MAX_ROWS
     rank = f", rank {report.rank}" if report.rank is not None else ""

@@ -19,6 +19,7 @@ from gradlife.model.device.memory import (
     OwnerKind,
     program_frame,
 )
+from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
 
@@ -32,6 +33,8 @@ MIN_FREE = 0.05
 MIN_OUTSIDE = 0.02
 
 PINS = 3
+
+Line = Text | Hanging
 
 #: Most pieces of advice on the first screen.
 MAX_ADVICE = 3
@@ -52,7 +55,7 @@ def print_devices(console: Console, report: DeviceReport, in_full: bool = False)
         console.print(Text(limit, QUIET))
 
 
-def device_lines(memory: DeviceMemory, source: str, in_full: bool) -> Iterator[Text]:
+def device_lines(memory: DeviceMemory, source: str, in_full: bool) -> Iterator[Line]:
     """Yield the lines of one device."""
     yield head(memory, source)
     if memory.failed is not None:
@@ -149,26 +152,28 @@ def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
     idle = f"; torch.cuda.empty_cache() returns {size(memory.idle_bytes)} of it" if memory.idle_bytes else ""
     yield Text(f"   {size(memory.free_bytes)} is reserved and free{idle}")
     names = {owner.text: name_of(owner) for owner in memory.owners}
-    for pin in memory.pins if in_full else memory.pins[:PINS]:
+    worth = [pin for pin in memory.pins if pin.free_bytes >= MIN_FREE * memory.reserved_bytes]
+    for pin in memory.pins if in_full else worth[:PINS]:
         blocks = f"{counted(pin.blocks, 'block')} ({size(pin.bytes)}) of {names.get(pin.owner, pin.owner)}"
         yield Text(f"   {size(pin.free_bytes)} of it is held up by {blocks}", QUIET)
 
 
-def outside_lines(memory: DeviceMemory) -> Iterator[Text]:
+def outside_lines(memory: DeviceMemory) -> Iterator[Line]:
     """What PyTorch's allocator does not have."""
     if memory.outside_bytes > MIN_OUTSIDE * memory.capacity_bytes:
         users = "the context, communicators (NCCL), other processes"
-        yield Text(f"   {size(memory.outside_bytes)} is used outside of PyTorch's allocator: {users}", QUIET)
+        used = f"{size(memory.outside_bytes)} is used outside of PyTorch's allocator: {users}"
+        yield Hanging(Text("   "), Text(used, QUIET))
 
 
-def pinned_lines(report: DeviceReport) -> Iterator[Text]:
+def pinned_lines(report: DeviceReport) -> Iterator[Line]:
     """The cache of pinned memory, where it keeps much."""
     if report.pinned is not None and report.pinned.advice is not None:
         yield Text(f"pinned host memory: {size(report.pinned.active_bytes)} used of {size(report.pinned.bytes)}")
         yield advice_line(report.pinned.advice)
 
 
-def advice_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
+def advice_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Line]:
     """Yield the advice, the largest saving first."""
     for one in memory.advice if in_full else memory.advice[:MAX_ADVICE]:
         yield advice_line(one)
@@ -176,7 +181,8 @@ def advice_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
         yield Text("   To see what is held longer than it is used: gradlife peak SCRIPT", QUIET)
 
 
-def advice_line(one: Advice) -> Text:
-    """``→ 67.1 MB  GL904  let graphs share a pool``."""
+def advice_line(one: Advice) -> Hanging:
+    """``→ 67.1 MB  GL904  let graphs share a pool``. Never cut: the call to make comes last."""
     code = f"  {one.code}" if one.code else ""
-    return Text.assemble("   → ", (f"{size(one.saved_bytes):>7}", TITLE), f"{code}  {one.text}", style=NOTE)
+    lead = Text.assemble("   → ", (f"{size(one.saved_bytes):>7}", TITLE), f"{code}  ", style=NOTE)
+    return Hanging(lead, Text(one.text, NOTE))

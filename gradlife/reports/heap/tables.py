@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gradlife.model.heap import Cycle, HeapView, HeldVariable, HolderCount, LargeObject, LibraryShare, TypeCount
 from gradlife.model.trace import Lifetime, PathStep
-from gradlife.reports.devices.terminal import device_lines
+from gradlife.reports.devices.terminal import Line, device_lines
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
@@ -62,8 +62,14 @@ def held_sections(view: HeapView) -> Iterator[RenderableType]:
 def device_sections(view: HeapView, is_short: bool) -> Iterator[RenderableType]:
     """Yield who owns the memory of each device."""
     for memory in view.device_memory.devices if view.device_memory is not None else ():
-        lines = [Hanging(Text("  "), line) for line in device_lines(memory, "caching allocator", not is_short)]
+        lines = [shifted(line) for line in device_lines(memory, "caching allocator", not is_short)]
         yield section(f"Memory of {memory.device}, by owner", lines)
+
+
+def shifted(line: Line) -> Hanging:
+    """A line further to the right."""
+    indent = Text("  ")
+    return line.after(indent) if isinstance(line, Hanging) else Hanging(indent, line)
 
 
 def sections(tables: Iterable[tuple[str, Iterable[RenderableType]]]) -> Iterator[RenderableType]:
