@@ -22,6 +22,8 @@ from rich.table import Table
 
 PROGRAMS = Path(__file__).parent / "programs"
 
+ONLY_CUDA = "not checked: only CUDA has it"
+
 #: Nothing here takes that long.
 HANGS = 900.0
 
@@ -111,13 +113,38 @@ def out_of_memory(place: Place, folder: Path) -> Check:
 
 def patterns(place: Place, folder: Path) -> Check:
     """The pool of a graph, workspaces of streams and cached pinned memory are recognized."""
-    name = "a graph's pool, workspaces, pinned memory"
+    return recognized(place, folder, "a graph's pool, workspaces, pinned memory", "patterns", "GL904", "GL907", "GL908")
+
+
+def compiled(place: Place, folder: Path) -> Check:
+    """The pool of the CUDA graphs of torch.compile is recognized."""
+    return recognized(place, folder, "torch.compile's CUDA graphs", "compiled", "GL905")
+
+
+def asynchronous(place: Place, folder: Path) -> Check:
+    """Freed memory that the driver keeps is recognized."""
+    return recognized(place, folder, "cudaMallocAsync", "asynchronous", "GL909")
+
+
+def recognized(place: Place, folder: Path, name: str, program: str, *codes: str) -> Check:
+    """A program shows the patterns with these codes."""
     if place.device != "cuda":
-        return Check(name, "not checked: only CUDA has them", True)
-    report = json.loads(python(place.program(folder, "patterns")))
+        return Check(name, ONLY_CUDA, True)
+    report = json.loads(python(place.program(folder, program)).splitlines()[-1])
     advice = [*report["devices"][0]["advice"], *filter(None, [(report["pinned"] or {}).get("advice")])]
     found = {one["code"]: one["saved_bytes"] for one in advice}
-    return Check(name, f"{found}", {"GL904", "GL907", "GL908"} <= set(found))
+    return Check(name, f"{found}", set(codes) <= set(found))
+
+
+def replays(place: Place, folder: Path) -> Check:
+    """A leak of a training that only replays a graph is found, and replays are its steps."""
+    name = "a list that grows with each replay of a graph"
+    if place.device != "cuda":
+        return Check(name, ONLY_CUDA, True)
+    report = gradlife("hunt", folder, place.program(folder, "replayed"), str(2 * place.steps))
+    found = report["findings"][:1]
+    figure = f"{found[0]['title']}; a step is {report['stepped_by']}" if found else str(report["verdict"])
+    return Check(name, figure, report["verdict"] == "leak" and "replay" in report["stepped_by"])
 
 
 def overhead(place: Place, folder: Path) -> Check:
@@ -135,7 +162,10 @@ def gpt(place: Place, mistake: str) -> tuple[str, ...]:
     return place.device, str(place.steps), str(place.width), mistake
 
 
-CHECKS: tuple[Callable[[Place, Path], Check], ...] = (clean_training, leak, peak, out_of_memory, patterns, overhead)
+CHECKS: tuple[Callable[[Place, Path], Check], ...] = (
+    *(clean_training, leak, replays, peak, out_of_memory),
+    *(patterns, compiled, asynchronous, overhead),
+)
 
 
 def is_there(place: Place) -> bool:
