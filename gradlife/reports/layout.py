@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 #: Fewest columns of a text.
 MIN_TEXT = 16
+
+#: Stands for what is left out.
+GAP = "..."
 
 
 @dataclass(frozen=True)
@@ -40,3 +44,11 @@ class Hanging:
             whole.rstrip()
             yield whole
             lead = Text(" " * indent) if self.below is None else self.below
+
+
+def middle_out(text: str, width: int) -> str:
+    """Return a text on one line, its middle replaced by dots where it has no room."""
+    if cell_len(text) <= width:
+        return text
+    end = set_cell_size(text[::-1], width // 2)[::-1]
+    return f"{set_cell_size(text, max(0, width // 2 - len(GAP)))}{GAP}{end}"

@@ -44,6 +44,7 @@ from gradlife.reports.hunt.sentences import (
     verdict_word,
 )
 from gradlife.reports.hunt.workers import leaking_workers, worker_notes
+from gradlife.reports.layout import GAP, middle_out
 from gradlife.reports.source_places import Place, first_place
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
@@ -64,8 +65,6 @@ MAX_PROOF = 80
 MAX_HELD, MAX_HELD_BESIDE = 5, 3
 #: Separates the objects of a path.
 ARROW = " → "
-#: Stands for what is left out.
-GAP = "..."
 #: Separates a place, `train.py:16`, from the source of that line.
 BESIDE = "   "
 #: The beginnings of labels of variables. The object that a variable refers to is shown by its name.
@@ -323,14 +322,6 @@ def broken(text: str, width: int) -> list[str]:
         else:
             lines[-1] += more
     return lines
-
-
-def middle_out(text: str, width: int) -> str:
-    """Return a text on one line, its middle replaced by dots where it has no room."""
-    if cell_len(text) <= width:
-        return text
-    end = set_cell_size(text[::-1], width // 2)[::-1]
-    return f"{set_cell_size(text, max(0, width // 2 - len(GAP)))}{GAP}{end}"
 
 
 def with_short_file(text: str, room: int) -> str:

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from gradlife.model.peak.report import PeakReport, Proof, Saving, UnreadMemory, Use
 from gradlife.model.source_text import plain_rows
-from gradlife.reports.hunt.first_screen import folded_lines, middle_out
-from gradlife.reports.layout import MIN_TEXT
+from gradlife.reports.hunt.first_screen import folded_lines
+from gradlife.reports.layout import MIN_TEXT, middle_out
 from gradlife.reports.peak.ranks import HEADS, NUMBERS, cells, rank_lines
 from gradlife.reports.peak.words import (
     bound,
