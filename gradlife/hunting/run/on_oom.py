@@ -10,6 +10,7 @@ import atexit
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -177,12 +178,12 @@ def read(start: StepSnapshot, now: StepSnapshot) -> tuple[tuple[Owner, ...], dic
 
 def grown(start: _heap.Graph, now: _heap.Graph) -> tuple[Growth, ...]:
     """Return the types that take more bytes than before, largest growth first."""
-    before = {(name, kind): (count, nbytes) for name, kind, count, nbytes in start.census()}
-    found = []
-    for name, kind, count, nbytes in now.census():
-        count_before, bytes_before = before.get((name, kind), (0, 0))
-        if nbytes > bytes_before:
-            found.append(Growth(name, count - count_before, nbytes - bytes_before))
+    objects, nbytes = Counter[str](), Counter[str]()
+    for graph, sign in ((start, -1), (now, 1)):
+        for name, _, count, size in graph.census():  # objects of two kinds may have types of one name
+            objects[name] += sign * count
+            nbytes[name] += sign * size
+    found = (Growth(name, objects[name], more) for name, more in nbytes.items() if more > 0)
     return tuple(sorted(found, key=lambda one: -one.bytes)[:MOST])
 
 

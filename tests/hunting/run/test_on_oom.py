@@ -18,6 +18,8 @@ import pytest
 
 import gradlife
 from gradlife.errors import UsageError
+from gradlife.hunting.run.on_oom import grown
+from gradlife.model.watching.out_of_memory import Growth
 
 #: Takes memory until there is none.
 FILLS = """\
@@ -207,6 +209,14 @@ def test_a_failure_of_the_devices_allocator_is_heard_before_the_program_catches_
     assert report_in(tmp_path / "oom.json")["cause"] == (
         "CUDA out of memory on device 0: 2,000,000,000 bytes wanted, 1,000 bytes free"
     )
+
+
+def test_growth_counts_all_types_of_one_name_together() -> None:
+    """Some types have one name and one kind, as dict: all but the last were left out before, and counted as grown."""
+    rows = [("dict", "python", 5, 500), ("dict", "python", 1, 10), ("list", "python", 3, 30)]
+    start = SimpleNamespace(census=lambda: rows)
+    now = SimpleNamespace(census=lambda: [*rows, ("dict", "python", 1, 7)])
+    assert grown(start, now) == (Growth("dict", 1, 7),)  # type: ignore[arg-type]
 
 
 def test_closing_takes_the_hooks_back(tmp_path: Path) -> None:
