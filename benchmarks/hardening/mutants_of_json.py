@@ -28,9 +28,9 @@ from gradlife.cli.peak import WRITERS as PEAK_WRITERS
 from gradlife.errors import GradlifeError
 from gradlife.hunting.run.findings_log import FORMAT as STATE_FORMAT, FindingsLog
 from gradlife.model import hunt_codec, recording_codec
-from gradlife.model.heap import Owner
+from gradlife.model.hunt import HELD
 from gradlife.model.peak import codec as peak_codec
-from gradlife.model.watching.out_of_memory import Growth, OutOfMemory, out_of_memory_in
+from gradlife.model.watching.out_of_memory import Growth, HeldByStep, LiveOwner, OutOfMemory, out_of_memory_in
 from gradlife.pytest_plugin.outcomes import baseline
 from gradlife.reports.devices.out_of_memory import print_out_of_memory
 from gradlife.reports.peak.terminal import print_peak
@@ -112,7 +112,8 @@ def documents() -> tuple[tuple[Callable[[Path], None], str], ...]:
     ]
     oom = OutOfMemory(
         "MemoryError: 8 GB", "12:00:00", 1, None, 1 << 30, 1 << 31, {"cpu": 1 << 20},
-        (Owner("global variable 'runs': list", 1 << 20),), (Growth("list", 3, 4),), (), (fabricated_devices.memory(),),
+        (LiveOwner("global variable 'runs': list", 1 << 20),), (Growth("list", 3, 4),),
+        (HeldByStep(HELD, "local variable 'out' of step, train.py:14: Tensor", 1 << 20, 2),), (fabricated_devices.memory(),),
     )  # fmt: skip
     last = {"format": STATE_FORMAT, "findings": {"7c1e09ab": {"code": "GL402", "title": "a list", "first": "2026"}}}
     return (

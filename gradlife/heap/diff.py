@@ -81,9 +81,11 @@ def changed_paths(before: _heap.Graph, after: _heap.Graph) -> list[PathChange]:
 
 def path_text(steps: tuple[PathStep, ...]) -> str:
     """Format a path on one line, with `*` for numbers: ``module train: global variable 'losses'[*]``."""
-    if not steps:
-        return ""
+    return f"{steps[0].object} {steps[0].detail}".strip() + ": " + reference_text(steps) if steps else ""
+
+
+def reference_text(steps: tuple[PathStep, ...]) -> str:
+    """Format the references of a path on one line, without the object that it begins with."""
     # `via` is the reference from a step to the next one. No reference leaves the last step: it is the object itself.
     words = [NUMBERS.sub("[*]", step.via) for step in steps[:-1]]
-    path = "".join(word if word[:1] in ".[" else f" → {word}" for word in words if word)
-    return f"{steps[0].object} {steps[0].detail}".strip() + ": " + path.removeprefix(" → ")
+    return "".join(word if word[:1] in ".[" else f" → {word}" for word in words if word).removeprefix(" → ")

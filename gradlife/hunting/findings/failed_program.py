@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import gradlife
-from gradlife.heap.diff import path_text
-from gradlife.heap.snapshot import Snapshot
+from gradlife.heap.object_lists import describe_object
 from gradlife.hunting.findings.builder import object_to_show
 from gradlife.hunting.findings.leak_trace import held_trace
+from gradlife.hunting.findings.memory_places import (
+    FRAMES,
+    frame_at,
+    has_globals_of_program,
+    is_inside_last_error,
+    owner_name,
+    place_text,
+)
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.retained import Kept, dominators, is_of_a_step, storages_of
 from gradlife.hunting.snapshots.step_snapshots import Collect, storage_content, take_snapshot
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import ADVICE, DEVICE_MEMORY, DEVICE_OWNER, HELD, LIVE_OWNER, UNUSED, Explained
+from gradlife.model.watching.out_of_memory import HeldByStep, LiveOwner
 
 #: Most holders to show, the largest first.
 MOST = 10
@@ -30,7 +40,7 @@ def describe_failure(error: BaseException) -> list[Explained]:
     """Describe what the failed step holds; call it while the exception is still alive."""
     # gradlife's own frames hold the exception, too; the trace shows where the program holds the objects.
     now = take_snapshot(0, with_labels=True, collect=Collect.NOTHING)
-    held = in_fork(lambda: list(held_by_failure(now.graph)))
+    held = in_fork(lambda: [Explained(HELD, one.text, one.bytes) for one in held_by_failure(now.graph)])
     if not is_out_of_memory(error):
         return held
     return [*device_memory(), *in_fork(lambda: list(owners(now.graph))), *held]
@@ -42,18 +52,38 @@ def owners_now() -> list[Explained]:
     return [*device_memory(), *in_fork(lambda: list(owners(now.graph)))]
 
 
-def held_by_failure(graph: Any) -> Iterator[Explained]:
-    """Find storages kept only by frames that ended with the exception."""
-    found = []
+def held_by_failure(graph: Any) -> list[HeldByStep]:
+    """Find what is kept only by frames that ended with the exception, together for each of their variables."""
+    found: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for storage in storages_of(graph):
         frames = [node for node in dominators(graph, storage) if is_of_a_step(graph, node, frozenset())]
         if any(graph.kind(node) == "python" for node in frames):
-            found.append(storage)
-    found.sort(key=lambda node: -storage_content(graph, node))
-    for storage in found[:MOST]:
-        trace = held_trace(graph, object_to_show(graph, Kept(storage, [storage])))
-        what = f"{path_text(trace.steps)}: {trace.object} {trace.detail}"
-        yield Explained(HELD, what, storage_content(graph, storage))
+            found[variable_of(graph, storage)].append(storage)
+    contents = [(sum(storage_content(graph, one) for one in storages), storages) for storages in found.values()]
+    contents.sort(key=lambda row: -row[0])
+    rows = (held_storages(graph, storages, nbytes) for nbytes, storages in contents)
+    return list(islice(filter(None, rows), MOST))
+
+
+def variable_of(graph: Any, storage: int) -> tuple[int, ...]:
+    """Return the last frame on the path to a storage and its variable's object; the storage itself without a frame."""
+    path = graph.path(storage)
+    for at in range(len(path) - 2, -1, -1):
+        if graph.type(path[at]) in FRAMES:
+            return path[at], path[at + 1]
+    return (storage,)
+
+
+def held_storages(graph: Any, storages: list[int], nbytes: int) -> HeldByStep | None:
+    """Describe the storages of one variable by the path to the largest; None for the global variables of the program."""
+    trace = held_trace(graph, object_to_show(graph, Kept(storages[0], storages)))
+    at = frame_at(trace.steps)
+    steps = trace.steps if at is None else trace.steps[: at + 2]
+    if has_globals_of_program(steps):
+        return None
+    last = steps[-1]
+    words = last.object if last.length is not None else f"{last.object} {last.detail}".strip()
+    return HeldByStep(HELD, f"{place_text(steps)}: {words}", nbytes, len(storages))
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -87,8 +117,31 @@ def owners(graph: Any) -> Iterator[Explained]:
 
 def largest_owners(graph: Any) -> list[Owner]:
     """Return the largest owner of each name: items of one list share a name."""
-    found: dict[str, Owner] = {}
-    for owner in Snapshot(graph, ()).largest(MAX_ALIKE * MOST):
-        name = f"{path_text(owner.steps)}: {owner.type}"
-        found.setdefault(name, Owner(name, owner.retained))
-    return [*found.values()][:MOST]
+    found = {name: graph.retained(nodes[0]) for name, nodes in named_owners(graph, MOST).items()}
+    return [Owner(name, retained) for name, retained in found.items()][:MOST]
+
+
+def live_owners(graph: Any, most: int) -> list[LiveOwner]:
+    """Return the owners of each name together, the largest first, and whether an owner before has all of them."""
+    found = named_owners(graph, most)
+    parts = {name for name, nodes in found.items() if len(nodes) > 1 and have_one_owner(graph, nodes, found)}
+    together = [
+        LiveOwner(name, sum(map(graph.retained, nodes)), len(nodes), name in parts) for name, nodes in found.items()
+    ]
+    return sorted(together, key=lambda one: (-one.bytes, one.is_part))[:most]
+
+
+def have_one_owner(graph: Any, nodes: list[int], found: dict[str, list[int]]) -> bool:
+    """Whether one of the owners that were found retains all of these objects: they are items of it."""
+    single = {others[0] for others in found.values() if len(others) == 1}
+    return bool(single.intersection(*(set(dominators(graph, node)) for node in nodes)))
+
+
+def named_owners(graph: Any, most: int) -> dict[str, list[int]]:
+    """Return the largest objects by name, enough for so many names; the largest first."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for node in graph.largest(MAX_ALIKE * most):
+        owner = describe_object(graph, node)
+        if not is_inside_last_error(owner.steps):
+            found[owner_name(owner.steps, owner.type)].append(node)
+    return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import sys
 import threading
 from collections import Counter
@@ -27,9 +28,7 @@ from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.rank import rank_of, write_whole
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.model.device.memory import DeviceMemory, DeviceReport, FailedRequest
-from gradlife.model.heap import Owner
-from gradlife.model.hunt import HELD, Explained
-from gradlife.model.watching.out_of_memory import Growth, OutOfMemory
+from gradlife.model.watching.out_of_memory import Growth, HeldByStep, LiveOwner, OutOfMemory, headline
 
 #: Seconds between two readings of the process's memory.
 INTERVAL = 0.5
@@ -39,6 +38,12 @@ MORE = 1.03
 
 #: Most types shown, largest growth first.
 MOST = 12
+
+#: Most names of owners. The first screen leaves out those that it shows elsewhere.
+MAX_OWNERS = 20
+
+#: The message of PyTorch's CUDA allocator, whose observer is called before it raises.
+ALLOCATOR_FAILED = re.compile(r"\b(CUDA|HIP) out of memory\. Tried to allocate")
 
 #: The out-of-memory observer of PyTorch's CUDA allocator, if this build has one.
 OBSERVE = "_cuda_attach_out_of_memory_observer"
@@ -59,6 +64,7 @@ class OnOom:
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._closed = threading.Event()
+        self._is_observed = False  # the allocator's observer has reported a failure
         self._undo = [hooked(sys, self._main_failed), hooked(threading, self._thread_failed)]
         when_imported("torch", self._observe)
         atexit.register(self._finish)
@@ -93,7 +99,8 @@ class OnOom:
         from gradlife.hunting.findings.failed_program import is_out_of_memory
 
         if error is not None and is_out_of_memory(error):
-            self._write(f"{type(error).__name__}: {error}".rstrip(": "), error)
+            is_printed = self._is_observed and ALLOCATOR_FAILED.search(str(error)) is not None
+            self._write(f"{type(error).__name__}: {error}".rstrip(": "), error, is_printed=is_printed)
 
     def _observe(self, torch: Any) -> None:
         """Report failures of the CUDA allocator before the program can catch them, once the program initializes CUDA:
@@ -107,7 +114,7 @@ class OnOom:
     def _device_failed(self, device: int, wanted: int, allocated: int, free: int) -> None:
         if not self._closed.is_set():
             cause = f"CUDA out of memory on device {device}: {wanted:,} bytes wanted, {free:,} bytes free"
-            self._write(cause, failed=FailedRequest(device, wanted, free))
+            self._is_observed = self._write(cause, failed=FailedRequest(device, wanted, free))
 
     def _watch(self) -> None:
         while not self._closed.wait(INTERVAL):
@@ -120,22 +127,37 @@ class OnOom:
 
     # --- the report ---
 
-    def _write(self, cause: str, error: BaseException | None = None, failed: FailedRequest | None = None) -> None:
-        """Write the report over the previous one. An error here must not hide the program's."""
+    def _write(
+        self,
+        cause: str,
+        error: BaseException | None = None,
+        failed: FailedRequest | None = None,
+        *,
+        is_printed: bool = False,
+    ) -> bool:
+        """Write the report over the previous one, and a line about it unless the failure has one; return whether it is
+        written. An error here must not hide the program's.
+        """
         if os.getpid() != self._pid or not self._lock.acquire(blocking=False):
-            return
+            return False
         try:
             write_whole(self.path, self._report(cause, error, failed).dumps())
-            print(f"gradlife: {cause}: who has the memory is in {self.path}", file=sys.stderr, flush=True)
+            if not is_printed:
+                self._print(f"{headline(cause)}: who has the memory is in {self.path}")
+            return True
         except Exception as own:
             with suppress(OSError, ValueError):
-                print(f"gradlife: {self.path} could not be written: {type(own).__name__}", file=sys.stderr, flush=True)
+                self._print(f"{self.path} could not be written: {type(own).__name__}")
+            return False
         finally:
             self._lock.release()
 
+    def _print(self, text: str) -> None:
+        print(f"gradlife: {text}", file=sys.stderr, flush=True)
+
     def _report(self, cause: str, error: BaseException | None, failed: FailedRequest | None) -> OutOfMemory:
         now = take_snapshot(0, with_labels=True, collect=Collect.NOTHING)
-        owners, devices, growth = in_fork(lambda: read(self._start, now))
+        owners, devices, growth, held = in_fork(lambda: read(self._start, now, error is not None))
         return OutOfMemory(
             cause=cause,
             time=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -146,7 +168,7 @@ class OnOom:
             devices=devices,
             owners=owners,
             growth=growth,
-            held=held_by(error),
+            held=held,
             device_memory=device_memory(failed),
         )
 
@@ -159,21 +181,18 @@ def device_memory(failed: FailedRequest | None) -> tuple[DeviceMemory, ...]:
     return ()
 
 
-def held_by(error: BaseException | None) -> tuple[Explained, ...]:
-    """Describe what the frames of the error hold."""
-    if error is None:
-        return ()
-    from gradlife.hunting.findings.failed_program import describe_failure
-
-    return tuple(one for one in describe_failure(error) if one.kind == HELD)
+#: The largest owners, live bytes by device, what grew, and what the failed step holds.
+Found = tuple[tuple[LiveOwner, ...], dict[str, int], tuple[Growth, ...], tuple[HeldByStep, ...]]
 
 
-def read(start: StepSnapshot, now: StepSnapshot) -> tuple[tuple[Owner, ...], dict[str, int], tuple[Growth, ...]]:
-    """Return the largest owners, live bytes by device, and what grew. Runs in a forked copy."""
+def read(start: StepSnapshot, now: StepSnapshot, has_failed: bool) -> Found:
+    """Read a snapshot that was taken while the exception, if there is one, was alive. Runs in a forked copy."""
     from gradlife.heap.snapshot import Snapshot
-    from gradlife.hunting.findings.failed_program import largest_owners
+    from gradlife.hunting.findings.failed_program import held_by_failure, live_owners
 
-    return tuple(largest_owners(now.graph)), Snapshot(now.graph, ()).devices(), grown(start.graph, now.graph)
+    held = held_by_failure(now.graph) if has_failed else ()
+    owners = live_owners(now.graph, MAX_OWNERS)
+    return tuple(owners), Snapshot(now.graph, ()).devices(), grown(start.graph, now.graph), tuple(held)
 
 
 def grown(start: _heap.Graph, now: _heap.Graph) -> tuple[Growth, ...]:

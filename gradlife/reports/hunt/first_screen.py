@@ -133,7 +133,9 @@ def held_lines(report: HuntReport, most: int, width: int) -> Iterator[Text]:
     column = max((len(size(one.bytes)) for one in rows), default=0)
     if rows:
         yield Text("Held when memory ran out:" if ran_out_of_memory(report) else "Held shortly before:")
-    yield from (clipped(Text(f"{INDENT}{size(one.bytes):>{column}}  {one.what}"), width) for one in rows)
+    for one in rows:
+        lead = f"{INDENT}{size(one.bytes):>{column}}  "
+        yield Text(lead + middle_out(one.what, width - len(lead)))
 
 
 def head_text(report: HuntReport, width: int) -> Text:

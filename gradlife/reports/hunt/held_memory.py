@@ -16,6 +16,9 @@ DEVICE_ERROR = "OutOfMemoryError"
 #: The least that an owner holds to be named, as a share of what the first one holds.
 MIN_SHARE = 0.05
 
+#: How the name of a function's variable begins.
+LOCAL_VARIABLE = "local variable "
+
 #: The trouble of a program that was killed, as when memory runs out.
 KILLED = f"killed by signal {int(signal.SIGKILL)} "
 
@@ -55,6 +58,16 @@ def outermost(owners: Sequence[Explained]) -> list[Explained]:
 
 def is_below(one: Explained, other: Explained) -> bool:
     """Whether the path of one owner goes on from that of the other: `.cache[*]` from `.cache`, and not `.cached`."""
-    path = other.what.rpartition(": ")[0]
-    rest = one.what.removeprefix(path)
-    return bool(path) and rest != one.what and not rest[:1].isidentifier()
+    path, function = path_and_function(other)
+    longer, of = path_and_function(one)
+    rest = longer.removeprefix(path)
+    return bool(path) and function == of and rest != longer and not rest[:1].isidentifier()
+
+
+def path_and_function(owner: Explained) -> tuple[str, str]:
+    """Return the path to an owner; of a local variable, apart from the function: ``local variable 'kept'[*] of step``."""
+    path = owner.what.rpartition(": ")[0]
+    if not path.startswith(LOCAL_VARIABLE):
+        return path, ""
+    path, _, function = path.rpartition(" of ")
+    return path, function

@@ -79,6 +79,36 @@ while True:
             time.sleep(0.01)
 """
 
+#: Fails in a step with variables of its own, and keeps a history.
+STEPS = """\
+import gradlife
+import gradlife.engine as torch
+
+gradlife.on_oom("oom.json", limit=1 << 50)
+
+
+class Trainer:
+    def __init__(self):
+        self.history = []
+
+    def step(self, number):
+        out = torch.ones(250_000)
+        hidden = [torch.ones(250_000) for _ in range(3)]
+        self.history.append([out + 1, out + 2])
+        if number == 5:
+            fail(out, hidden)
+
+
+def fail(out, hidden):
+    doubled = out * 2
+    raise MemoryError("CUDA out of memory. Tried to allocate 16.00 MiB. GPU 0 has a total capacity of 79.18 GiB.")
+
+
+trainer = Trainer()
+for number in range(10):
+    trainer.step(number)
+"""
+
 GROUP_BYTES = 600_000_512
 
 ADDRESS_SPACE = 900 << 20
@@ -158,6 +188,37 @@ def test_a_memory_error_under_a_limit_leaves_who_has_the_memory(tmp_path: Path) 
     assert report["rank"] is None
 
 
+RUNPY = "import runpy; runpy.run_path('train.py', run_name='__main__')"
+
+
+@pytest.mark.parametrize("words", [["train.py"], ["-c", RUNPY]], ids=["python", "runpy"])
+def test_a_failed_step_is_named_by_its_functions_and_their_variables(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(STEPS)
+    done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=900)
+    assert done.stderr.splitlines()[0] == (
+        "gradlife: MemoryError: CUDA out of memory. Tried to allocate 16.00 MiB: who has the memory is in oom.json"
+    )
+    report = report_in(tmp_path / "oom.json")
+    assert report["cause"].endswith("GPU 0 has a total capacity of 79.18 GiB.")
+    assert report["held"] == [
+        held("local variable 'hidden' of Trainer.step, train.py:16: list", 3_000_000, 3),
+        held("local variable 'doubled' of fail, train.py:21: Tensor float32 [250000]", 1_000_000, 1),
+        held("local variable 'out' of Trainer.step, train.py:16: Tensor float32 [250000]", 1_000_000, 1),
+    ]
+    history = "module __main__: global variable 'trainer'.history"
+    assert [(one["name"], one["objects"], one["is_part"]) for one in report["owners"][:5]] == [
+        (f"{history}: list", 1, False),
+        (f"{history}[*]: list", 6, True),
+        (f"{history}[*][*] → storage: engine::Storage", 12, True),
+        ("local variable 'hidden' of Trainer.step, train.py:16: list", 1, False),
+        ("local variable 'hidden'[*] of Trainer.step, train.py:16: gradlife.engine.tensors.Tensor", 3, True),
+    ]
+
+
+def held(what: str, nbytes: int, storages: int) -> dict[str, Any]:
+    return {"kind": "held by the failed step", "what": what, "bytes": nbytes, "storages": storages}
+
+
 @pytest.mark.whole
 def test_a_process_near_its_limit_says_so_before_it_is_killed(tmp_path: Path) -> None:
     done = run(NEAR, tmp_path, RANK="1", WORLD_SIZE="2")
@@ -209,6 +270,29 @@ def test_a_failure_of_the_devices_allocator_is_heard_before_the_program_catches_
     assert report_in(tmp_path / "oom.json")["cause"] == (
         "CUDA out of memory on device 0: 2,000,000,000 bytes wanted, 1,000 bytes free"
     )
+
+
+def test_a_failure_that_the_allocators_observer_has_reported_is_printed_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second report has the traceback and takes the place of the first."""
+    path = tmp_path / "oom.json"
+    watching = gradlife.on_oom(path, limit=1 << 50)
+    error = RuntimeError("CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 79.18 GiB.")
+    try:
+        watching._main_failed(RuntimeError, error, None)
+        watching._device_failed(0, 2 << 20, 9, 5)
+        watching._main_failed(RuntimeError, error, None)
+        assert report_in(path)["cause"] == f"RuntimeError: {error}"
+        watching._main_failed(MemoryError, MemoryError(), None)
+    finally:
+        watching.close()
+    place = f"who has the memory is in {path}"
+    assert capsys.readouterr().err.splitlines() == [
+        f"gradlife: RuntimeError: CUDA out of memory. Tried to allocate 2.00 MiB: {place}",
+        f"gradlife: CUDA out of memory on device 0: 2,097,152 bytes wanted, 5 bytes free: {place}",
+        f"gradlife: MemoryError: {place}",
+    ]
 
 
 def test_growth_counts_all_types_of_one_name_together() -> None:

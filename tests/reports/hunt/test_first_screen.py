@@ -430,6 +430,23 @@ def test_after_an_interrupt_with_few_steps_a_longer_run_is_advised() -> None:
     assert screen(report).splitlines()[-1] == "Try: gradlife hunt --step-on f train.py"
 
 
+def test_owners_behind_a_frame_are_named_once_by_their_variable_and_its_function() -> None:
+    place = "of Trainer.step, train.py:14"
+    found = (
+        Explained(LIVE_OWNER, f"local variable 'hidden' {place}: list", 9_000_000),
+        Explained(LIVE_OWNER, f"local variable 'hidden'[*] {place}: torch.Tensor", 3_000_000),
+        Explained(LIVE_OWNER, "local variable 'hidden'[*] of main, train.py:40: torch.Tensor", 3_000_000),
+        Explained(LIVE_OWNER, f"local variable 'hidden_states' {place}: collections.defaultdict", 2_000_000),
+    )
+    trouble = "the program ended with MemoryError after 2 counted steps"
+    lines = screen(hunt(rounds=(), trouble=trouble, limits=(), explained=found)).splitlines()
+    assert lines[-4:-1] == [
+        "   9 MB  local variable 'hidden' of Trainer.step, train.py:14: list",
+        "   3 MB  local variable 'hidden'[*] of main, train.py:40: torch.Tensor",
+        "   2 MB  local variable 'hidden_states' o...rain.py:14: collections.defaultdict",
+    ]
+
+
 OWNERS = (
     Explained(DEVICE_MEMORY, "cuda:0: in use", 90_000_000),
     Explained(DEVICE_OWNER, "cuda:0: the parameters of model", 60_000_000),
