@@ -1,6 +1,7 @@
 """A hunt in a process that is already running, and goes on undisturbed afterwards.
 
-Steps are found as in a script: optimizers, else batches, else backward passes. If there are none, a step is a second.
+Steps are found as in a script: optimizers, else batches, else backward passes; else replays of CUDA graphs that were
+captured earlier. If there are none, a step is a second.
 The hunt waits in its own thread. Snapshots are taken between two steps, in the thread that takes the steps, and read in
 forked copies. An error ends the hunt, never the program.
 """

@@ -26,7 +26,7 @@ class BackwardSteps:
         self._warmup = warmup
         self._step: CountStep | None = None
         self.heard = 0  # passes while listening
-        self._inside = threading.local()
+        self._running: set[int] = set()  # the threads that have begun a pass
         self.is_wanted = True  # until better steps are found
         self.resumes: Callable[[], bool] = lambda: False  # whether passes are wanted again from now on
         self.on_pass: Callable[[], object] = lambda: None  # called after each pass
@@ -54,13 +54,19 @@ class BackwardSteps:
         self._undo = replaced(autograd, "_engine_run_backward", run_backward)
 
     def _around(self, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if getattr(self._inside, "is_now", False):
+        thread = threading.get_ident()
+        if thread in self._running:
             return plain(*args, **kwargs)
-        self._inside.is_now = True
+        self._running.add(thread)
         try:
             return plain(*args, **kwargs)
         finally:
-            self._inside.is_now = False
+            self._running.discard(thread)
+            self._count()
+
+    def count_replayed(self) -> None:
+        """Count a pass that a graph has replayed. During a pass it is a part of it, in a thread of the device."""
+        if not self._running:
             self._count()
 
     @uncompiled

@@ -9,6 +9,7 @@ from gradlife.hunting.steps.backward_passes import WARMUP_PASSES, BackwardSteps
 from gradlife.hunting.steps.batches import BatchSteps
 from gradlife.hunting.steps.compiler import keep_compiler_out
 from gradlife.hunting.steps.count_step import Begin, CountStep
+from gradlife.hunting.steps.graph_replays import MODULES, GraphReplays
 from gradlife.hunting.steps.optimizers import OptimizerSteps, when_made
 from gradlife.hunting.steps.sampling import Sampling
 
@@ -65,6 +66,7 @@ class TorchSteps:
         self.batches = BatchSteps(self._begin_by_batches)
         self.optimizers = OptimizerSteps(self._begin_by_optimizer, self._go_on_by_optimizer)
         self.optimizers.on_step = self._optimizer_stepped
+        self.replays = GraphReplays(self.optimizers, self.passes)
         self.begin_rarer = begin  # called in place of `begin` if the steps so far go on, and these come less often
         self.on_training: Callable[[], object] = nothing_to_count  # called at each backward pass and optimizer step
         self.passes.on_pass = lambda: self.on_training()
@@ -77,6 +79,11 @@ class TorchSteps:
         when_imported("torch.optim", lambda module: when_made(module, self._expect_steps))
         when_imported("torch.utils.data.dataloader", self.batches.attach)
         when_imported("torch.autograd", self.passes.attach)
+
+    def count_replays(self) -> None:
+        """Count what CUDA graphs replay, too."""
+        for name in MODULES:
+            when_imported(name, self.replays.attach)
 
     def count_others_in_pauses(self) -> None:
         """Count batches or passes where optimizers are silent for long."""
@@ -143,6 +150,7 @@ def hear_torch(
     *,
     begin_rarer: Begin | None = None,
     is_alone: bool = False,
+    counts_replays: bool = True,
     on_training: Callable[[], object] = nothing_to_count,
     on_other_step: Callable[[object], object] = lambda key: None,
 ) -> None:
@@ -153,6 +161,7 @@ def hear_torch(
     A process that ``is_alone``, and no rank, also counts batches or passes where optimizers are silent for long: ranks must
     take the same steps, and one of them may evaluate for all. ``on_training`` is called at each backward pass and each step
     of any optimizer, ``on_other_step`` at the steps of optimizers that do not count, with a key of the optimizer.
+    With ``counts_replays`` a replay of a CUDA graph counts as the steps and the passes in it.
     """
     steps = TorchSteps(begin, go_on, sampling or Sampling(), warmup_passes, has_answer)
     steps.on_training = on_training
@@ -160,4 +169,6 @@ def hear_torch(
     steps.begin_rarer = begin_rarer or begin
     if is_alone:
         steps.count_others_in_pauses()
+    if counts_replays:
+        steps.count_replays()
     steps.attach()

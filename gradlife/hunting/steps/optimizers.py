@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gradlife.hunting.steps.compiler import uncompiled, unless_whole
@@ -39,13 +39,20 @@ SUCCESSION_PAUSES = 2
 class Known:
     """One optimizer that has stepped."""
 
-    alive: weakref.ref[Any]
+    key: int
+    optimizer: weakref.ref[Any]
     name: str
+    graphs: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # CUDA graphs that replay its step
     steps: int = 0
     first: int = 0  # number of its first step among all steps
     chosen_steps_before: int = 0  # steps that the chosen optimizer had taken when this one first stepped
     last: int = 0  # number of its latest step among all steps
     longest_pause: int = 0  # between two of its steps, in steps of all optimizers
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it may still step, if only in a graph that has outlived it."""
+        return self.optimizer() is not None or len(self.graphs) > 0
 
     def add_step(self, now: int) -> None:
         """Count one more step; `now` is its number among the steps of all optimizers."""
@@ -100,8 +107,24 @@ class OptimizerSteps:
         self.on_step()
         key = id(optimizer)
         known = self._known.get(key)
-        if known is None or known.alive() is not optimizer:
+        if known is None or known.optimizer() is not optimizer:
             known = self._add(key, optimizer)
+        self._count(known)
+
+    def captured_since(self, number: int, graph: Any) -> list[Known]:
+        """Return the optimizers that have stepped after so many steps of all, and note that the graph replays them."""
+        found = [known for known in self._known.values() if known.last > number]
+        for known in found:
+            known.graphs.add(graph)
+        return found
+
+    def count_replayed(self, known: Known) -> None:
+        """Count a step that a graph has replayed."""
+        self.on_step()
+        self._count(known)
+
+    def _count(self, known: Known) -> None:
+        key = known.key
         self._all += 1
         known.add_step(self._all)
         if key == self._chosen and self._step is not None:
@@ -116,13 +139,15 @@ class OptimizerSteps:
         if key == self._chosen:  # the chosen one is gone, and another one has its ID
             self._chosen = 0
         self._forget_dead()
-        self._known[key] = known = Known(weakref.ref(optimizer), type(optimizer).__name__, chosen_steps_before=before)
+        self._known[key] = known = Known(
+            key, weakref.ref(optimizer), type(optimizer).__name__, chosen_steps_before=before
+        )
         return known
 
     def _consider(self, key: int, known: Known) -> None:
         """Decide whether an optimizer other than the chosen one takes its place."""
         chosen = self._known.get(self._chosen)
-        if chosen is None or chosen.alive() is None or is_brief(chosen, known):
+        if chosen is None or not chosen.is_alive or is_brief(chosen, known):
             self._replace_missing(key, known)
         elif chosen.is_quiet(self._all) or chosen.is_followed_by(known, self._all):
             if known.steps >= WARMUP_STEPS:
@@ -154,7 +179,7 @@ class OptimizerSteps:
         return chosen.steps <= DOUBT and 2 * known.steps <= chosen_steps_since(chosen, known) + 1
 
     def _forget_dead(self) -> None:
-        living = {key: known for key, known in self._known.items() if known.alive() is not None}
+        living = {key: known for key, known in self._known.items() if known.is_alive}
         self._has_lost |= len(living) < len(self._known)
         self._known = living
 

@@ -12,27 +12,30 @@ from gradlife.hunting.steps.batches import BatchSteps
 from gradlife.hunting.steps.compiler import keep_compiler_out
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.function_calls import CallSteps
+from gradlife.hunting.steps.graph_replays import MODULES, GraphReplays
 from gradlife.hunting.steps.optimizers import OptimizerSteps
 from gradlife.hunting.steps.replacement import take_turn
 from gradlife.hunting.steps.targets import UnknownFunction
 
-Listener = OptimizerSteps | BatchSteps | BackwardSteps | CallSteps
+TorchListener = OptimizerSteps | BatchSteps | BackwardSteps | GraphReplays
+Listener = TorchListener | CallSteps
 
 
 class RunningSteps:
-    """Counts optimizer steps, else batches, else backward passes; or calls of one function.
+    """Counts optimizer steps, else batches, else backward passes, else replays of CUDA graphs; or calls of a function.
 
     ``begin`` is called with the name of a step each time a better one is found, and returns what to call at each step.
     Raises UsageError if the function's module is not loaded, unless it ``waits`` for it; and if another one listens in
-    this process.
+    this process. Unless it ``counts_replays``, what CUDA graphs replay is no step.
     """
 
-    def __init__(self, begin: Begin, step_on: str = "", waits: bool = False) -> None:
+    def __init__(self, begin: Begin, step_on: str = "", waits: bool = False, *, counts_replays: bool = True) -> None:
         self._begin = begin
+        self._counts_replays = counts_replays
         self._waits = waits
         self._undo: list[Callable[[], object]] = []
         self._unheard: list[tuple[str, Listener]] = []  # for modules that are not loaded yet
-        self._torch: list[OptimizerSteps | BatchSteps | BackwardSteps] = []
+        self._torch: list[TorchListener] = []
         self._end_turn: Callable[[], object] = take_turn()
         try:
             if step_on:
@@ -53,19 +56,26 @@ class RunningSteps:
     def _hear_torch(self) -> None:
         keep_compiler_out()
 
+        def begin_by_passes(stepped_by: str) -> CountStep:
+            replays.is_wanted = False
+            return self._begin(stepped_by)
+
         def begin_by_batches(stepped_by: str) -> CountStep:
             passes.is_wanted = False
-            return self._begin(stepped_by)
+            return begin_by_passes(stepped_by)
 
         def begin_by_optimizer(stepped_by: str) -> CountStep:
-            batches.is_wanted = passes.is_wanted = False
-            return self._begin(stepped_by)
+            batches.is_wanted = False
+            return begin_by_batches(stepped_by)
 
-        passes, batches = BackwardSteps(self._begin), BatchSteps(begin_by_batches)
+        passes, batches = BackwardSteps(begin_by_passes), BatchSteps(begin_by_batches)
         optimizers = OptimizerSteps(begin_by_optimizer)
-        self._torch = [optimizers, batches, passes]
+        replays = GraphReplays(optimizers, passes, self._begin)
+        self._torch = [optimizers, batches, passes, replays]
         places = ("torch.optim.optimizer", "torch.utils.data.dataloader", "torch.autograd")
-        self._unheard += zip(places, self._torch, strict=True)
+        self._unheard += zip(places, self._torch[:3], strict=True)
+        if self._counts_replays:
+            self._unheard += [(name, replays) for name in MODULES]
 
     def hear_loaded(self) -> None:
         """Attach listeners to the modules that the program has loaded by now."""

@@ -74,7 +74,7 @@ class PeakChild:
         if self._settings.step_on:
             count_when_loaded(CallSteps(self._settings.step_on, self._begin))
         else:
-            hear_torch(self._begin, self._begin, warmup_passes=WARMUP_PASSES)
+            hear_torch(self._begin, self._begin, warmup_passes=WARMUP_PASSES, counts_replays=False)
 
     def _prepare(self) -> None:
         when_imported("torch.optim.optimizer", self._contexts.attach)
@@ -94,7 +94,7 @@ class PeakChild:
         if self._settings.step_on:
             counted = CallSteps(self._settings.step_on, self._begin)
         else:
-            hear_torch(self._begin, self._begin, warmup_passes=WARMUP_PASSES)
+            hear_torch(self._begin, self._begin, warmup_passes=WARMUP_PASSES, counts_replays=False)
         program = prepared(target)
         code = counted_code(counted, program, self._is_launcher) if counted is not None else program.code
         return run_script(code, program.main)

@@ -48,7 +48,7 @@ class RunningPeak:
         Start.note()
         self._contexts.attach(sys.modules[OPTIMIZERS])
         try:
-            self._record(RunningSteps(self._begin, self._terms.step_on), heard)
+            self._record(RunningSteps(self._begin, self._terms.step_on, counts_replays=False), heard)
         finally:
             self._contexts.detach()
         return self._report()
