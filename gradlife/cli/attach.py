@@ -41,7 +41,8 @@ gdb or lldb starts one thread in the process, which hunts while the program runs
 then ends. Where neither is allowed, the program can open a socket: gradlife.serve(),
 or GRADLIFE_SERVE=1 before `import gradlife`.
 
-A step is an optimizer step, a DataLoader batch or a backward pass, or else a second.
+A step is an optimizer step, a DataLoader batch or a backward pass; in a process with an
+optimizer also a replay of a CUDA graph; or else a second.
 Ctrl-C detaches.
 
 Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error, or attaching is not allowed;

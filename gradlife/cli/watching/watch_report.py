@@ -54,12 +54,12 @@ def watch(
     called with the report instead. ``steps`` is the number of steps to judge by.
 
     ``with gradlife.watch(every="10 min"):`` around a whole program watches it for days, from a separate thread. A step
-    is an optimizer step, DataLoader batch or backward pass, a call of ``step_on`` ("module:function"), or else a
-    second. The first result comes as in every hunt; later rounds take at least ``every`` (a time, or seconds), then a
-    share of the total time. Each finding is reported once, when it is certain: to ``on_finding``, as a JSON line in the
-    file ``findings``, else on standard error. The file ``state`` remembers reported findings between runs. With
-    ``metrics``, the registry of ``prometheus_client`` gets gauges of what is alive and what grows. Each measurement
-    forks the process. Raises UsageError for a file that cannot be written.
+    is an optimizer step, DataLoader batch or backward pass, also one that a CUDA graph replays; a call of ``step_on``
+    ("module:function"); or else a second. The first result comes as in every hunt; later rounds take at least ``every``
+    (a time, or seconds), then a share of the total time. Each finding is reported once, when it is certain: to
+    ``on_finding``, as a JSON line in the file ``findings``, else on standard error. The file ``state`` remembers
+    reported findings between runs. With ``metrics``, the registry of ``prometheus_client`` gets gauges of what is alive
+    and what grows. Each measurement forks the process. Raises UsageError for a file that cannot be written.
     """
     if every is not None:
         return Watcher(
