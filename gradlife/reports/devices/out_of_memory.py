@@ -30,6 +30,9 @@ LEAD = len("   16.8 MB  ")
 #: A variable by its name, and the words before it.
 VARIABLE = re.compile(r"(?:global|local) variable '([^']+)'")
 
+#: What hangs on a variable of a function: ``local variable 'out' → grad_fn of step, train.py:14``.
+PATH_FROM_VARIABLE = re.compile(r"(?P<variable>(?:local variable|argument) '[^']+') → .* of (?P<function>[^→]+)")
+
 #: The type of a tensor's storage, with its device if that is not the CPU.
 STORAGE = "torch::StorageImpl"
 
@@ -105,8 +108,14 @@ def short_place(place: str) -> str:
 def owner_rows(report: OutOfMemory, in_full: bool) -> list[Row]:
     """Return the owners, on the first screen without parts of others and what the failed step has."""
     held = () if in_full else {place_of(one.what) for one in report.held}
-    shown = (one for one in report.owners if in_full or not (one.is_part or place_of(one.name) in held))
+    shown = (one for one in report.owners if in_full or not (one.is_part or root_of(place_of(one.name)) in held))
     return [Row(one.bytes, place_of(one.name), type_of(one.name), count(one.objects, "object")) for one in shown]
+
+
+def root_of(place: str) -> str:
+    """Return the variable of a function that a path begins with; the place itself if it begins elsewhere."""
+    found = PATH_FROM_VARIABLE.fullmatch(place)
+    return f"{found['variable']} of {found['function']}" if found else place
 
 
 def held_rows(report: OutOfMemory) -> list[Row]:

@@ -59,6 +59,18 @@ def test_what_the_failed_step_holds_is_not_shown_as_an_owner_too() -> None:
     ]
 
 
+def test_the_graph_behind_a_variable_of_the_failed_step_is_no_owner_of_its_own() -> None:
+    """On a GPU seven rows said ``out → grad_fn → next edge → ...``, below the row of ``out``."""
+    graph = "local variable 'out' → grad_fn → next edge → saved tensor 'mat1' of Trainer.step, train.py:14"
+    other = graph.replace("'out'", "'y'")
+    owners = (HISTORY, LiveOwner(f"{graph}: torch::TensorImpl", 90_000_000), LiveOwner(f"{other}: A", 80_000_000))
+    rows = (held("local variable 'out' of Trainer.step, train.py:14: Tensor float32 []", 99_000_000),)
+    assert shown(120, owners=owners, held=rows)[4:6] == [
+        "   1.29 GB  module __main__: global variable 'trainer'.history: list",
+        f"     80 MB  {other}: A",
+    ]
+
+
 def test_objects_of_one_name_are_one_row_and_items_of_a_row_are_none() -> None:
     item = "module __main__: global variable 'trainer'.history[*] → storage: torch::StorageImpl"
     other = "module __main__: global variable 'parts'[*] → storage: torch::StorageImpl"
