@@ -141,7 +141,7 @@ NATIVE_PATHS = (
         "",
         when=is_held_unseen,
         kinds=NATIVE,
-        links=("pytorch/pytorch#167124", "pytorch/pytorch#188034"),
+        links=("pytorch/pytorch#167124", "pytorch/pytorch#181761", "pytorch/pytorch#188034"),
         example="Tensor: 1 reference, not known",
     ),
     Pattern(
