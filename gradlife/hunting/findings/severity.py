@@ -139,6 +139,8 @@ def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
         return Severity.MAJOR if one.retained_bytes > MIN_SHARE * peak else Severity.NOTE
     if one.code == METRIC:
         return Severity.NOTE if steps is None else Severity.MINOR
+    if one.code == LONGER and is_nothing(one):
+        return Severity.NOTE
     if steps is not None:
         return Severity.CRITICAL
     return Severity.MINOR if is_small(one) else Severity.MAJOR
@@ -153,6 +155,11 @@ def is_small(one: Finding) -> bool:
     if any(row.type in HANDLES for row in one.retained_types) or is_running(one) or is_longer_tensor(one):
         return False
     return max(rate.bytes, rate.retained_bytes) < MIN_PLAIN_BYTES
+
+
+def is_nothing(one: Finding) -> bool:
+    """Whether the growth is less than a byte a step: a row for each round of an optimization of many steps."""
+    return max(one.per_step.bytes, one.per_step.retained_bytes) < 1
 
 
 def is_longer_tensor(one: Finding) -> bool:

@@ -131,13 +131,13 @@ class Watch:
         sources = [one for one in (reference() for reference in self._made.values()) if one is not None]
         self._least = min((one.numel() for one in sources), default=0)
         self._mode = watching_mode(torch, self._saw)
-        self._mode.__enter__()
+        put_below(torch, self._mode)
 
     def stop(self) -> None:
         """Stop watching."""
-        if self._mode is not None:
-            self._mode.__exit__(None, None, None)
-            self._mode = None
+        mode, self._mode = self._mode, None
+        if mode is not None:
+            take_off(sys.modules["torch"].overrides, mode)
 
     def is_made_of_source(self, address: int) -> bool:
         """Whether the tensor at this address is a source or was made of one."""
@@ -145,6 +145,8 @@ class Watch:
         return reference is not None and reference() is not None
 
     def _saw(self, function: Any, given: Sequence[Any], result: Any) -> None:
+        if self._mode is None:  # the mode could not be taken off yet
+            return
         for tensor in given:
             reference = self._alive.get(id(tensor))
             if reference is not None and reference() is tensor:
@@ -176,6 +178,43 @@ def watching_mode(torch: Any, saw: Any) -> Any:
 
     kind = type("Watching", (torch.overrides.TorchFunctionMode,), {"__torch_function__": function})
     return kind()
+
+
+def put_below(torch: Any, mode: Any) -> None:
+    """Put a mode below those that the program has entered: it leaves them by taking what is on top.
+
+    The one of `torch.set_default_device` insists on the lowest place.
+    """
+    overrides, default = torch.overrides, getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None)
+    above = [overrides._pop_mode() for _ in overrides._get_current_function_mode_stack()]
+    if above and above[-1] is getattr(default, "device_context", None):
+        overrides._push_mode(above.pop())
+    for one in (mode, *reversed(above)):
+        overrides._push_mode(one)
+
+
+def take_off(overrides: Any, mode: Any) -> None:
+    """Take a mode off, wherever it is. While it handles a function, torch has it off and puts it back: that is left out then.
+
+    A backward pass is such a function.
+    """
+    if any(one is mode for one in overrides._get_current_function_mode_stack()):
+        above = []
+        while (top := overrides._pop_mode()) is not mode:
+            above.append(top)
+        for one in reversed(above):
+            overrides._push_mode(one)
+        return
+
+    plain = overrides._push_mode
+
+    def push(one: Any) -> None:
+        if one is not mode:
+            plain(one)
+        elif overrides._push_mode is push:
+            overrides._push_mode = plain
+
+    overrides._push_mode = push
 
 
 def leaves(value: Any, depth: int = 4) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import (
     ATTACHED,
+    LONGER_CODE,
     Amounts,
     Arrivals,
     Control,
@@ -316,9 +317,11 @@ def headline(report: HuntReport) -> str:
 
 
 def growth_of_notes(report: HuntReport) -> str:
-    """Say what grew in a clean program: nothing, or the states of metrics."""
-    is_any = any(one.kind is FindingKind.GROWTH for one in report.findings)
-    return "nothing grew but what metrics keep until reset()" if is_any else "nothing grew"
+    """Say what grew in a clean program: nothing, the states of metrics, or a tensor by less than a byte a step."""
+    grown = {one.code for one in report.findings if one.kind is FindingKind.GROWTH}
+    if grown == {LONGER_CODE}:
+        return "a tensor grew by less than a byte per step, nothing else grew"
+    return "nothing grew but what metrics keep until reset()" if grown else "nothing grew"
 
 
 def how_sure(report: HuntReport, *, has_rounds: bool = True) -> str:

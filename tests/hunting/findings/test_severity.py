@@ -69,6 +69,11 @@ def test_the_rate_of_what_would_be_freed_counts() -> None:
             replace(PLAIN, diagnosis=replace(LOSSES.diagnosis, code="GL704")), Severity.MAJOR, id="a longer tensor"
         ),
         pytest.param(
+            replace(PLAIN, diagnosis=replace(LOSSES.diagnosis, code="GL704"), per_step=Amounts(bytes=0.9)),
+            Severity.NOTE,
+            id="a row for each round of an optimization",
+        ),
+        pytest.param(
             replace(
                 PLAIN,
                 diagnosis=replace(LOSSES.diagnosis, code="GL704"),

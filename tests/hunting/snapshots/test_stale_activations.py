@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gradlife.hunting.snapshots.stale_activations import Watch, module_of  # noqa: E402
+from gradlife.hunting.snapshots.stale_activations import Watch, module_of, take_off  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot  # noqa: E402
 
 
@@ -76,3 +77,74 @@ def test_a_weight_that_a_hook_of_torch_computes_was_not_left_behind(compute: Cal
         "weight": None,
         "left": graph.find(id(module)),
     }
+
+
+def plain_mode() -> Any:
+    """A mode of the program's own."""
+    return torch.overrides.BaseTorchFunctionMode()
+
+
+def modes() -> list[Any]:
+    return list(torch.overrides._get_current_function_mode_stack())
+
+
+def test_a_watch_that_ends_within_a_backward_pass_is_off_after_it() -> None:
+    """Torch takes a mode off while it handles a function, such as `torch.autograd.grad`, and puts it back: the hunt failed."""
+    plain, watch = torch.overrides._push_mode, Watch([], [])
+    x = torch.ones(2, requires_grad=True)
+    loss = (x * 2).sum()
+    loss.register_hook(lambda gradient: watch.stop())
+    watch.start()
+    torch.autograd.grad(loss, x)
+    assert modes() == []
+    assert torch.overrides._push_mode is plain
+
+
+def test_a_mode_that_the_program_leaves_during_a_watch_is_the_one_that_goes() -> None:
+    """A mode is left by taking the topmost one off."""
+    watch = Watch([], [])
+    with plain_mode():
+        watch.start()
+    assert [type(one).__name__ for one in modes()] == ["Watching"]
+    with plain_mode() as later:
+        watch.stop()
+        assert modes() == [later]
+    assert modes() == []
+
+
+def test_a_block_of_a_device_that_ends_during_a_watch_lets_its_own_mode_go() -> None:
+    watch = Watch([], [])
+    with torch.device("meta"):
+        watch.start()
+        assert [type(one).__name__ for one in modes()] == ["Watching", "DeviceContext"]
+        assert torch.ones(2).device.type == "meta"
+    assert torch.ones(2).device.type == "cpu"
+    watch.stop()
+    assert modes() == []
+
+
+def test_the_default_device_keeps_its_place_below_a_watch() -> None:
+    """It insists on the lowest place when another one replaces it."""
+    watch = Watch([], [])
+    torch.set_default_device("meta")
+    try:
+        watch.start()
+        assert [type(one).__name__ for one in modes()] == ["DeviceContext", "Watching"]
+    finally:
+        torch.set_default_device(None)
+    assert torch.ones(2).device.type == "cpu"
+    watch.stop()
+    assert modes() == []
+
+
+def test_a_watch_that_another_thread_ends_sees_no_more() -> None:
+    old = torch.ones(2)
+    watch = Watch([id(old)])
+    watch.start()
+    ending = threading.Thread(target=watch.stop)
+    ending.start()
+    ending.join()
+    old.sum()
+    (left,) = modes()
+    take_off(torch.overrides, left)
+    assert watch.read == set()
