@@ -7,6 +7,7 @@ grows. Code of the program is read and not run.
 from __future__ import annotations
 
 import dis
+import gc
 import sys
 from collections.abc import Iterator, Sequence, Set
 from types import CodeType, FunctionType
@@ -40,7 +41,7 @@ def is_metric_state(graph: _heap.Graph, steps: Sequence[PathStep], spans: Sequen
     if any(empties(code, place.name) for code in resets):
         return True
     sets_by_name = any("setattr" in code.co_names or "__setattr__" in code.co_names for code in resets)
-    return sets_by_name and is_declared(graph, spans[owner], place.name)
+    return sets_by_name and is_declared({graph.describe(node).address for node in spans[owner]}, kind, place.name)
 
 
 def class_named(name: str) -> Any:
@@ -70,13 +71,20 @@ def empties(code: CodeType, name: str) -> bool:
     return "STORE_ATTR" in read or ("LOAD_ATTR" in read and "clear" in code.co_names)
 
 
-def is_declared(graph: _heap.Graph, owner: Set[int], name: str) -> bool:
-    """Whether a dict of the object, such as that of the default values of its states, has the name as a key."""
-    tables = (one for node in owner for one in graph.referents(node) if graph.type(one) == "dict" and one not in owner)
-    return any(is_key(graph, table, name) for table in tables)
+def is_declared(addresses: Set[int], kind: type, name: str) -> bool:
+    """Whether a dict of an object of this type, such as that of the default values of its states, has the name as a key.
+
+    Snapshots name the entries of new containers alone, so the object itself is looked at.
+    """
+    found = (one for one in gc.get_objects() if id(one) in addresses and type(one) is kind)
+    tables = (value for one in found for value in attributes(one).values() if type(value) is dict)
+    return any(type(key) is str and key == name for table in tables for key in table)
 
 
-def is_key(graph: _heap.Graph, table: int, name: str) -> bool:
-    """Whether a dict has a value under this name."""
-    steps = (graph.references_along([table, value])[0] for value in graph.referents(table))
-    return any(step.relation == "dict_value" and step.label.strip("'") == name for step in steps)
+def attributes(one: object) -> dict[str, Any]:
+    """Return the attributes of an object, without its own code."""
+    try:
+        own = object.__getattribute__(one, "__dict__")
+    except AttributeError:  # it has slots
+        return {}
+    return own if type(own) is dict else {}

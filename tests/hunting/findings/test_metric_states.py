@@ -14,8 +14,10 @@ from gradlife.hunting.findings.severity import Room, with_severity  # noqa: E402
 from gradlife.hunting.growth.inplace_growth import places_that_grow  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import grown_groups  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
-from gradlife.model.hunt import Finding, Severity  # noqa: E402
+from gradlife.hunting.steps.schedule import Schedule  # noqa: E402
+from gradlife.model.hunt import Finding, HuntVerdict, Severity  # noqa: E402
 from hunting.growth.test_per_object_growth import findings  # noqa: E402
+from script_hunts import hunted, repeated  # noqa: E402
 from step_evidence import evidence  # noqa: E402
 
 LENGTHS = (3, 7, 8, 11)
@@ -191,3 +193,12 @@ def test_a_metric_that_would_fill_the_memory_is_minor() -> None:
     metric = Auc()
     (one,) = findings(evidence(lambda number: metric.update(torch.ones(1 << 15)), *LENGTHS))
     assert with_severity(one, ROOM).severity is Severity.MINOR
+
+
+@pytest.mark.whole
+def test_the_declared_states_of_a_metric_that_is_older_than_the_hunt_are_known() -> None:
+    """Snapshots of a whole hunt name the entries of new containers alone: each metric of torchmetrics was a leak."""
+    metric = Declared()
+    report = hunted(Schedule(may_end=True), repeated(lambda: metric.update(torch.ones(8)), 120))
+    assert [(one.code, one.severity) for one in report.findings] == [("GL514", Severity.NOTE)]
+    assert report.verdict is HuntVerdict.CLEAN
