@@ -81,7 +81,7 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
         has_all = found is not None and len(group.tops) >= len(groups[found].tops)
         if found is not None and has_all and is_of_program_alone(graph, non_variables, held_by[found]):
             join(target, found, number)
-        elif found is not None:
+        elif found is not None and not is_part_of_larger(target, number, found, ranks):
             join(target, number, found)
         for node in non_variables:
             if node in holders:
@@ -129,6 +129,14 @@ def join(target: list[int], number: int, into: int) -> None:
         target[final(target, number)] = final(target, into)
 
 
+def is_part_of_larger(target: Sequence[int], number: int, other: int, ranks: Sequence[tuple[bool, int]]) -> bool:
+    """Whether a group is a part of another one with much more top objects than the other: what holds the part, such as
+    the running step's batch, does not hold the whole.
+    """
+    whole = final(target, number)
+    return whole != number and ranks[whole][1] > MANY_MORE * ranks[final(target, other)][1]
+
+
 def join_by_container(target: list[int], number: int, other: int, ranks: Sequence[tuple[bool, int]]) -> None:
     """Merge two groups that share a container, and keep the anchor of the one that lies mostly in it.
 
@@ -152,7 +160,7 @@ def united(groups: list[Group], target: list[int]) -> list[Group]:
     return [group for number, group in enumerate(groups) if target[number] == number]
 
 
-def final(target: list[int], number: int) -> int:
+def final(target: Sequence[int], number: int) -> int:
     """Follow a chain of parts to its end."""
     while target[number] != number:
         number = target[number]

@@ -9,7 +9,7 @@ import pytest
 
 from gradlife.heap.graph import HeapObject
 from gradlife.hunting.findings import leak_trace
-from gradlife.hunting.growth.groups import Group, join_by_container, top_of
+from gradlife.hunting.growth.groups import FRAME, Group, held_groups, join_by_container, top_of
 from gradlife.hunting.growth.reachable_growth import evidence_of, grown_groups
 from gradlife.hunting.growth.suspects import is_of_hunt
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot
@@ -102,3 +102,27 @@ def test_hooks_that_the_graph_of_the_running_step_holds_too_are_held_by_their_mo
     mine = [one for one in sure if has_tensors(found, one.group.members)]
     holders = [found.graph.describe(node)[1:3] for one in mine for node in one.containers]
     assert holders == [("collections.OrderedDict", id(layer._backward_hooks))]
+
+
+def test_what_holds_the_running_steps_batch_does_not_hold_the_list_that_grows() -> None:
+    """A function of the running step holds its batch and its newest output, which is also in the list: so the batch is in
+    the group of the list, and its dict of arguments took over the whole. Lightning's loops have such a dict.
+    """
+    frames, results, kept, arguments, batch, newest = (1, 2), 3, 4, 5, 6, 8
+    items = [*range(7, 9), *range(10, 30)]
+    kinds = {0: ("root", "process"), 1: FRAME, 2: FRAME, results: ("python", "dict"), kept: ("python", "list")}
+    kinds |= {arguments: ("python", "OrderedDict"), batch: ("python", "list")}
+    held = {arguments: [1, 2], batch: [arguments, 1, results], 7: [batch, 1], newest: [1, kept]}
+    above = dict.fromkeys([*frames, results, kept, arguments, batch, 7, newest], 0)
+    graph: Any = SimpleNamespace(
+        kind_and_type=lambda node: kinds.get(node, TENSOR),
+        kind=lambda node: kinds.get(node, TENSOR)[0],
+        type=lambda node: kinds.get(node, TENSOR)[1],
+        dominator=lambda node: above.get(node, kept) if node else None,
+        path=lambda node: [0, held.get(node, [kept])[0], node],
+        referrers=lambda node: held.get(node, [kept]) if node > kept else [0],
+    )
+    born: Any = dict.fromkeys([*items[2:], arguments, 7, newest, batch], 0)
+    whole, loops = held_groups(graph, born)
+    assert (whole.anchor, len(whole.tops), whole.members.keys() >= {7, newest, batch}) == (kept, 20, True)
+    assert (loops.anchor, loops.tops) == (0, [arguments])
