@@ -86,12 +86,17 @@ def test_device_memory_takes_the_request_from_the_error_that_is_handled(run: Run
     assert done.stdout.splitlines()[1].strip().startswith("25.2 MB requested at train.py:11: free blocks up to")
 
 
-def test_a_request_that_the_history_does_not_have_is_added(run: Run, tmp_path: Path) -> None:
+#: The same failure as an exception that nobody catches: it leaves a second report.
+UNCAUGHT = "error = RuntimeError('CUDA out of memory. Tried to allocate 24.00 MiB.')\nwatching._failed(error)\n"
+
+
+@pytest.mark.parametrize("then", ["", UNCAUGHT], ids=["caught", "uncaught"])
+def test_a_request_that_the_history_does_not_have_is_added(run: Run, tmp_path: Path, then: str) -> None:
     """As after torch's observer of failed allocations, without `_record_memory_history`."""
     done = run(
         "-c",
         f"import gradlife\nwatching = gradlife.on_oom('oom.json', limit=1 << 50)\n{FRAGMENTED}"
-        f"watching._device_failed(0, {REQUEST}, 9, 5)\n",
+        f"watching._device_failed(0, {REQUEST}, 9, 5)\n{then}",
     )
     assert done.returncode == 0, done.stderr
     (found,) = json.loads((tmp_path / "oom.json").read_text())["device_memory"]

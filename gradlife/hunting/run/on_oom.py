@@ -64,7 +64,7 @@ class OnOom:
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._closed = threading.Event()
-        self._is_observed = False  # the allocator's observer has reported a failure
+        self._observed: FailedRequest | None = None  # the failure that the allocator's observer has reported
         self._undo = [hooked(sys, self._main_failed), hooked(threading, self._thread_failed)]
         when_imported("torch", self._observe)
         atexit.register(self._finish)
@@ -99,8 +99,8 @@ class OnOom:
         from gradlife.hunting.findings.failed_program import is_out_of_memory
 
         if error is not None and is_out_of_memory(error):
-            is_printed = self._is_observed and ALLOCATOR_FAILED.search(str(error)) is not None
-            self._write(f"{type(error).__name__}: {error}".rstrip(": "), error, is_printed=is_printed)
+            known = self._observed if ALLOCATOR_FAILED.search(str(error)) else None
+            self._write(f"{type(error).__name__}: {error}".rstrip(": "), error, known, is_printed=known is not None)
 
     def _observe(self, torch: Any) -> None:
         """Report failures of the CUDA allocator before the program can catch them, once the program initializes CUDA:
@@ -114,7 +114,8 @@ class OnOom:
     def _device_failed(self, device: int, wanted: int, allocated: int, free: int) -> None:
         if not self._closed.is_set():
             cause = f"CUDA out of memory on device {device}: {wanted:,} bytes wanted, {free:,} bytes free"
-            self._is_observed = self._write(cause, failed=FailedRequest(device, wanted, free))
+            failed = FailedRequest(device, wanted, free)
+            self._observed = failed if self._write(cause, failed=failed) else None
 
     def _watch(self) -> None:
         while not self._closed.wait(INTERVAL):
