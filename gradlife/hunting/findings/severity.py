@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from gradlife.hunting.process.memory_limits import system_limit, usage
-from gradlife.model.hunt import Finding, FindingKind, Severity
+from gradlife.model.hunt import LONGER_CODE, Finding, FindingKind, Severity
 
 #: Steps of a usual job. A leak that reaches the memory limit earlier would end it.
 HORIZON = 100_000
@@ -37,9 +37,6 @@ RUN_EACH_STEP = frozenset({"GL355", "GL526", "GL605", "GL612"})
 
 #: The code of a metric that was not reset: it keeps its values on purpose.
 METRIC = "GL514"
-
-#: The code of a tensor, an array or a text that each step makes longer.
-LONGER = "GL704"
 
 #: The dict of `threading` that holds the running threads. Each has a stack.
 RUNNING_THREADS = "_active"
@@ -139,7 +136,7 @@ def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
         return Severity.MAJOR if one.retained_bytes > MIN_SHARE * peak else Severity.NOTE
     if one.code == METRIC:
         return Severity.NOTE if steps is None else Severity.MINOR
-    if one.code == LONGER and is_nothing(one):
+    if one.code == LONGER_CODE and is_nothing(one):
         return Severity.NOTE
     if steps is not None:
         return Severity.CRITICAL
@@ -164,7 +161,7 @@ def is_nothing(one: Finding) -> bool:
 
 def is_longer_tensor(one: Finding) -> bool:
     """Whether one tensor takes more memory after each step."""
-    return one.code == LONGER and one.trace.tensor is not None
+    return one.code == LONGER_CODE and one.trace.tensor is not None
 
 
 def is_running(one: Finding) -> bool:

@@ -34,6 +34,7 @@ MIN_OUTSIDE = 0.02
 
 PINS = 3
 
+#: A line that is cut where it has no room, or one that wraps.
 Line = Text | Hanging
 
 #: Most pieces of advice on the first screen.

@@ -11,7 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gradlife.hunting.snapshots.stale_activations import Watch, module_of, take_off  # noqa: E402
+from gradlife.hunting.snapshots.function_modes import take_off  # noqa: E402
+from gradlife.hunting.snapshots.stale_activations import Watch, module_of  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot  # noqa: E402
 
 

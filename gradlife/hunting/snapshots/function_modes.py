@@ -1,0 +1,67 @@
+"""A mode of torch that watches functions while a few steps run, and stays out of the way of the program's own modes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def watching_mode(torch: Any, saw: Any) -> Any:
+    """Create a mode that reports every function, with the tensors that it gets, and its result."""
+
+    def function(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        saw(func, [one for one in leaves((args, kwargs)) if isinstance(one, torch._C.TensorBase)], result)
+        return result
+
+    kind = type("Watching", (torch.overrides.TorchFunctionMode,), {"__torch_function__": function})
+    return kind()
+
+
+def put_below(torch: Any, mode: Any) -> None:
+    """Put a mode below those that the program has entered: it leaves them by taking what is on top.
+
+    The one of `torch.set_default_device` insists on the lowest place.
+    """
+    overrides, default = torch.overrides, getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None)
+    above = [overrides._pop_mode() for _ in overrides._get_current_function_mode_stack()]
+    if above and above[-1] is getattr(default, "device_context", None):
+        overrides._push_mode(above.pop())
+    for one in (mode, *reversed(above)):
+        overrides._push_mode(one)
+
+
+def take_off(overrides: Any, mode: Any) -> None:
+    """Take a mode off, wherever it is. While it handles a function, torch has it off and puts it back: that is left out then.
+
+    A backward pass is such a function.
+    """
+    if any(one is mode for one in overrides._get_current_function_mode_stack()):
+        above = []
+        while (top := overrides._pop_mode()) is not mode:
+            above.append(top)
+        for one in reversed(above):
+            overrides._push_mode(one)
+        return
+
+    plain = overrides._push_mode
+
+    def push(one: Any) -> None:
+        if one is not mode:
+            plain(one)
+        elif overrides._push_mode is push:
+            overrides._push_mode = plain
+
+    overrides._push_mode = push
+
+
+def leaves(value: Any, depth: int = 4) -> Iterator[Any]:
+    """Yield the values inside nested arguments."""
+    if depth and isinstance(value, (tuple, list)):
+        for item in value:
+            yield from leaves(item, depth - 1)
+    elif depth and isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item, depth - 1)
+    else:
+        yield value
