@@ -70,7 +70,7 @@ SENTENCES = {
     "GL504": "An inner function that calls itself is in a cycle, and keeps its closure.",
     "GL505": "An object stores one of its own bound methods, and the method holds the object.",
     "GL506": "Each call creates a class. Every class is in a cycle, and keeps the closures of its methods.",
-    "GL507": "A suspended generator, coroutine or task keeps the local variables of its frame.",
+    "GL507": "A suspended generator, coroutine, task or greenlet keeps the local variables of its frame.",
     "GL508": "A log record in a buffer keeps its arguments.",
     "GL509": "A queue is filled faster than it is emptied.",
     "GL510": "An interactive session keeps what its cells displayed.",

@@ -256,7 +256,7 @@ class Wording:
     @property
     def frame(self) -> str:
         """The frame in question, with its line."""
-        return self.described("frame", "generator", "running")
+        return self.described("frame", "generator", "greenlet", "running")
 
     @property
     def ending(self) -> str:

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+import greenlet
 import torch
 from torch import nn
 
@@ -362,6 +363,20 @@ def suspended_generators(hold: SimpleNamespace) -> Any:
     hold.kept = [numbers(batch) for batch in batches]
     for generator in hold.kept:
         next(generator)
+    return batches[3]
+
+
+def waiting(batch: torch.Tensor) -> torch.Tensor:
+    greenlet.getcurrent().parent.switch()
+    return batch.mean()
+
+
+@case("GL507", GROWTH, plain_list)
+def waiting_greenlets(hold: SimpleNamespace) -> Any:
+    batches = [torch.ones(3) for _ in range(6)]
+    hold.kept = [greenlet.greenlet(waiting) for _ in batches]
+    for one, batch in zip(hold.kept, batches, strict=True):
+        one.switch(batch)
     return batches[3]
 
 

@@ -47,10 +47,13 @@ struct Deque {
   Py_ssize_t first_item, last_item;  // in their blocks
 };
 
-// Whether the type is a class of C code or derives from it. No class of a program is immutable.
+// Whether the type is a class of C code. No class of a program is immutable.
+inline bool is_static(const PyTypeObject* type) { return (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0; }
+
+// Whether the type is a class of C code or derives from it.
 inline bool is_derived(const PyTypeObject* type, const char* name) {
   for (; type != nullptr; type = type->tp_base)
-    if ((type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0 && std::strcmp(type->tp_name, name) == 0) return true;
+    if (is_static(type) && std::strcmp(type->tp_name, name) == 0) return true;
   return false;
 }
 

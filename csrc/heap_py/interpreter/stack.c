@@ -179,6 +179,15 @@ static void note_handlers(gl_heights* all, PyCodeObject* code) {
   }
 }
 
+/* In 3.11 the compiler takes the arguments off at PRECALL, the interpreter at CALL. */
+static int arguments_still_there(const gl_heights* all, int at) {
+#if PY_VERSION_HEX < 0x030c0000
+  if (opcode_at(all, at) == CALL) return all->code[2 * at + 1];
+#endif
+  (void)all, (void)at;
+  return 0;
+}
+
 int gl_stack_height(void* address) {
   _PyInterpreterFrame* frame = address;
   gl_frame read;
@@ -199,7 +208,7 @@ int gl_stack_height(void* address) {
 #endif
   note_handlers(&all, read.code);
   for (int pass = 0; pass < max_passes && follow(&all) > 0; ++pass);
-  const int height = all.heights[at];
+  const int height = all.heights[at] == unknown_height ? 0 : all.heights[at] + arguments_still_there(&all, at);
   PyMem_RawFree(all.heights);
   return height > 0 && height <= read.code->co_stacksize ? height : 0;
 }

@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include "base/visible_text.hpp"
+#include "heap_py/interpreter/greenlets.hpp"
 #include "heap_py/interpreter/library_layouts.hpp"
 #include "heap_py/interpreter/module_names.hpp"
 
@@ -68,6 +69,7 @@ uint32_t TypeTable::add(PyTypeObject* type) {
   entry.fields = fields_of(type);
   entry.asks_is_gc = type->tp_is_gc != nullptr;
   entry.is_generator = type == &PyGen_Type || type == &PyCoro_Type || type == &PyAsyncGen_Type;
+  entry.is_greenlet = is_greenlet(type);
   for (Provider* provider : providers_)
     if (entry.provider == nullptr && provider->knows(type)) entry.provider = provider;
   slots_[place_of(type)] = {type, row};

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/labels.hpp"
+#include "heap_py/interpreter/greenlets.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/key_text.hpp"
 #include "heap_py/interpreter/module_names.hpp"
@@ -88,7 +89,7 @@ bool has_own_words(PyTypeObject* type) {
   for (PyTypeObject* known : {&PyModule_Type, &PyType_Type, &PyMethod_Type, &PyFrame_Type, &PyCode_Type, &PyGen_Type,
                               &PyCoro_Type, &PyAsyncGen_Type, &PyCFunction_Type})
     if (PyType_IsSubtype(type, known) != 0) return true;
-  return is_bounded(type);
+  return is_bounded(type) || is_greenlet(type);
 }
 
 std::string python_text(PyObject* object) {
@@ -102,6 +103,7 @@ std::string python_text(PyObject* object) {
   if (PyCode_Check(object)) return text_of(reinterpret_cast<PyCodeObject*>(object)->co_qualname, 200);
   if (has_length(Py_TYPE(object))) return "len " + std::to_string(length_of(object));
   if (void* frame = gl_generator_frame(object)) return describe_frame(frame);
+  if (void* frame = first_greenlet_frame(object)) return describe_frame(frame);
   return describe_bounded(object);
 }
 

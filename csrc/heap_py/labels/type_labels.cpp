@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/pyref.hpp"
+#include "heap_py/interpreter/greenlets.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/key_text.hpp"
 #include "heap_py/labels/labels.hpp"
@@ -99,6 +100,14 @@ Label in_frame_object(PyObject* frame, PyObject* target) {
   return field != nullptr ? internal(field) : Label{};
 }
 
+Label in_greenlet(PyObject* greenlet, PyObject* target) {
+  for (void* frame = greenlet_frame(greenlet); frame != nullptr; frame = gl_older_frame(frame)) {
+    Label found = describe_frame_reference(frame, target);
+    if (found.relation != Relation::unknown) return found;
+  }
+  return {};
+}
+
 bool is_dict_view(PyObject* object) {
   return Py_IS_TYPE(object, &PyDictKeys_Type) || Py_IS_TYPE(object, &PyDictValues_Type) ||
          Py_IS_TYPE(object, &PyDictItems_Type);
@@ -145,6 +154,7 @@ Label label_in_core_type(PyObject* source, PyObject* target) {
                     target);
   if (is_dict_view(source) || Py_IS_TYPE(source, &PyDictProxy_Type)) return internal("mapping");
   if (shows_memory(source)) return internal("obj");
+  if (is_greenlet(Py_TYPE(source))) return in_greenlet(source, target);
   const char* field = gl_context_field(source, target);
   return field != nullptr ? internal(field) : Label{};
 }

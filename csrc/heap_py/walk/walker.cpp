@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/labels.hpp"
+#include "heap_py/interpreter/greenlets.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/module_names.hpp"
 #include "heap_py/walk/step_costs.hpp"
@@ -205,6 +206,7 @@ void Walker::add_roots() {
   types_.add_native_rows();
   builder_.add(address_of_process, roots_.process);
   builder_.add(address_of(PyInterpreterState_Get()), roots_.interpreter);
+  for (void* newest : frames_of_main_greenlets()) add_frames(newest);
   add_threads();
 }
 
@@ -212,13 +214,13 @@ void Walker::add_threads() {
   PyThreadState* thread = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
   for (; thread != nullptr; thread = PyThreadState_Next(thread)) {
     builder_.add(address_of(thread), roots_.thread);
-    add_frames(thread);
+    add_frames(gl_newest_frame(thread));
   }
 }
 
-void Walker::add_frames(PyThreadState* thread) {
+void Walker::add_frames(void* newest) {
   gl_frame frame;
-  for (void* at = gl_newest_frame(thread); at != nullptr; at = gl_older_frame(at)) {
+  for (void* at = newest; at != nullptr; at = gl_older_frame(at)) {
     if (gl_read_frame(at, &frame) == 0 || is_file_below(frame.code->co_filename, options_.hidden_sources)) continue;
     builder_.add(address_of(at), roots_.frame);
     if (frame.is_generator) running_generators_.insert(at);
@@ -331,6 +333,7 @@ void Walker::expand_python(NodeId node, PyObject* object) {
     builder_.begin_hidden();
     expand_static_type(reinterpret_cast<PyTypeObject*>(object));
   }
+  if (entry.is_greenlet) expand_greenlet(object);
   if (entry.fields.empty()) return;
   builder_.begin_hidden();
   expand_fields(object, entry.fields);
@@ -378,6 +381,15 @@ bool Walker::expand_running_generator(PyObject* object, traverseproc traverse) {
     if (frame.fast[i] != nullptr) state.of_frame.push_back(frame.fast[i]);
   traverse(object, visit_of_generator, &state);
   return true;
+}
+
+// Expands the frames of a greenlet that waits, which the collector does not see. A generator whose stack has a stored
+// height shows its variables itself.
+void Walker::expand_greenlet(PyObject* greenlet) {
+  builder_.begin_hidden();
+  gl_frame frame;
+  for (void* at = greenlet_frame(greenlet); at != nullptr; at = gl_older_frame(at))
+    if (gl_read_frame(at, &frame) != 0 && !(frame.is_generator && frame.has_stack_height)) expand_frame(at);
 }
 
 void Walker::expand_wrapper(PyObject* object, const TypeTable::Entry& entry) {

@@ -42,7 +42,7 @@ class Walker {
  private:
   void add_roots();
   void add_threads();
-  void add_frames(PyThreadState* thread);
+  void add_frames(void* newest);
   void add_tracked();
   size_t expand_from(size_t node, size_t last);
   void add_natives();
@@ -52,6 +52,7 @@ class Walker {
   void expand_fields(PyObject* object, const std::vector<Py_ssize_t>& fields);
   void expand_python(NodeId node, PyObject* object);
   bool expand_running_generator(PyObject* object, traverseproc traverse);
+  void expand_greenlet(PyObject* greenlet);
   uint32_t name_type(NodeId node);  // sets the node's type; returns the row of its exact type
   void expand_wrapper(PyObject* object, const TypeTable::Entry& entry);
   uint32_t modules_row(uint32_t row);

@@ -27,6 +27,8 @@ PLAIN = frozenset(
 #: Types of handles of distributed operations.
 HANDLES = frozenset({"Work", "Future"})
 
+GREENLET = "greenlet.greenlet"
+
 #: The relative difference that the rates of holders and held objects may have from round to round. What handles hold
 #: comes from other threads, and some of it is not recognized at the address of a freed tensor.
 TOLERANCE = 0.2
@@ -103,7 +105,11 @@ def united(holder: GrownGroup, part: GrownGroup) -> GrownGroup:
 
 def is_part(evidence: Evidence, holder: GrownGroup, part: GrownGroup) -> bool:
     """Whether both groups are one leak."""
-    return holds_as_many(evidence, holder, part) or belongs_to(evidence.graph, holder, part)
+    return (
+        holds_as_many(evidence, holder, part)
+        or belongs_to(evidence.graph, holder, part)
+        or is_on_native_stacks(evidence, holder, part)
+    )
 
 
 def belongs_to(graph: _heap.Graph, holder: GrownGroup, part: GrownGroup) -> bool:
@@ -113,6 +119,33 @@ def belongs_to(graph: _heap.Graph, holder: GrownGroup, part: GrownGroup) -> bool
     others = holder.group.members.keys()
     members = part.group.members.items()
     return {top for node, top in members if not others.isdisjoint(graph.referents(node))}.issuperset(part.group.tops)
+
+
+def is_on_native_stacks(evidence: Evidence, holder: GrownGroup, part: GrownGroup) -> bool:
+    """Return whether the part holds no memory of note and the holder got a greenlet for each of its islands, in each round.
+
+    The C code in which a greenlet waits holds what it works with.
+    """
+    graph = evidence.graph
+    if any(takes_memory(graph, node) for node in part.group.members):
+        return False
+    greenlets = rates_of(evidence, greenlets_among(graph, holder.group.members))
+    islands = rates_of(evidence, part.group.tops)
+    return all(0 < rate <= (1 + TOLERANCE) * made for rate, made in zip(islands, greenlets, strict=True))
+
+
+def greenlets_among(graph: _heap.Graph, nodes: Iterable[int]) -> list[int]:
+    """Return those of the nodes that are greenlets."""
+    of_type: dict[str, bool] = {}
+    found = []
+    for node in nodes:
+        name = graph.type(node)
+        if name not in of_type:
+            [step] = graph.references_along([node])
+            of_type[name] = GREENLET in (name, *step.bases.splitlines())
+        if of_type[name]:
+            found.append(node)
+    return found
 
 
 def takes_memory(graph: _heap.Graph, node: int) -> bool:

@@ -15,6 +15,7 @@ from gradlife import _heap
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.readable import readable
 from gradlife.hunting.session.step_counter import Counter
+from gradlife.hunting.steps.own_thread import OwnThread
 
 #: Seconds to wait for the next step before a report is made in the middle of one.
 PATIENCE = 2.0
@@ -41,11 +42,11 @@ class Taker(Protocol):
         """Record that a signal ends the program."""
 
 
-class InterimReport(threading.Thread):
+class InterimReport(OwnThread):
     """Waits for requests. If no other process watches this one, ``memory`` tells when a report is due."""
 
     def __init__(self, taker: Taker, requests: int, memory: Memory | None = None) -> None:
-        super().__init__(name="gradlife", daemon=True)
+        super().__init__("gradlife")
         self._taker = taker
         self._requests = requests
         self._pipe = os.fstat(requests).st_ino if requests >= 0 else 0

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from gradlife.hunting.steps.own_thread import OwnThread
 from gradlife.hunting.steps.repeated_calls import is_importing
 
 #: Seconds per step.
@@ -28,14 +29,14 @@ def is_any_importing() -> bool:
 BeginByTime = Callable[[str], Callable[[int], object]]
 
 
-class Intervals(threading.Thread):
+class Intervals(OwnThread):
     """Steps once per interval until better steps are found.
 
     The program goes on while a snapshot is written and judged in this thread: the next step is of all intervals since.
     """
 
     def __init__(self, begin: BeginByTime, quiet_since: Callable[[], float]) -> None:
-        super().__init__(name="gradlife time", daemon=True)
+        super().__init__("gradlife time")
         self._begin = begin
         self._quiet_since = quiet_since
         self._over = threading.Event()

@@ -22,6 +22,7 @@ from gradlife.hunting.process.program_files import is_library
 from gradlife.hunting.steps.compiler import uncompiled
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.entries import Entry, new_entries, plain_code
+from gradlife.hunting.steps.own_thread import OwnThread
 
 #: Entries after which a function counts as the step.
 WARMUP_CALLS = 8
@@ -63,7 +64,7 @@ class Seen:
     is_in_loop: bool = False  # called in a loop of its caller
 
 
-class RepeatedCalls(threading.Thread):
+class RepeatedCalls(OwnThread):
     """Samples stacks and chooses the function that is the step.
 
     When the program next calls this function, ``begin`` is called with its name, in the same thread. ``begin`` returns a
@@ -71,7 +72,7 @@ class RepeatedCalls(threading.Thread):
     """
 
     def __init__(self, begin: Begin) -> None:
-        super().__init__(name="gradlife steps", daemon=True)
+        super().__init__("gradlife steps")
         self._begin = begin
         self._entries = new_entries()
         self._seen: dict[CodeType, Seen] = {}

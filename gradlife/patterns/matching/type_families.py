@@ -68,6 +68,7 @@ FAMILIES: dict[str, str] = {
     "logging.Logger": "logger",
     "PyCapsule": "capsule",
     "threading.Thread": "thread",
+    "greenlet.greenlet": "greenlet",
     "_thread._local": "threadlocal",
     "_thread._localdummy": "threadlocal",
     "itertools.cycle": "cycle",

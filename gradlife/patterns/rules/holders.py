@@ -211,8 +211,7 @@ HOLDER_PATHS = (
     Pattern(
         "GL526",
         "each use adds a handler to a logger",
-        "{holder} has {count} entries: each use adds a handler or a filter and removes none. Every record goes through all of "
-        "them.",
+        "{holder} has {count} entries: each use adds a handler or a filter and removes none. All of them get each record.",
         "Add it once, at the start of the program, or remove it after use.",
         "logger.addHandler(handler)\ntry:\n    ...\nfinally:\n    logger.removeHandler(handler)\n    handler.close()",
         change="{removal}",
@@ -310,6 +309,15 @@ HOLDER_PATHS = (
         paths=("generator.* ...", "task.* ..."),
         when=has_suspended_frame,
         example="state .reply → Event → Future → Task → coroutine handle local variable 'image' → Tensor",
+    ),
+    Pattern(
+        "GL507",
+        "a greenlet that waits keeps its local variables",
+        "A greenlet waits in {frame}, and {holder} keeps it. Its local variable {variable} lives until it ends.",
+        "{frame} waits. Let it end: give the wait a timeout, kill the greenlet, or complete what it waits for.",
+        "greenlet.kill()",
+        paths=("greenlet.local ...",),
+        example="module server global variable 'closed' → Event ._links → list [41] → Greenlet local variable 'out' → Tensor",
     ),
     Pattern(
         "GL520",

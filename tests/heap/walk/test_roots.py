@@ -8,6 +8,7 @@ import codecs
 import contextvars
 import functools
 import gc
+import inspect
 import operator
 import os
 import signal
@@ -124,6 +125,25 @@ def test_local_variable_of_another_thread_names_the_thread() -> None:
         (f"worker (test_roots.py:{line}), thread 'T-1'", "local variable 'x'"),
         ("", ""),
     ]
+
+
+def streaming(arrive: Callable[[], int], references: list[Any]) -> Iterator[int]:
+    x = Thing()
+    references.append(weakref.ref(x))
+    yield arrive()
+
+
+def first_of(arrive: Callable[[], int], references: list[Any]) -> None:
+    next(streaming(arrive, references))  # called once only: no instruction has been specialized
+
+
+def test_arguments_of_a_call_that_is_made_for_the_first_time() -> None:
+    references: list[Any] = []
+    with thread_in(first_of, references, name="T-1"):
+        [generator] = [one for one in gc.get_referrers(references[0]()) if inspect.isgenerator(one)]
+        shown = [one for one in why(generator).ledger.referrers if one.object == "running frame"]
+        assert [one.via for one in shown if one.detail.startswith("first_of")] == ["a value that it computes with"]
+        del generator
 
 
 class Counting:

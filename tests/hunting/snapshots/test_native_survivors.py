@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -108,3 +109,36 @@ def test_futures_of_torchscript_are_reported_with_the_results_that_they_own() ->
     [found] = with_tensors(evidence, grown)
     assert found.containers == (evidence.graph.find(id(futures)),)
     assert found.per_step.tensors == 1.0
+
+
+class Timer:
+    """Something whose method C code holds while it waits."""
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+
+TIMER = Timer()
+
+
+def test_what_c_code_holds_for_a_greenlet_that_waits_is_no_second_leak() -> None:
+    greenlet = pytest.importorskip("greenlet")
+    waiting: list[Any] = []
+
+    def compare_second(number: Iterator[int]) -> int:
+        if found := next(number):
+            greenlet.getcurrent().parent.switch()
+        return found
+
+    def step() -> None:
+        # While the second method is compared, only a variable of `max` has the first.
+        number = itertools.count()
+        methods = (TIMER.stop for _ in range(2))
+        waiting.append(greenlet.greenlet(lambda: max(methods, key=lambda _: compare_second(number))))
+        waiting[-1].switch()
+
+    evidence, found = hunted(step)
+    [waits] = [one for one in found if one.group.anchor is not None]
+    assert any(evidence.graph.type(node) == "greenlet.greenlet" for node in waits.group.members)
+    assert [one for one in found if one.group.anchor is None] == []
+    waiting.clear()
