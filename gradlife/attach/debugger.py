@@ -38,7 +38,7 @@ def inject(target: Target, text: str) -> float:
     refuse_debugging(target.pid)
     command, more = command_for(target)
     own = {"GRADLIFE_FOLDER": str(FOLDER), "GRADLIFE_PID": str(target.pid), "GRADLIFE_TEXT": text}
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own, **more}
+    environment = {**usual_environment(), "PYTHONDONTWRITEBYTECODE": "1", **own, **more}
     start = time.monotonic()
     with subprocess.Popen(
         command,
@@ -53,6 +53,14 @@ def inject(target: Target, text: str) -> float:
     if not verdict.startswith(("done", "queued")):
         raise AttachError(f"{target.title} could not be attached to: {cause_of(verdict, said)}", SERVE_HINT)
     return time.monotonic() - start
+
+
+def usual_environment() -> dict[str, str]:
+    """Return the environment variables of the debugger: these, without libraries that only the program needs.
+
+    An allocator or a sanitizer that is loaded into gdb can make it hang while the process is stopped.
+    """
+    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
 
 def command_for(target: Target) -> tuple[list[str], dict[str, str]]:

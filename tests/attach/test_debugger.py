@@ -182,6 +182,20 @@ def test_a_machine_without_a_debugger_is_told_what_to_do(monkeypatch: pytest.Mon
         debugger.inject(Target(1, "python", "3.11", "/bin/python"), "1")
 
 
+def test_the_debugger_does_not_get_libraries_that_are_loaded_into_this_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gdb with the library of AddressSanitizer hung for good."""
+    fake = tmp_path / "gdb"
+    fake.write_text('#!/bin/sh\necho "gradlife failed preloaded:$LD_PRELOAD"\n')
+    fake.chmod(0o755)
+    monkeypatch.setattr(debugger, "refuse_debugging", lambda pid: None)
+    monkeypatch.setattr(shutil, "which", lambda name: str(fake) if name == "gdb" else None)
+    monkeypatch.setenv("LD_PRELOAD", "libother.so")
+    with pytest.raises(AttachError, match="preloaded:$"):
+        debugger.inject(Target(os.getpid(), "python", "3.11", "/bin/python"), "0")
+
+
 def test_what_the_debugger_says_last_is_the_cause_where_it_says_no_other() -> None:
     assert debugger.cause_of("", ["ptrace: Operation not permitted."]) == "ptrace: Operation not permitted."
     assert debugger.cause_of("failed it ended meanwhile", []) == "it ended meanwhile"
