@@ -39,13 +39,13 @@ def test_what_a_copy_creates_is_not_recorded() -> None:
 
     def recorded() -> int:
         before = count()
-        kept = [Made() for _ in range(20)]
+        kept = [Made() for _ in range(200)]  # a few of them at addresses that are known already
         return (count() - before) * bool(kept)
 
     _heap.start_recording((), (), (), None)
     try:
         _heap.want_type(Made)
-        assert in_fork(recorded) < 20 <= recorded()
+        assert in_fork(recorded) < 100 < recorded()
     finally:
         _heap.stop_recording()
 
