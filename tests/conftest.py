@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib.metadata
 import importlib.util
 import os
 import signal
@@ -23,6 +24,9 @@ if importlib.util.find_spec("hypothesis") is not None:
     is_fixed = bool(os.environ.get("GRADLIFE_FIXED_EXAMPLES"))
     settings.register_profile("gradlife", deadline=None, derandomize=is_fixed)
     settings.load_profile("gradlife")
+
+#: The release that the engine's usual profile imitates.
+FAITHFUL_TO = "2.13."
 
 FAILED = pytest.StashKey[bool]()
 
@@ -45,10 +49,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # Those that take a minute come first: at the end one worker would wait for another that has the last of them.
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if importlib.util.find_spec("torch") is not None:
-        return
+        return skip_on_other_releases(items)
     for item in items:
         if item.get_closest_marker("torch"):
             item.add_marker(pytest.mark.skip(reason="torch is not installed: pip install 'gradlife[torch]'"))
+
+
+def skip_on_other_releases(items: list[pytest.Item]) -> None:
+    release = importlib.metadata.version("torch")
+    if release.startswith(FAITHFUL_TO):
+        return
+    for item in items:
+        if item.get_closest_marker("faithful"):
+            item.add_marker(pytest.mark.skip(reason=f"the engine imitates torch {FAITHFUL_TO}, this is {release}"))
 
 
 class Imported:

@@ -137,6 +137,7 @@ def systems(policy: str = "") -> Systems:
 
 
 @pytest.mark.torch
+@pytest.mark.faithful
 @pytest.mark.filterwarnings("ignore")
 def test_first_programs_show_the_same_on_the_engine_and_on_pytorch() -> None:
     found = [item for one in run_slices(systems(), 1, 200, 300, shrinks=0) for item in one.found]

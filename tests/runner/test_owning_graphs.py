@@ -226,6 +226,7 @@ def shape(graph: OwnerGraph) -> set[tuple[str, ...]]:
 
 
 @pytest.mark.torch
+@pytest.mark.faithful
 @pytest.mark.scan
 @pytest.mark.parametrize("name", ["keeps", "paths", "plain", "calling"])
 def test_what_is_read_of_pytorch_is_what_the_engine_reports_about_its_imitation(path: str, name: str) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import gradlife.engine as engine
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.faithful]
 
 
 def function(fw: Any, keep: Callable[[Any, Any, Any], None] | None = None) -> Any:

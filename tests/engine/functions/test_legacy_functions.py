@@ -274,6 +274,7 @@ def test_refused_call_leaves_the_counts_as_they_were(profile: str) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.faithful
 def test_refusal_and_hook_are_as_in_the_real_torch() -> None:
     import torch as real
 

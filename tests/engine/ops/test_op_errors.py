@@ -166,6 +166,7 @@ def refusals(fw: Any, mistakes: dict[str, Mistake]) -> dict[str, tuple[str, str]
     return {name: refusal(fw, mistake) for name, mistake in mistakes.items()}
 
 
+@pytest.mark.faithful
 @pytest.mark.parametrize(
     "mistakes", [BROADCAST, SHAPES, PRODUCTS, INDICES, OTHERS], ids=lambda group: next(iter(group))
 )

@@ -199,5 +199,6 @@ def check_programs(program: list[tuple[str, int, int, bool]], backward: bool) ->
     assert_alike(lambda fw: outcome_of_steps(fw, program, backward))
 
 
+@pytest.mark.faithful
 def test_any_program_of_views_and_in_place_changes_does_and_keeps_what_it_does_in_torch() -> None:
     run_in_child(check_programs, timeout=900)  # some keep tensors for ever, in both frameworks

@@ -136,6 +136,7 @@ WRONG_KINDS: dict[str, Operation] = {
 }
 
 
+@pytest.mark.faithful
 @pytest.mark.parametrize("name", WRONG_KINDS)
 def test_arguments_of_the_wrong_kind_are_type_errors(name: str) -> None:
     for fw in (mini, real):

@@ -102,6 +102,7 @@ def outcome(fw: Any, call: Call) -> Any:
             return type(error).__name__, str(error)
 
 
+@pytest.mark.faithful
 @pytest.mark.parametrize("name", CASES)
 def test_sizes_and_memory_change_as_in_pytorch(name: str) -> None:
     assert outcome(mini, CASES[name]) == outcome(real, CASES[name])
