@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -34,7 +35,7 @@ def test_a_severity_that_is_unknown_is_answered_with_the_known_ones(capsys: pyte
 def test_a_launcher_is_not_started_in_each_rank(
     target: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "torchrun").write_text("#!/bin/sh\n")
+    (tmp_path / "torchrun").write_text(f"#!{sys.executable}\n")
     (tmp_path / "torchrun").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert main(["peak", "--nproc-per-node", "2", *target, "train.py"]) == 2
