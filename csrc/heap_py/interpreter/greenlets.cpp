@@ -58,23 +58,35 @@ void* first_greenlet_frame(PyObject* object) {
   return first;
 }
 
+namespace {
+
+struct Search {
+  std::vector<void*> frames;
+  const PyTypeObject* last = nullptr;  // the type of the object before: many follow one another
+  bool is_last_greenlet = false;
+  bool ran_out = false;  // no exception may pass through the collector's own code
+};
+
+void add_if_main(PyObject* object, void* state) {
+  auto& search = *static_cast<Search*>(state);
+  if (Py_TYPE(object) != search.last) {
+    search.last = Py_TYPE(object);
+    search.is_last_greenlet = is_greenlet(search.last);
+  }
+  if (!search.is_last_greenlet || !is_whole(object) || !is_main(object)) return;
+  try {
+    if (void* frame = newest_frame(object)) search.frames.push_back(frame);
+  } catch (const std::bad_alloc&) {
+    search.ran_out = true;
+  }
+}
+
+}  // namespace
+
 std::vector<void*> frames_of_main_greenlets() {
-  struct Search {
-    std::vector<void*> frames;
-    bool ran_out;  // no exception may pass through the collector's own code
-  } search{{}, false};
+  Search search;
   if (value_named(PyImport_GetModuleDict(), "greenlet._greenlet") == nullptr) return {};
-  gl_visit_tracked(
-      [](PyObject* object, void* state) {
-        auto& [frames, ran_out] = *static_cast<Search*>(state);
-        if (!is_greenlet(Py_TYPE(object)) || !is_whole(object) || !is_main(object)) return;
-        try {
-          if (void* frame = newest_frame(object)) frames.push_back(frame);
-        } catch (const std::bad_alloc&) {
-          ran_out = true;
-        }
-      },
-      &search);
+  gl_visit_tracked(add_if_main, &search);
   if (search.ran_out) throw std::bad_alloc();
   return std::move(search.frames);
 }
