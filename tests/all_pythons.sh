@@ -43,7 +43,7 @@ for version in $versions; do
   echo "Python $version ($python)"
   [ -x "$home/bin/python" ] || "$python" -m venv "$home" || exit 1
   "$home/bin/python" -m pip --disable-pip-version-check install --quiet \
-    scikit-build-core cmake ninja jinja2 numpy packaging rich psutil pytest pytest-xdist hypothesis &&
+    scikit-build-core cmake ninja greenlet jinja2 numpy packaging rich psutil pytest pytest-xdist hypothesis &&
     PATH=$home/bin:$PATH "$home/bin/python" -m pip --disable-pip-version-check install --quiet \
       --no-build-isolation --no-deps --editable . &&
     "$home/bin/python" -m pytest -q -p no:cacheprovider -m "not torch and not slow" $tests "$@" || failed=1

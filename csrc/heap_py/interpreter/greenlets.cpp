@@ -16,14 +16,21 @@ struct Greenlet {
   void* state;
 };
 
+const PyGetSetDef* attribute_of(const PyTypeObject* type, const char* name) {
+  for (; type != nullptr; type = type->tp_base)
+    for (const PyGetSetDef* found = type->tp_getset; is_static(type) && found != nullptr && found->name != nullptr;
+         ++found)
+      if (std::strcmp(found->name, name) == 0) return found;
+  return nullptr;
+}
+
 // Returns a new reference to what an attribute of C code has, or nullptr. The attributes asked for return what is there
 // already, or None.
 PyObject* read(PyObject* greenlet, const char* name) {
-  for (const PyTypeObject* type = Py_TYPE(greenlet); type != nullptr; type = type->tp_base)
-    for (const PyGetSetDef* found = type->tp_getset; is_static(type) && found != nullptr && found->name != nullptr;
-         ++found)
-      if (std::strcmp(found->name, name) == 0) return found->get(greenlet, found->closure);
-  return nullptr;
+  const PyGetSetDef* attribute = attribute_of(Py_TYPE(greenlet), name);
+  PyObject* value = attribute == nullptr ? nullptr : attribute->get(greenlet, attribute->closure);
+  if (attribute != nullptr && value == nullptr) PyErr_Clear();
+  return value;
 }
 
 bool is_whole(const PyObject* object) { return reinterpret_cast<const Greenlet*>(object)->state != nullptr; }
@@ -42,23 +49,6 @@ void* newest_frame(PyObject* greenlet) {
   Py_DECREF(frame);  // the frame itself has another reference to it
   return found;
 }
-
-}  // namespace
-
-bool is_greenlet(const PyTypeObject* type) { return is_derived(type, "greenlet.greenlet"); }
-
-void* greenlet_frame(PyObject* object) {
-  if (!is_greenlet(Py_TYPE(object)) || !is_whole(object) || is_main(object)) return nullptr;
-  return newest_frame(object);
-}
-
-void* first_greenlet_frame(PyObject* object) {
-  void* first = nullptr;
-  for (void* at = greenlet_frame(object); at != nullptr; at = gl_older_frame(at)) first = at;
-  return first;
-}
-
-namespace {
 
 struct Search {
   std::vector<void*> frames;
@@ -82,6 +72,19 @@ void add_if_main(PyObject* object, void* state) {
 }
 
 }  // namespace
+
+bool is_greenlet(const PyTypeObject* type) { return is_derived(type, "greenlet.greenlet"); }
+
+void* greenlet_frame(PyObject* object) {
+  if (!is_greenlet(Py_TYPE(object)) || !is_whole(object) || is_main(object)) return nullptr;
+  return newest_frame(object);
+}
+
+void* first_greenlet_frame(PyObject* object) {
+  void* first = nullptr;
+  for (void* at = greenlet_frame(object); at != nullptr; at = gl_older_frame(at)) first = at;
+  return first;
+}
 
 std::vector<void*> frames_of_main_greenlets() {
   Search search;
