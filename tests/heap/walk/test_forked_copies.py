@@ -19,7 +19,7 @@ from gradlife.hunting.process.forked import in_fork
 
 forked.PATIENCE = 10_000.0  # a copy that waits is not given up, so that the test sees it
 libc = ctypes.CDLL(None)
-inside, leave = threading.Event(), threading.Event()
+forks, inside, leave = threading.Event(), threading.Event(), threading.Event()
 
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 def hold(*_):
@@ -27,13 +27,17 @@ def hold(*_):
     leave.wait()
     return 1
 
+def visit():
+    forks.wait()
+    libc.dl_iterate_phdr(hold, None)
+
 @ctypes.CFUNCTYPE(None)
 def lock():
-    if not inside.is_set():
-        thread.start()
-        inside.wait()
+    forks.set()
+    inside.wait()
 
-thread = threading.Thread(target=libc.dl_iterate_phdr, args=(hold, None))
+thread = threading.Thread(target=visit)  # begun before: where Python 3.13 forks, no thread can begin
+thread.start()
 libc.__register_atfork(lock, None, None, None)
 WORK
 leave.set()
