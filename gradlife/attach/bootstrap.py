@@ -10,7 +10,7 @@ SOURCE = """\
 def gradlife_attached(path, folder, text):
     import ctypes, json, socket, sys
     if text:
-        ctypes.CDLL(None).free(ctypes.c_void_p(text))
+        ctypes.pythonapi.PyMem_RawFree(ctypes.c_void_p(text))
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(None)
     try:

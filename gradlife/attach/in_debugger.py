@@ -36,6 +36,10 @@ TRIALS = 20
 #: The placeholder for the address of the text, as in gradlife/attach/bootstrap.py.
 ADDRESS = "0x" + 16 * "f"
 
+#: Gives memory for the text. It asks the `malloc` that Python uses, which need not be the C library's: the new thread frees
+#: it there (gradlife/attach/bootstrap.py).
+ALLOCATE = "PyMem_RawMalloc"
+
 Registers = dict[str, int]
 
 
@@ -121,7 +125,7 @@ def run_in_sleeper(debugger: Debugger, text: str) -> bool:
         return False
     if call(debugger, debugger.address_of("PyGILState_Check")) & 0xFFFFFFFF:
         return False
-    at = call(debugger, debugger.address_of("malloc"), len(text) + 1)
+    at = call(debugger, debugger.address_of(ALLOCATE), len(text) + 1)
     if not at:
         return False
     put_text(debugger, text, at)
@@ -139,7 +143,7 @@ def run_at_malloc(debugger: Debugger, text: str) -> bool:
     tell("waiting")
     if not debugger.wait_at(malloc):
         return False
-    at = call(debugger, malloc, len(text) + 1)
+    at = call(debugger, debugger.address_of(ALLOCATE), len(text) + 1)
     if not at:
         return False
     put_text(debugger, text, at)

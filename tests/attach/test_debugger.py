@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import os
 import shutil
 import signal
@@ -81,6 +82,21 @@ def test_a_process_is_attached_to_wherever_its_main_thread_is(tmp_path: Path, pr
         with attach(pid) as session:
             taking = session.snapshot(tmp_path / "heap.glheap")
         assert open_snapshot(tmp_path / "heap.glheap").objects == taking["objects"]
+
+
+@pytest.mark.whole
+@needs_debugger
+@pytest.mark.parametrize("allocator", ["debug", "jemalloc", "tcmalloc_minimal"])
+def test_a_process_with_an_allocator_of_its_own_survives(tmp_path: Path, allocator: str) -> None:
+    """Memory of the C library was given to the `free` of jemalloc or tcmalloc: the process died."""
+    library = ctypes.util.find_library(allocator)
+    if library is None and allocator != "debug":
+        pytest.skip(f"{allocator} is not installed")
+    chosen = {"LD_PRELOAD": library} if library is not None else {"PYTHONMALLOC": "debug"}
+    with running(ASLEEP, tmp_path, **chosen) as pid:
+        for _ in range(2):
+            with attach(pid) as session:
+                assert session.pid == pid
 
 
 @needs_debugger

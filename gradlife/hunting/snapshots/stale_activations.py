@@ -69,14 +69,16 @@ def is_below_module(graph: _heap.Graph, node: int) -> bool:
 def module_of(graph: _heap.Graph, node: int) -> int | None:
     """Return the module that holds an object in an undeclared attribute, directly or in containers."""
     steps = graph.path_references(node)
-    for at in range(len(steps) - 3, -1, -1):
+    for at in range(len(steps) - 2, -1, -1):
         step = steps[at]
         if step.kind != "python":
             return None
-        if MODULE in step.bases.splitlines() and step.label == "__dict__":
-            name = steps[at + 1].label.strip("'")
-            is_known = name.startswith(DECLARED) or is_computed(graph, steps[at + 1].node, name)
-            return None if is_known else step.node
+        if MODULE in step.bases.splitlines() and (step.label == "__dict__" or step.relation == "attribute"):
+            # From Python 3.13 on, attributes of a module stand in it, without a dict.
+            named = steps[at + 1] if step.label == "__dict__" else step
+            name = named.label.strip("'")
+            is_known = name.startswith(DECLARED) or is_computed(graph, named.node, name)
+            return None if is_known or named.node == node else step.node
     return None
 
 

@@ -65,8 +65,9 @@ def place_at(step: PathStep) -> Place | None:
     labels = [hop.label.strip("'") for hop in step.hops]
     if labels[0] == "__dict__" and len(labels) == 2:
         return of_dict(step, labels[1])
-    if labels[0] == "__dict__" and len(labels) == 3 and labels[1] in MEMBERS and labels[2].isidentifier():
-        return Place(labels[2], PlaceKind.ATTRIBUTE, (step.type, *step.bases))
+    *table, member = labels  # from Python 3.13 on, attributes of a module stand in it, without a dict
+    if table and table[-1] in MEMBERS and table[:-1] in ([], ["__dict__"]) and member.isidentifier():
+        return Place(member, PlaceKind.ATTRIBUTE, (step.type, *step.bases))
     if step.relation in {"attribute", "slot"} and len(labels) == 1:
         return Place(labels[0], PlaceKind.ATTRIBUTE, (step.type, *step.bases))
     return None
