@@ -21,8 +21,8 @@ class TypeTable {
 
   struct Entry {
     traverseproc traverse = nullptr;
-    bool asks_is_gc = false;         // whether instances are tracked differs: types
-    bool is_generator = false;       // a generator, coroutine or asynchronous generator
+    bool asks_is_gc = false;    // whether instances are tracked differs: types
+    bool is_generator = false;  // a generator, coroutine or asynchronous generator
     bool is_greenlet = false;
     Provider* provider = nullptr;    // shows more references
     std::vector<Py_ssize_t> fields;  // offsets of references in objects that the collector never sees
