@@ -62,7 +62,7 @@ def held_by_failure(graph: Any) -> list[HeldByStep]:
     contents = [(sum(storage_content(graph, one) for one in storages), storages) for storages in found.values()]
     contents.sort(key=lambda row: -row[0])
     rows = (held_storages(graph, storages, nbytes) for nbytes, storages in contents)
-    return list(islice(filter(None, rows), MOST))
+    return sorted(islice(filter(None, rows), MOST), key=lambda row: (-row.bytes, row.what))
 
 
 def variable_of(graph: Any, storage: int) -> tuple[int, ...]:

@@ -113,6 +113,7 @@ def outcome(fw: Any, call: Call) -> Any:
         return type(error).__name__, str(error)
 
 
+@pytest.mark.faithful
 @pytest.mark.parametrize("name", CALLS)
 def test_what_it_can_do_it_does_as_pytorch(name: str) -> None:
     assert outcome(mini, CALLS[name]) == outcome(real, CALLS[name])

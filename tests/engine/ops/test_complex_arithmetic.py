@@ -196,6 +196,7 @@ def outcome(fw: Any, call: Call) -> Any:
         return type(error).__name__, str(error).splitlines()[0]
 
 
+@pytest.mark.faithful
 @pytest.mark.parametrize("name", CALLS)
 def test_the_rest_is_pytorchs(name: str) -> None:
     assert outcome(mini, CALLS[name]) == outcome(real, CALLS[name])

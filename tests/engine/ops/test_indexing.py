@@ -126,6 +126,7 @@ VALUES: dict[str, Any] = {
 }
 
 
+@pytest.mark.faithful
 def test_what_an_index_reads_is_what_torch_reads() -> None:
     assert_same(real, READS)
 
@@ -134,6 +135,7 @@ def test_an_index_that_torch_refuses_is_refused_in_the_same_words() -> None:
     assert_same(real, WRONG_READS)
 
 
+@pytest.mark.faithful
 @pytest.mark.parametrize("place", PLACES)
 def test_what_is_written_to_an_index_is_what_torch_writes(place: str) -> None:
     where = PLACES[place]
@@ -146,6 +148,7 @@ def test_what_is_written_to_an_index_is_what_torch_writes(place: str) -> None:
     )
 
 
+@pytest.mark.faithful
 @pytest.mark.parametrize("place", PLACES)
 def test_an_index_is_added_to_as_in_torch(place: str) -> None:
     def add(target: Any, index: Any, value: Any) -> None:
@@ -199,6 +202,7 @@ def test_an_index_changed_after_it_was_used_is_reported_at_backward() -> None:
         y.backward()
 
 
+@pytest.mark.faithful
 @given(st.data())
 @examples
 def test_any_index_tensors_read_and_write_as_in_torch(data: Any) -> None:

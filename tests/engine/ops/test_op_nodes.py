@@ -144,10 +144,12 @@ def test_an_operation_leaves_the_nodes_that_torch_leaves() -> None:
     assert_same_for_all(STORIES, lambda fw, name: described(with_operands(fw, STORIES[name]).grad_fn))
 
 
+@pytest.mark.faithful
 def test_an_index_leaves_the_nodes_that_torch_leaves() -> None:
     assert_same_for_all(INDICES, lambda fw, name: described((leaf(fw, 2, 3) * 1)[INDICES[name]].grad_fn))
 
 
+@pytest.mark.faithful
 def test_an_assignment_to_an_index_leaves_the_nodes_that_torch_leaves() -> None:
     def written(fw: Any, name: str) -> Any:
         target = leaf(fw, 2, 3).clone()

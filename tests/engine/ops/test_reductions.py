@@ -121,6 +121,7 @@ INTEGERS: dict[str, Operation] = {
 }
 
 
+@pytest.mark.faithful
 @pytest.mark.parametrize("values", [[[3, 1], [1, 3]], [[True, False], [True, True]]], ids=["int64", "bool"])
 @pytest.mark.parametrize("name", INTEGERS)
 def test_integers_and_bools_reduce_or_are_refused_as_in_torch(name: str, values: Any) -> None:

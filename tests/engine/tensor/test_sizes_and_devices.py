@@ -57,6 +57,7 @@ CALLS: dict[str, Call] = {
 }
 
 
+@pytest.mark.faithful
 @pytest.mark.parametrize("name", CALLS)
 def test_small_things_are_as_in_pytorch(name: str) -> None:
     assert outcome(mini, CALLS[name]) == outcome(real, CALLS[name])
