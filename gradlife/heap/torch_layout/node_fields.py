@@ -28,6 +28,10 @@ NOWHERE = 2**32 - 1
 FIRST_NUMBERS = 8
 AGREEING = 4
 
+#: Bytes of a saved slot that are searched for its flags, and what they are for a leaf.
+SLOT_BYTES = 96
+FLAGS_OF_LEAF = 0x01010000
+
 #: The sequence number is within this many bytes of a node's start.
 NODE_HEAD = 64
 
@@ -159,12 +163,23 @@ def of_saved(toys: Toys) -> Fields:
     yield "packed_in_hooks", find(hooks, id(toys.packed), nbytes=64)
     slot = find(node_behind(toys.node), toys.leaf._cdata, "TensorImpl")  # of the same class
     yield "hooks_in_slot", at - slot if at is not None and slot is not None else None
+    yield "flags_in_slot", flags_offset(node_behind(toys.node), slot)
     for name, node, owner in (
         ("accumulator_in_slot", of_leaf, "AccumulateGrad"),
         ("grad_fn_in_slot", of_result, "SinBackward0"),
     ):
         found = pointer_to_class(node + at, owner, 64)[0] if node is not None and at is not None else None
         yield name, at + found - slot if at is not None and found is not None and slot is not None else None
+
+
+def flags_offset(node: int | None, slot: int | None) -> int | None:
+    """Find the truths of a slot that holds a leaf as it is: not empty, not made by an in-place operation on a view; the
+    original, a leaf.
+    """
+    if node is None or slot is None:
+        return None
+    found = (at for at in range(8, SLOT_BYTES, 8) if (word_at(node, slot + at) or 0) & 0xFFFFFFFF == FLAGS_OF_LEAF)
+    return next(found, None)
 
 
 def of_saved_tensors(toys: Toys) -> Fields:

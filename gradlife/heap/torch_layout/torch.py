@@ -76,6 +76,7 @@ MEANINGS = {
     "saved_in_context": "saved tensors of custom Functions",
     "slot_bytes": "saved tensors of nodes",
     "hooks_in_slot": "hooks of packed tensors",
+    "flags_in_slot": "which words of grad nodes are saved tensors",
     "tangents_in_meta": "forward-mode tangents",
     "list_in_tangents": "forward-mode tangents",
     "tangents_in_slot": "forward-mode tangents of saved results",

@@ -120,6 +120,22 @@ def test_node_holds_what_stands_in_its_slot_and_known_places_only() -> None:
     assert words_that_tell(node, node, block(node)) - lists == in_slot | {LAYOUT["metadata_in_node"]}
 
 
+@pytest.mark.parametrize("scale", [1, 0.5, 2j], ids=["whole", "real", "complex"])
+def test_half_of_a_scalar_that_was_never_written_is_no_slot(scale: complex) -> None:
+    """A linear layer's node has two scalars before what it saved; half of each is written for complex ones only."""
+    factor = torch.ones(2, 2, dtype=torch.complex64 if isinstance(scale, complex) else torch.float32)
+    kept = factor.clone()
+    result = torch.addmm(factor.requires_grad_(), kept, factor, beta=scale, alpha=scale)
+    node = node_behind(result.grad_fn) or 0
+    before = told_of(node)
+    assert {("mat1", kept._cdata), ("mat2", factor._cdata)} & before == {("mat1", kept._cdata)}
+    saved = _heap._find_word(node, block(node), kept._cdata)
+    assert saved is not None
+    for second_half in (saved - 40, saved - 8):
+        with word_changed(node + second_half, TOYS.tangent._cdata):
+            assert told_of(node) == before, second_half
+
+
 def test_padding_behind_a_node_is_no_slot() -> None:
     node = node_behind(TOYS.node) or 0
     last = block(node) - 8

@@ -83,6 +83,7 @@ constexpr OffsetField offset_fields[] = {
     {"sort_in_shape", &TorchLayout::sort_in_shape},
     {"slot_bytes", &TorchLayout::slot_bytes},
     {"hooks_in_slot", &TorchLayout::hooks_in_slot},
+    {"flags_in_slot", &TorchLayout::flags_in_slot},
     {"grad_fn_in_slot", &TorchLayout::grad_fn_in_slot},
     {"accumulator_in_slot", &TorchLayout::accumulator_in_slot},
     {"tangents_in_slot", &TorchLayout::tangents_in_slot}};

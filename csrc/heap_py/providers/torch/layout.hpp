@@ -87,6 +87,7 @@ struct TorchLayout {
   uint32_t slots_in_node = absent;  // the end of the fields that every node has
   uint32_t slot_bytes = absent;
   uint32_t hooks_in_slot = absent;
+  uint32_t flags_in_slot = absent;    // four truths, a byte each
   uint32_t grad_fn_in_slot = absent;  // for a saved tensor: offset from its data
   uint32_t accumulator_in_slot = absent;
   uint32_t tangents_in_slot = absent;  // of a saved result, which is stored without its autograd metadata
