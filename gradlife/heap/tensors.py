@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-from typing import Any
 
 from gradlife import _heap
 from gradlife.heap.ownership_links import short_type
+from gradlife.heap.torch_layout.fields import block_of_empty
 from gradlife.model.trace import TensorFacts
 
 
@@ -36,13 +35,6 @@ def storage_header() -> int:
     """Return the size of an empty storage object, which a graph counts with the storage's contents."""
     kind = getattr(sys.modules.get("torch"), "UntypedStorage", None)
     return block_of_empty(kind) if kind is not None else 0
-
-
-@functools.cache
-def block_of_empty(kind: Any) -> int:
-    """Return the size of malloc's block for an empty storage. malloc may give two words more than requested."""
-    empties = [kind(0) for _ in range(8)]
-    return min(_heap._torch_block(empty._cdata) for empty in empties)
 
 
 def first_of_kind(graph: _heap.Graph, node: int, kind: str) -> int | None:

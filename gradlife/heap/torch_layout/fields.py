@@ -5,6 +5,7 @@ Offsets differ between releases, so none is written here. Each is where a known 
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -134,6 +135,7 @@ def of_descriptions(toys: Toys) -> Fields:
     """Find the fields of sizes, dtypes and devices."""
     big, meta = toys.big_storage._cdata, toys.meta_storage._cdata
     yield "bytes_in_storage", find(big, toys.big_storage.nbytes(), nbytes=104)
+    yield "storage_block", block_of_empty(toys.torch.UntypedStorage)
     numbers = toys.device_names()
     cpu, other = ({name: number for number, name in numbers.items()}.get(name) for name in ("cpu", "meta"))
     wanted = 0xFF00 | (cpu or 0), 0xFF00 | (other or 0)
@@ -148,6 +150,15 @@ def of_descriptions(toys: Toys) -> Fields:
     counts = [at for at in range(8, 160, 8) if word_at(sizes, at) == 5 and word_at(toys.big._cdata, at) == 1]
     yield "dimensions_in_impl", next((at for at in counts if word_at(toys.deep._cdata, at) == 6), None)
     yield from of_dtypes(toys)
+
+
+@functools.cache
+def block_of_empty(kind: Any) -> int:
+    """Return the size of malloc's block for an empty storage. malloc may give two words more than requested, and what a
+    step adds must not depend on that: graphs count this much for each storage.
+    """
+    empties = [kind(0) for _ in range(8)]
+    return min(_heap._torch_block(empty._cdata) for empty in empties)
 
 
 def of_memory(toys: Toys) -> Fields:

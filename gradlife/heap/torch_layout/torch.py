@@ -46,6 +46,7 @@ MEANINGS = {
     "storage_in_impl": "storages of tensors",
     "meta_in_impl": "autograd metadata of tensors",
     "bytes_in_storage": "bytes of storages",
+    "storage_block": "bytes of storages",
     **dict.fromkeys(
         (
             *("data_in_storage", "context_in_storage", "deleter_in_storage", "function_deleter"),

@@ -42,6 +42,7 @@ constexpr OffsetField offset_fields[] = {
     {"wrapper_in_impl", &TorchLayout::wrapper_in_impl},
     {"wrapper_in_storage", &TorchLayout::wrapper_in_storage},
     {"data_in_storage", &TorchLayout::data_in_storage},
+    {"storage_block", &TorchLayout::storage_block},
     {"context_in_storage", &TorchLayout::context_in_storage},
     {"deleter_in_storage", &TorchLayout::deleter_in_storage},
     {"owner_in_function", &TorchLayout::owner_in_function},

@@ -45,6 +45,7 @@ struct TorchLayout {
   uint32_t wrapper_in_storage = absent;
   uint32_t bytes_in_storage = absent;
   uint32_t data_in_storage = absent;
+  uint32_t storage_block = absent;       // bytes of an empty storage's block, which malloc makes larger now and then
   uint32_t context_in_storage = absent;  // the argument of the data's deleter
   uint32_t deleter_in_storage = absent;
   uint32_t owner_in_function = absent;  // of a deleter that is a std::function: its captured object

@@ -304,8 +304,9 @@ std::string TorchProvider::describe_native(const void* object, uint32_t type) {
 uint64_t TorchProvider::native_bytes(const void* object, uint32_t type) {
   const Address address = address_of(object);
   if (class_of(address).what != kinds_[type]) return 0;
-  const uint64_t bytes = object_bytes(reader_, address);
-  return kinds_[type] == TorchClass::storage ? bytes + descriptions_.bytes(address) : bytes;
+  if (kinds_[type] != TorchClass::storage) return object_bytes(reader_, address);
+  const bool is_known = layout_.storage_block != TorchLayout::absent;
+  return (is_known ? layout_.storage_block : object_bytes(reader_, address)) + descriptions_.bytes(address);
 }
 
 uint64_t TorchProvider::sequence_number(const void* object, uint32_t type) {
