@@ -21,14 +21,19 @@ def watching_mode(torch: Any, saw: Any) -> Any:
 def put_below(torch: Any, mode: Any) -> None:
     """Put a mode below those that the program has entered: it leaves them by taking what is on top.
 
-    The one of `torch.set_default_device` insists on the lowest place.
+    That of `torch.set_default_device` insists on the lowest place (torch 2.7; in 2.4 it is one like the others).
     """
     overrides, default = torch.overrides, getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None)
     above = [overrides._pop_mode() for _ in overrides._get_current_function_mode_stack()]
-    if above and above[-1] is getattr(default, "device_context", None):
+    if above and above[-1] is getattr(default, "device_context", None) and is_put_lowest(above[-1]):
         overrides._push_mode(above.pop())
     for one in (mode, *reversed(above)):
         overrides._push_mode(one)
+
+
+def is_put_lowest(mode: Any) -> bool:
+    """Whether a mode is below all others: to leave, it has to take them off."""
+    return "_pop_mode" in type(mode).__exit__.__code__.co_names
 
 
 def take_off(overrides: Any, mode: Any) -> None:

