@@ -80,8 +80,10 @@ class Debugger(Protocol):
     def run_to(self, address: int) -> None:
         """Let the process run until the selected thread is at an address. Raises Failed."""
 
-    def wait_at(self, address: int) -> bool:
-        """Let the process run until a thread is at an address, and select that thread; False if the parent interrupts."""
+    def wait_at(self, name: str) -> bool:
+        """Let the process run until a thread enters a function of this name, and select that thread; False if the parent
+        interrupts. Several libraries may have one: which of them is called is not known.
+        """
 
     def entry_point(self) -> int:
         """Return the address of the program's first instruction. It never runs again, so calls can return to it."""
@@ -139,9 +141,8 @@ def run_in_sleeper(debugger: Debugger, text: str) -> bool:
 
 def run_at_malloc(debugger: Debugger, text: str) -> bool:
     """Wait until a thread enters malloc, and queue the expression there; return False if the parent interrupts."""
-    malloc = debugger.address_of("malloc")
     tell("waiting")
-    if not debugger.wait_at(malloc):
+    if not debugger.wait_at("malloc"):
         return False
     at = call(debugger, debugger.address_of(ALLOCATE), len(text) + 1)
     if not at:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import Any
 
@@ -73,15 +74,16 @@ class Gdb:
             if stop.is_valid():
                 stop.delete()
 
-    def wait_at(self, address: int) -> bool:
-        """Let the process run until a thread is at an address."""
-        stop = gdb.Breakpoint(f"*{address}", internal=True)
+    def wait_at(self, name: str) -> bool:
+        """Let the process run until a thread enters a function of this name in any library that gdb knows."""
+        self.address_of(name)  # a breakpoint would wait for a library that has one
+        stop = gdb.Breakpoint(f"-qualified {name}", internal=True)
         try:
             proceed()
+            return bool(stop.hit_count)
         finally:
             if stop.is_valid():
                 stop.delete()
-        return self.register("rip") == address
 
     def entry_point(self) -> int:
         """Return the address of the program's first instruction."""
@@ -110,6 +112,17 @@ def proceed() -> None:
         raise Failed("it ended meanwhile")
 
 
+def preloaded(pid: str) -> list[str]:
+    """Return patterns for the libraries that were loaded before all others: one may have the `malloc` that is called."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            variables = dict(one.partition(b"=")[::2] for one in file.read().split(b"\0"))
+    except OSError:
+        return []
+    names = os.fsdecode(variables.get(b"LD_PRELOAD", b"")).replace(":", " ").split()
+    return ["/" + re.escape(os.path.basename(name)) for name in names]
+
+
 def main() -> None:
     """Attach, run the expression, detach."""
     pid, text = os.environ["GRADLIFE_PID"], os.environ["GRADLIFE_TEXT"]
@@ -126,7 +139,7 @@ def main() -> None:
     try:
         gdb.execute("handle all nostop noprint pass", to_string=True)
         gdb.execute("handle SIGURG stop print nopass", to_string=True)
-        for library in ("/libpython", "/libc[.-]"):
+        for library in (*preloaded(pid), "/libpython", "/libc[.-]"):
             gdb.execute(f"sharedlibrary {library}", to_string=True)
         tell(run(Gdb(), text))
     except Failed as error:

@@ -43,11 +43,15 @@ class Lldb:
 
     def address_of(self, name: str) -> int:
         """Return the address of a function or variable."""
-        for context in self._target.FindSymbols(name):
-            address = context.GetSymbol().GetStartAddress().GetLoadAddress(self._target)
-            if address != lldb.LLDB_INVALID_ADDRESS:
-                return int(address)
-        raise Failed(f"it has no function {name}")
+        return self._addresses_of(name)[0]
+
+    def _addresses_of(self, name: str) -> list[int]:
+        symbols = [context.GetSymbol() for context in self._target.FindSymbols(name)]
+        found = [one.GetStartAddress().GetLoadAddress(self._target) for one in symbols]
+        known = [int(address) for address in found if address != lldb.LLDB_INVALID_ADDRESS]
+        if not known:
+            raise Failed(f"it has no function {name}")
+        return known
 
     def register(self, name: str) -> int:
         """Return a register."""
@@ -111,15 +115,18 @@ class Lldb:
         finally:
             self._target.BreakpointDelete(stop.GetID())
 
-    def wait_at(self, address: int) -> bool:
-        """Let the process run until a thread is at an address."""
-        stop = self._target.BreakpointCreateByAddress(address)
+    def wait_at(self, name: str) -> bool:
+        """Let the process run until a thread enters a function of this name in any library."""
+        addresses = self._addresses_of(name)
+        stops = [self._target.BreakpointCreateByAddress(address) for address in addresses]
         try:
             self._proceed()
         finally:
-            self._target.BreakpointDelete(stop.GetID())
+            for stop in stops:
+                self._target.BreakpointDelete(stop.GetID())
         for thread in self._process:
-            if thread.GetFrameAtIndex(0).GetPC() == address and thread.GetStopReason() == lldb.eStopReasonBreakpoint:
+            is_there = thread.GetFrameAtIndex(0).GetPC() in addresses
+            if is_there and thread.GetStopReason() == lldb.eStopReasonBreakpoint:
                 self._thread = thread
                 return True
         return False

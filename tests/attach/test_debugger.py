@@ -85,18 +85,22 @@ def test_a_process_is_attached_to_wherever_its_main_thread_is(tmp_path: Path, pr
 
 
 @pytest.mark.whole
+@pytest.mark.allocator
 @needs_debugger
 @pytest.mark.parametrize("allocator", ["debug", "jemalloc", "tcmalloc_minimal"])
 def test_a_process_with_an_allocator_of_its_own_survives(tmp_path: Path, allocator: str) -> None:
-    """Memory of the C library was given to the `free` of jemalloc or tcmalloc: the process died."""
+    """Memory of the C library was given to the `free` of jemalloc or tcmalloc: the process died. One that never sleeps was
+    waited for at the C library's `malloc`, which it never called.
+    """
     library = ctypes.util.find_library(allocator)
     if library is None and allocator != "debug":
         pytest.skip(f"{allocator} is not installed")
     chosen = {"LD_PRELOAD": library} if library is not None else {"PYTHONMALLOC": "debug"}
-    with running(ASLEEP, tmp_path, **chosen) as pid:
-        for _ in range(2):
-            with attach(pid) as session:
-                assert session.pid == pid
+    for program in (ASLEEP, BUSY):
+        with running(program, tmp_path, **chosen) as pid:
+            for _ in range(2):
+                with attach(pid) as session:
+                    assert session.pid == pid
 
 
 @needs_debugger

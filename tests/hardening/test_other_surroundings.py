@@ -66,6 +66,7 @@ def test_with_the_debug_allocators_of_python() -> None:
     assert in_child("print(look())", PYTHONMALLOC="debug") == [ANSWER]
 
 
+@pytest.mark.allocator
 @pytest.mark.parametrize("allocator", ["jemalloc", "tcmalloc_minimal"])
 def test_with_another_malloc(allocator: str) -> None:
     library = ctypes.util.find_library(allocator)
