@@ -88,7 +88,7 @@ OFFSETS = sorted(name for name, value in LAYOUT.items() if type(value) is int)
 #: owner's.
 #: Nothing is lost by a word more of what tensors are made of. That sizes are a tensor can be seen on a nested one only,
 #: and the first of these warns, which is for the program to hear. The number of a node is found by its value in several
-#: nodes, and no reference depends on it.
+#: nodes, and no reference depends on it. The size of an empty storage's block is no offset: it is measured.
 UNNOTICED = {
     "tangents_in_meta",
     "tangents_in_slot",
@@ -99,6 +99,7 @@ UNNOTICED = {
     "sizes_in_shape",
     "sort_in_shape",
     "sequence_number_in_node",
+    "storage_block",
 }
 
 

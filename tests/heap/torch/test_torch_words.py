@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from gradlife import _heap
+from gradlife.heap import snapshot
+from gradlife.heap.tensors import content_bytes
 from gradlife.heap.torch_layout import torch as calibration
 from gradlife.heap.torch_layout.fields import find_layout
 from gradlife.heap.torch_layout.offset_search import meta_of, node_behind, pointer_to_class
@@ -120,7 +122,7 @@ def test_node_holds_what_stands_in_its_slot_and_known_places_only() -> None:
     assert words_that_tell(node, node, block(node)) - lists == in_slot | {LAYOUT["metadata_in_node"]}
 
 
-@pytest.mark.parametrize("scale", [1, 0.5, 2j], ids=["whole", "real", "complex"])
+@pytest.mark.parametrize("scale", [1, 0.0, 0.5, 2j], ids=["whole", "zero", "real", "complex"])
 def test_half_of_a_scalar_that_was_never_written_is_no_slot(scale: complex) -> None:
     """A linear layer's node has two scalars before what it saved; half of each is written for complex ones only."""
     factor = torch.ones(2, 2, dtype=torch.complex64 if isinstance(scale, complex) else torch.float32)
@@ -228,3 +230,24 @@ def test_slots_of_a_subclass_whose_traverse_shows_nothing_are_references() -> No
     assert node is not None
     found = {graph.describe(target)[2] for target in graph.referents(node)}
     assert {id(wrapper.held), id(wrapper.more)} <= found
+
+
+def test_contents_of_a_storage_do_not_depend_on_the_block_that_malloc_gave() -> None:
+    """malloc gives a block of two words more than requested where it finds one."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = (
+        ctypes.c_void_p,
+        [ctypes.c_size_t],
+        [ctypes.c_void_p],
+    )
+    blocks = [libc.malloc(LAYOUT["storage_block"] + 16) for _ in range(4000)]
+    for larger in blocks[::2]:
+        libc.free(larger)
+    libc.free(libc.malloc(1 << 16))  # the free ones go to the list that smaller requests search
+    kept = [torch.ones(number + 1, dtype=torch.uint8) for number in range(3000)]
+    addresses = [one.untyped_storage()._cdata for one in kept]
+    graph = snapshot()._graph
+    found = [content_bytes(graph, node) for node in map(graph.find, addresses) if node is not None]
+    for rest in blocks[1::2]:
+        libc.free(rest)
+    assert found == [*range(1, 3001)]

@@ -11,6 +11,7 @@ constexpr size_t word_bytes = sizeof(uint64_t);
 constexpr size_t vector_words = 3;
 constexpr uint64_t most_outputs = 1 << 20;
 constexpr uint64_t not_truths = 0xFEFEFEFE;  // bits that are 0 in four bytes of truth
+constexpr uint64_t truths = 0xFFFFFFFFFF;    // a slot's: a saved tensor is the original or a result
 // Larger vectors of edges are read only if malloc allocated exactly this much there.
 constexpr uint64_t most_edge_bytes_unasked = 1 << 16;
 
@@ -78,9 +79,11 @@ void TorchProvider::expand_shapes(Address node, ReferenceSink& sink) {
 
 // A word that was never written, such as half of a scalar, may hold a tensor's address of long ago. Behind the tensor
 // of a slot stands a shared pointer (to its tangents), and further on truths.
-bool TorchProvider::is_marked(const std::vector<uint64_t>& words, size_t first) const {
+bool TorchProvider::is_marked(const std::vector<uint64_t>& words, size_t first, bool is_packed) {
   if (layout_.flags_in_slot >= layout_.slot_bytes || layout_.flags_in_slot < vector_words * word_bytes) return true;
-  if ((words[first + layout_.flags_in_slot / word_bytes] & not_truths) != 0) return false;
+  const uint64_t flags = words[first + layout_.flags_in_slot / word_bytes];
+  if ((flags & not_truths) != 0) return false;
+  if ((flags & truths) == 0 && !is_packed && class_of(words[first]).what == TorchClass::tensor) return false;
   const uint64_t tangents = words[first + 1], their_count = words[first + 2];
   return tangents == 0 ? their_count == 0 : looks_like_pointer(tangents) && looks_like_pointer(their_count);
 }
@@ -94,7 +97,7 @@ bool TorchProvider::is_slot(const std::vector<uint64_t>& words, size_t first) {
   };
   const uint64_t hooks = at(layout_.hooks_in_slot), node = at(layout_.grad_fn_in_slot),
                  accumulator = at(layout_.accumulator_in_slot);
-  if (!is_marked(words, first)) return false;
+  if (!is_marked(words, first, hooks != 0)) return false;
   return (hooks == 0 || class_of(hooks).what == TorchClass::saved_hooks || looks_like_pointer(hooks)) &&
          (node == 0 || is_node(class_of(node).what)) && (accumulator == 0 || looks_like_pointer(accumulator));
 }

@@ -85,7 +85,7 @@ class TorchProvider final : public Provider {
   void expand_saved(Address node, const KnownClass& known, ReferenceSink& sink);
   // Whether the words are a saved tensor: its data and, if they were packed, what it was made from.
   bool is_slot(const std::vector<uint64_t>& words, size_t first);
-  bool is_marked(const std::vector<uint64_t>& words, size_t first) const;
+  bool is_marked(const std::vector<uint64_t>& words, size_t first, bool is_packed);
   bool has_slots(const std::vector<uint64_t>& words);
   void expand_slot(const uint64_t* slot, const char* name, int64_t index, ReferenceSink& sink);
   void expand_slots(const std::vector<uint64_t>& words, const char* name, ReferenceSink& sink);
