@@ -72,6 +72,14 @@ def profile_name(framework: str, version: str) -> str:
     return "-".join(part for part in (framework.rpartition(".")[2], ".".join(numbers)) if part)
 
 
+def require_texts(declared: Any, *names: str) -> None:
+    """Raise TypeError if one of these fields is no text, while the line of the scenario file is still known."""
+    for name in names:
+        value = getattr(declared, name)
+        if not isinstance(value, str):
+            raise TypeError(f"{type(declared).__name__}: {name} is to be a text, not {type(value).__name__}")
+
+
 @dataclass(frozen=True)
 class Expect:
     """A declared reading. If several match a (subject, probe, stage), the first that applies to the system counts."""
@@ -83,6 +91,11 @@ class Expect:
     on: str = EVERYWHERE  # space-separated fnmatch patterns, against the profile name and the full system name
     because: str = ""
     within: str = EVERYWHERE  # space-separated fnmatch patterns of the contexts, where a story runs in several
+
+    def __post_init__(self) -> None:
+        require_texts(self, "subject", "probe", "on", "because", "within")
+        if self.stage is not None:
+            require_texts(self, "stage")
 
     def applies_to(self, system: str, profile: str) -> bool:
         """Whether this declaration applies to the system."""
@@ -98,6 +111,9 @@ class Differs:
     between: str = "*"  # two space-separated patterns of system or profile names, or one for both
     because: str = ""
     stage: str = "*"
+
+    def __post_init__(self) -> None:
+        require_texts(self, "subject", "probe", "between", "because", "stage")
 
     def covers(self, subject: str, probe: str, stage: str) -> bool:
         """Whether this declaration covers the reading."""

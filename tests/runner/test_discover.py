@@ -102,6 +102,14 @@ def test_two_scenarios_of_one_name_in_one_file_are_refused(write_story: WriteSto
         ('@scenario(title="a", needs="hoks")\ndef a(lab): pass\n', "ValueError: a needs 'hoks', which is none of"),
         ('@scenario(title="a", expects=[1])\ndef a(lab): pass\n', "TypeError: "),
         ("@scenario(title=a)\ndef a(lab): pass\n", "NameError: name 'a' is not defined (line 4)"),
+        (
+            '@scenario(title="a", expects=[Expect("x", "alive", on=("torch-2.13",))])\ndef a(lab): pass\n',
+            "TypeError: Expect: on is to be a text, not tuple",
+        ),
+        (
+            '@scenario(title="a", differs=[Differs("x", between=("a", "b"))])\ndef a(lab): pass\n',
+            "TypeError: Differs: between is to be a text, not tuple",
+        ),
     ],
 )
 def test_a_file_that_is_no_scenario_file_is_one_clear_line(write_story: WriteStory, text: str, message: str) -> None:
