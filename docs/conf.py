@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
@@ -34,14 +36,31 @@ highlight_language = "none"
 
 # The standard library has no page here, and no inventory is fetched: names from elsewhere are shown, not linked.
 autodoc_typehints = "signature"
+# Users import `gradlife.why`, not the module that has it.
+add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "undoc-members": True}
 python_use_unqualified_type_names = True
 nitpick_ignore_regex = [
-    (r"py:.*", r"gradlife\.(_heap|_engine|output|snapshot|open_snapshot|model\.(neighbourhood|reading|heap_map))\b.*"),
+    (
+        r"py:.*",
+        r"gradlife\.(_heap|_engine|output|snapshot|open_snapshot|model\.(neighbourhood|reading|heap_map)|hunting\.run\.following\.Follow)\b.*",
+    ),
     (
         r"py:.*",
         r"(collections|typing|pathlib|os|types|io|enum|dataclasses|contextlib|argparse|rich|pytest|_pytest|torch)\b.*",
     ),
     (r"py:(class|obj|data)", r"(Any|Callable|Iterable|Iterator|Sequence|Mapping|Path|TextIO|Self|T|P|R|optional)"),
 ]
+
+
+def with_readable_defaults(
+    app: Sphinx, what: str, name: str, value: object, options: object, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Show the default of a field that has a factory as `...`: Sphinx cannot read `<factory>`, nor the types beside it."""
+    return signature and signature.replace("<factory>", "..."), returns
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what Sphinx calls."""
+    app.connect("autodoc-process-signature", with_readable_defaults)

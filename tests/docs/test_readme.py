@@ -19,6 +19,7 @@ COMMANDS = [shown.command for shown in commands_of(README)]
 
 #: Commands that are not run here, and why.
 ELSEWHERE = {
+    "pip install .": "it compiles everything, for minutes: `make run` installs the same way",
     "make run": "it installs everything, and takes a minute: tests/cli/test_built_in_stories.py tells the same stories",
     "make test": "it runs this test",
     "gradlife run": "a minute: tests/cli/test_built_in_stories.py",
