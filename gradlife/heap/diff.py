@@ -12,23 +12,28 @@ from collections import Counter
 from gradlife import _heap
 from gradlife.heap.object_lists import describe_object
 from gradlife.heap.path_steps import merged_steps
+from gradlife.heap.program_paths import ProgramPaths
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
 from gradlife.model.trace import PathStep
 
 #: Number of new objects of each type that are shown with a path.
 MAX_EXAMPLES = 3
 
-#: Number of places that are shown: those that changed most.
+#: Number of places that are shown, of the program and of all others: those that changed most.
 MAX_PATHS = 200
+
+#: Number of places among which those of the program are looked for.
+MAX_LOOKED = 5_000
 
 #: An index or a key that is a number or a tuple, such as `[3]`, `[-1]` or `[(0, 1)]`.
 NUMBERS = re.compile(r"\[[-(\d][^\]]*\]")
 
 
-def compare(before: _heap.Graph, after: _heap.Graph, *, by_identity: bool) -> HeapDiff:
+def compare(before: ProgramPaths, after: ProgramPaths, *, by_identity: bool) -> HeapDiff:
     """Return the changes by type, and by place if both graphs have labels. ``by_identity``: both are of one process."""
-    types = changed_objects(before, after) if by_identity else changed_counts(before, after)
-    paths = changed_paths(before, after) if before.has_labels and after.has_labels else []
+    graphs = before.graph, after.graph
+    types = changed_objects(*graphs) if by_identity else changed_counts(*graphs)
+    paths = changed_paths(before, after) if all(graph.has_labels for graph in graphs) else []
     types.sort(key=lambda row: (-abs(row.bytes), -row.new, row.type))
     return HeapDiff(by_identity, tuple(types), tuple(paths))
 
@@ -63,19 +68,25 @@ def changed_counts(before: _heap.Graph, after: _heap.Graph) -> list[TypeChange]:
 PathRow = tuple[tuple[int, int], tuple[int, int], int, int]
 
 
-def changed_paths(before: _heap.Graph, after: _heap.Graph) -> list[PathChange]:
-    """Return the places that hold another number of objects or bytes than before, the largest change first."""
+def changed_paths(before: ProgramPaths, after: ProgramPaths) -> list[PathChange]:
+    """Return the places that hold another number of objects or bytes than before, the largest change first: those of the
+    program and the others, as many of each.
+    """
 
     def largest_first(row: PathRow) -> tuple[int, int]:
         (_, old_bytes), (_, new_bytes), node, _ = row
         return -abs(new_bytes - old_bytes), node
 
-    rows = sorted(_heap.compare_paths(before, after), key=largest_first)
-    found = []
-    for (old_count, old_bytes), (new_count, new_bytes), node, is_in_after in rows[:MAX_PATHS]:
-        graph = after if is_in_after else before  # the graph that `node`, an example of the place, is in
-        text = path_text(merged_steps(graph.path_references(node)))
-        found.append(PathChange(text, graph.type(node), old_count, new_count, old_bytes, new_bytes))
+    rows = sorted(_heap.compare_paths(before.graph, after.graph), key=largest_first)
+    found: list[PathChange] = []
+    left = {True: MAX_PATHS, False: MAX_PATHS}
+    for (old_count, old_bytes), (new_count, new_bytes), node, is_in_after in rows[:MAX_LOOKED]:
+        paths = after if is_in_after else before  # of the graph that `node`, an example of the place, is in
+        is_program = paths.is_held_by_program(node)
+        if left[is_program]:
+            left[is_program] -= 1
+            text, name = path_text(merged_steps(paths.graph.path_references(node))), paths.graph.type(node)
+            found.append(PathChange(text, name, old_count, new_count, old_bytes, new_bytes, is_program))
     return found
 
 

@@ -22,14 +22,14 @@ class ProgramPaths:
     """The modules of one snapshot, the program's and the others. Takes some 0.1 s per million objects."""
 
     def __init__(self, graph: _heap.Graph, notes: Notes) -> None:
-        self._graph = graph
+        self.graph = graph
         self.names = {value for key, value in notes if key == PROGRAM} or {MAIN}
 
     @cached_property
     def modules(self) -> dict[int, str]:
         """Reachable modules by node, with their names."""
-        nodes = [node for node in self._graph.of_type("module") if self._graph.path(node)]
-        return {link.node: link.detail for link in self._graph.references_along(nodes)}
+        nodes = [node for node in self.graph.of_type("module") if self.graph.path(node)]
+        return {link.node: link.detail for link in self.graph.references_along(nodes)}
 
     @cached_property
     def tables(self) -> dict[int, str]:
@@ -46,24 +46,26 @@ class ProgramPaths:
     @cached_property
     def frames(self) -> list[int]:
         """The frames that run the program's code."""
-        return [node for node in self._graph.of_type("running frame") if self._is_program_frame(node)]
+        return [node for node in self.graph.of_type("running frame") if self._is_program_frame(node)]
 
     def _table_of(self, module: int) -> list[int]:
         """Return the namespace dict of a module."""
-        return [node for node in self._graph.referents(module) if self._graph.type(node) == "dict"][:1]
+        return [node for node in self.graph.referents(module) if self.graph.type(node) == "dict"][:1]
 
     def is_foreign(self, node: int) -> bool:
         """Whether it is a module, a plain value, or a value that a library's module holds too."""
-        name = self._graph.type(node)
+        name = self.graph.type(node)
         if name in ATOMS or name == "module":
             return True
-        return any(referrer in self.library_tables for referrer in self._graph.referrers(node))
+        return any(referrer in self.library_tables for referrer in self.graph.referrers(node))
 
     def is_on_program_path(self, node: int) -> bool:
+        """Whether it is more than a plain value, and the path from a root passes through a module or a frame of the program."""
+        return self.graph.type(node) not in {"module", *ATOMS} and self.is_held_by_program(node)
+
+    def is_held_by_program(self, node: int) -> bool:
         """Whether the path from a root passes through a module or a frame of the program."""
-        if self._graph.type(node) in {"module", *ATOMS}:
-            return False
-        path = self._graph.path(node)
+        path = self.graph.path(node)
         for number, one in enumerate(path[:-1]):
             if one in self.modules:
                 is_program = self.modules[one] in self.names
@@ -74,18 +76,18 @@ class ProgramPaths:
 
     def _is_program_frame(self, node: int) -> bool:
         """Whether it runs the program's code. A running frame reaches its globals through its function."""
-        if self._graph.type(node) not in {"running frame", "frame"}:
+        if self.graph.type(node) not in {"running frame", "frame"}:
             return False
-        held = self._graph.referents(node)
-        functions = [one for one in held if self._graph.type(one) == "function"]
-        known = {*held, *(one for function in functions for one in self._graph.referents(function))}
+        held = self.graph.referents(node)
+        functions = [one for one in held if self.graph.type(one) == "function"]
+        known = {*held, *(one for function in functions for one in self.graph.referents(function))}
         return not self.tables.keys().isdisjoint(known)
 
     def imported_from(self, node: int) -> list[str]:
         """Return the library from which a program's module imported the value, if any."""
-        if self._graph.type(node) in ATOMS:
+        if self.graph.type(node) in ATOMS:
             return []
-        tables = (self.library_tables.get(one, "") for one in self._graph.referrers(node))
+        tables = (self.library_tables.get(one, "") for one in self.graph.referrers(node))
         return [name for name, _ in Counter(filter(None, tables)).most_common(1)]
 
 

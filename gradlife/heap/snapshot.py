@@ -210,7 +210,8 @@ class Snapshot:
     def diff(self, later: Snapshot) -> HeapDiff:
         """Return what is new, gone and grown in a later snapshot."""
         mine, other = dict(self._notes).get("process"), dict(later._notes).get("process")
-        return compare(self._graph, later._graph, by_identity=mine is not None and mine == other)
+        sides = (ProgramPaths(one._graph, one._notes) for one in (self, later))
+        return compare(*sides, by_identity=mine is not None and mine == other)
 
     def save(self, path: str | os.PathLike[str], *, labels: bool = True) -> None:
         """Write a file that :func:`gradlife.open_snapshot` reads.

@@ -118,6 +118,7 @@ class PathChange:
     count_after: int
     bytes_before: int
     bytes_after: int
+    is_program: bool = False  # held by a variable or a running function of the program, not by a library
 
     @property
     def bytes(self) -> int:

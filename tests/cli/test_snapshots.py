@@ -110,6 +110,16 @@ def test_why_of_an_address_as_json(gradlife: Gradlife, folder: Path) -> None:
     assert trace["ledger"]["unaccounted"] == 0
 
 
+def test_diff_shows_what_the_program_holds_first(gradlife: Gradlife, folder: Path) -> None:
+    status, output, _ = gradlife("diff", str(folder / "a.glheap"), str(folder / "b.glheap"))
+    program, _, rest = output.partition("Types by count")
+    title, first, *_ = program.splitlines()
+    assert (status, title) == (0, "Held by the program (objects before, after, bytes)")
+    assert first.split()[:2] == ["30", "100"]
+    assert first.endswith("__main__.Order")
+    assert "'shop'.orders" not in rest.partition("Held by libraries and Python (objects before, after, bytes)")[2]
+
+
 def test_diff_of_two_processes_goes_by_count_and_place(gradlife: Gradlife, folder: Path) -> None:
     status, output, _ = gradlife("diff", str(folder / "a.glheap"), str(folder / "b.glheap"), "--json", "-")
     document = json.loads(output)
@@ -117,11 +127,13 @@ def test_diff_of_two_processes_goes_by_count_and_place(gradlife: Gradlife, folde
     (orders,) = [row for row in document["types"] if row["type"] == "__main__.Order"]
     assert (orders["new"], orders["gone"]) == (70, 0)
     (place,) = [row for row in document["paths"] if row["type"] == "__main__.Order"]
-    assert (place["path"], place["count_before"], place["count_after"]) == (
+    assert (place["path"], place["count_before"], place["count_after"], place["is_program"]) == (
         "module __main__: global variable 'shop'.orders[*]",
         30,
         100,
+        True,
     )
+    assert not [row for row in document["paths"] if row["is_program"] and "__main__" not in row["path"]]
 
 
 @pytest.mark.whole

@@ -85,5 +85,5 @@ DIFF = HeapDiff(
         TypeChange("torch::StorageImpl cuda:0", "storage", 3, 3_000_000, 0, 0, 0, 0),
         TypeChange("app.Old", "python", 0, 0, 5, 500, 0, 0),
     ),
-    (PathChange("module app: global variable 'shop'.orders[*]", "app.Order", 30, 100, 3000, 10000),),
+    (PathChange("module app: global variable 'shop'.orders[*]", "app.Order", 30, 100, 3000, 10000, is_program=True),),
 )

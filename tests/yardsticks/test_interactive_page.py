@@ -42,10 +42,12 @@ def in_order(lines: list[str], text: str) -> bool:
 
 @pytest.mark.whole
 def test_commands_come_with_what_they_print(tmp_path: Path) -> None:
-    ((name, program),) = [(note.removeprefix("file: "), text) for note, _, text in BLOCKS if note.startswith("file: ")]
-    (tmp_path / name).write_text(program, encoding="utf-8")
+    files = {note.removeprefix("file: "): text for note, _, text in BLOCKS if note.startswith("file: ")}
+    assert list(files) == ["shop.py", "growing.py"]
+    for name, program in files.items():
+        (tmp_path / name).write_text(program, encoding="utf-8")
     commands = list(shown("sh"))
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command, lines in commands:
         environment = {**os.environ, "PATH": PATH, "COLUMNS": "120"}
         done = subprocess.run(

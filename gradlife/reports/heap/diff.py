@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -13,6 +13,8 @@ from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import QUIET
 from gradlife.reports.values import counted, size
 
+IN_PROGRAM = "Held by the program (objects before, after, bytes)"
+ELSEWHERE = "Held by libraries and Python (objects before, after, bytes)"
 BY_IDENTITY = "Types of which objects came, went or grew (new, gone, bytes)"
 BY_COUNT = "Types by count: the snapshots are of two processes (more, fewer, bytes)"
 
@@ -24,16 +26,21 @@ def print_diff(console: Console, difference: HeapDiff, rows: int) -> None:
 
 
 def parts(difference: HeapDiff, rows: int) -> Iterator[RenderableType]:
-    """Yield the two tables, each with its first rows."""
+    """Yield the tables, each with its first rows: what the program holds comes first."""
     types, paths = difference.types, difference.paths
     if not types and not paths:
         yield Text("Nothing changed.\n")
         return
+    yield from places(IN_PROGRAM, [row for row in paths if row.is_program], rows)
     title = BY_IDENTITY if difference.by_identity else BY_COUNT
     yield section(title, [*map(type_line, types[:rows]), *rest(len(types) - rows, "type")])
+    yield from places(ELSEWHERE, [row for row in paths if not row.is_program], rows)
+
+
+def places(title: str, paths: Sequence[PathChange], rows: int) -> Iterator[RenderableType]:
+    """Yield a section of places, unless there are none."""
     if paths:
-        shown = [*map(path_line, paths[:rows]), *rest(len(paths) - rows, "place")]
-        yield section("Places at which there is more or less (objects before, after, bytes)", shown)
+        yield section(title, [*map(path_line, paths[:rows]), *rest(len(paths) - rows, "place")])
 
 
 def rest(count: int, noun: str) -> list[RenderableType]:

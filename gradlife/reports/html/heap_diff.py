@@ -106,17 +106,18 @@ def type_table(difference: HeapDiff, rows: int) -> Table:
 
 
 def path_table(paths: Sequence[PathChange]) -> Table:
-    """Return a row per place."""
-    columns = [Column("place"), Column("type"), *(Column(word, True) for word in ("before", "after", "bytes"))]
+    """Return a row per place, those of the program first."""
+    columns = [*map(Column, ("place", "type", "held by")), *(Column(word, True) for word in ("before", "after", "bytes"))]
     lines: list[list[Cell | str | int | float]] = [
         [
             short(row.path),
             short(row.type, MAX_LETTERS),
+            "the program" if row.is_program else "others",
             row.count_before,
             row.count_after,
             Cell(signed(row.bytes), row.bytes),
         ]
-        for row in paths
+        for row in sorted(paths, key=lambda row: not row.is_program)
     ]
     return Table("Places at which there is more or less", columns, lines, shown=50)
 

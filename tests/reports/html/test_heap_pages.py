@@ -133,7 +133,7 @@ def test_a_difference_shows_what_is_new_gone_and_grown() -> None:
         "Difference a.glheap → b.glheap New 73, 3.01 MB Gone 7, 700 B Grown 1, +64 B Together +3.01 MB",
         "app.Order 70 2 1 +6.86 kB python",
         "app.Old 0 5 0 -500 B python",
-        "module app: global variable 'shop'.orders[*] app.Order 30 100 +7 kB",
+        "module app: global variable 'shop'.orders[*] app.Order the program 30 100 +7 kB",
         "Paths to new objects app.Order module __main__ → global variable 'run'.history[17]",
     ):
         assert part in text
