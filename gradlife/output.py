@@ -38,6 +38,7 @@ class OutputFile:
         self.path = path
         self._descriptor = -1
         self._partial = ""
+        self._target = ""  # the place that `path` named when the file was opened
         self._pid = os.getpid()
 
     def __enter__(self) -> OutputFile:
@@ -67,7 +68,7 @@ class OutputFile:
             write(self._descriptor)
             self._close()
             if self._partial:
-                os.replace(self._partial, os.path.realpath(self.path))
+                os.replace(self._partial, self._target)
                 self._partial = ""
         except OSError as error:
             raise LostOutputError(f"the report could not be written to {self.path}: {reason(error)}", hint) from None
@@ -77,7 +78,7 @@ class OutputFile:
         if mode is not None and not stat.S_ISREG(mode):
             self._descriptor = os.open(self.path, os.O_WRONLY)
             return
-        target = os.path.realpath(self.path)
+        self._target = target = os.path.realpath(self.path)  # the program may change the folder before it is written
         if mode is not None:
             os.close(os.open(target, os.O_WRONLY))  # never replace a read-only file
         self._descriptor, self._partial = tempfile.mkstemp(

@@ -72,12 +72,16 @@ def profile_name(framework: str, version: str) -> str:
     return "-".join(part for part in (framework.rpartition(".")[2], ".".join(numbers)) if part)
 
 
-def require_texts(declared: Any, *names: str) -> None:
+def require_texts(what: str, fields: dict[str, Any]) -> None:
     """Raise TypeError if one of these fields is no text, while the line of the scenario file is still known."""
-    for name in names:
-        value = getattr(declared, name)
+    for name, value in fields.items():
         if not isinstance(value, str):
-            raise TypeError(f"{type(declared).__name__}: {name} is to be a text, not {type(value).__name__}")
+            raise TypeError(f"{what}: {name} is to be a text, not {type(value).__name__}")
+
+
+def fields_of(declared: Any, *names: str) -> dict[str, Any]:
+    """Return these fields by name."""
+    return {name: getattr(declared, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -93,13 +97,8 @@ class Expect:
     within: str = EVERYWHERE  # space-separated fnmatch patterns of the contexts, where a story runs in several
 
     def __post_init__(self) -> None:
-        require_texts(self, "subject", "probe", "on", "because", "within")
-        if self.stage is not None:
-            require_texts(self, "stage")
-
-    def applies_to(self, system: str, profile: str) -> bool:
-        """Whether this declaration applies to the system."""
-        return applies_on(self.on, system, profile)
+        optional = ("stage",) if self.stage is not None else ()
+        require_texts("Expect", fields_of(self, "subject", "probe", "on", "because", "within", *optional))
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class Differs:
     stage: str = "*"
 
     def __post_init__(self) -> None:
-        require_texts(self, "subject", "probe", "between", "because", "stage")
+        require_texts("Differs", fields_of(self, "subject", "probe", "between", "because", "stage"))
 
     def covers(self, subject: str, probe: str, stage: str) -> bool:
         """Whether this declaration covers the reading."""
@@ -241,11 +240,17 @@ class Scenario:
             raise ValueError(f"isolation of {function.__name__} is {isolation!r}, not one of {ISOLATIONS}")
         if isinstance(origin, str):
             raise TypeError(f"origin of {function.__name__} is a text, not a list of them")
+        origin = tuple(origin)
+        texts = {"title": title, "needs": needs, "fix": fix, "context": context}
+        texts.update((f"origin {number}", one) for number, one in enumerate(origin, 1))
+        if pattern is not None:
+            texts["pattern"] = pattern
+        require_texts(f"scenario {function.__name__}", texts)
         self.function = function
         self.name = f"{function.__name__}[{context}]" if context else function.__name__
         self.context = context
         self.title = title
-        self.origin = tuple(origin)
+        self.origin = origin
         self.pattern = pattern
         self.expects = tuple(expects)
         self.differs = tuple(differs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -36,6 +35,7 @@ from gradlife.model.peak import codec as peak_codec
 from gradlife.model.peak.report import PeakReport
 from gradlife.model.watching.look import Look
 from gradlife.output import reason
+from gradlife.readable import readable
 
 #: Seconds for a process to connect after it was given the code: it imports gradlife first.
 PATIENCE = 60.0
@@ -179,7 +179,7 @@ def attach(pid: int, folder: str = "") -> Session:
 
 def accepted(listener: socket.socket, target: Target) -> socket.socket:
     """Accept a connection from this process, and from no other."""
-    if not select.select([listener], [], [], PATIENCE)[0]:
+    if not readable([listener.fileno()], PATIENCE):
         raise AttachError(
             f"{target.title} did not answer in {PATIENCE:.0f} seconds: its main thread is in a long C call",
             "try again later",
@@ -210,7 +210,7 @@ def connect(path: str, target: Target | None = None, title: str = "") -> Session
 
 def greeting(connection: socket.socket, title: str) -> Channel:
     """Wait for the first word of a process, and return the channel to it. AttachError if it says nothing for long."""
-    if not select.select([connection], [], [], PATIENCE)[0]:
+    if not readable([connection.fileno()], PATIENCE):
         connection.close()
         words = f"{title} did not answer in {PATIENCE:.0f} seconds: it is stopped, or another client is served"
         raise AttachError(words, "try again later")

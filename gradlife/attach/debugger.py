@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from pathlib import Path
 from gradlife.attach.processes import SERVE_HINT, Target, refuse_debugging
 from gradlife.attach.protocol import AttachError
 from gradlife.errors import UsageError
+from gradlife.readable import readable
 
 FOLDER = Path(__file__).parent
 
@@ -86,7 +86,7 @@ def listen(debugger: subprocess.Popen[bytes], pid: int) -> list[str]:
     descriptor = debugger.stdout.fileno()
     text, is_waiting = b"", False
     while True:
-        if not select.select([descriptor], [], [], INTERVAL)[0]:
+        if not readable([descriptor], INTERVAL):
             if is_waiting:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGURG)

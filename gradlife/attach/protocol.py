@@ -66,7 +66,12 @@ class Channel:
                 return None
             self._unread += piece
         line, _, self._unread = self._unread.partition(b"\n")
-        message: Message = json.loads(line)
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = None
+        if not isinstance(message, dict):
+            raise AttachError("the other side does not speak gradlife's protocol", "the socket of gradlife.serve()")
         return message
 
     def _has_more(self) -> bool:

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import socket
+import stat
 import sys
 import threading
 import time
@@ -38,6 +39,7 @@ class Server:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self._place = os.path.abspath(path)  # the program may change the folder
         self._pid = os.getpid()
         self._socket = bound(path)
         self._is_free = threading.Lock()
@@ -53,7 +55,7 @@ class Server:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         with contextlib.suppress(OSError):
-            os.unlink(self.path)
+            os.unlink(self._place)
         atexit.unregister(self.close)
         _servers.pop(self.path, None)
 
@@ -178,6 +180,8 @@ def sweep(folder: str) -> None:
 
 def bound(path: str) -> socket.socket:
     """Return a listening socket; one that an ended process left behind is replaced."""
+    if os.path.lexists(path) and not stat.S_ISSOCK(os.lstat(path).st_mode):
+        raise UsageError(f"{path} exists and is no socket", "gradlife.serve(path) with a path that is free")
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     made.settimeout(None)  # the program may have a default
     try:

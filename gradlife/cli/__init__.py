@@ -30,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # not `list(...)`: once that command is imported, the name means its module
         status = dispatch([*(sys.argv[1:] if arguments is None else arguments)])
-        sys.stdout.flush()
+        with contextlib.suppress(AttributeError, ValueError):  # a script that ran here took or closed it
+            sys.stdout.flush()
         return status
     except GradlifeError as error:
         say(one_line(error))

@@ -6,6 +6,7 @@ import argparse
 
 from gradlife.cli.formats import Outputs, add_formats
 from gradlife.cli.hunt import WRITERS, Show, add_fail_on, show_merged
+from gradlife.ranks.hunt import rank_count
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import reports_in
 
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.epilog = EPILOG
     parser.add_argument("folder", metavar="FOLDER", help="the folder with the reports of the ranks")
-    parser.add_argument("--world-size", type=int, default=0, metavar="N", help="the expected number of ranks")
+    parser.add_argument("--world-size", type=rank_count, default=0, metavar="N", help="the expected number of ranks")
     add_fail_on(parser)
     parser.add_argument("--full", action="store_true", help="print ranks, rounds, traces, controls and limits, too")
     add_formats(

@@ -82,11 +82,19 @@ def before_exit(act: Callable[[], object]) -> Iterator[None]:
         os._exit = exit_now
 
 
+def notes_of_devices() -> tuple[tuple[str, str], ...]:
+    """Return the notes on device memory; a device in a bad state must not cost the snapshot."""
+    try:
+        return device_notes()
+    except (UsageError, RuntimeError) as error:
+        return (("limit", f"the memory of devices could not be read: {error}"),)
+
+
 def write(args: argparse.Namespace, output: OutputFile, page: OutputFile | OutputStream) -> None:
     """Take the snapshot and write it."""
     snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
     if not args.no_labels:
-        snapshot = snapshot.with_notes(device_notes())
+        snapshot = snapshot.with_notes(notes_of_devices())
     snapshot.write_to(output, labels=not args.no_labels)
     if args.html is not None:
         from gradlife.cli.pages import snapshot_page  # not earlier: the snapshot must not have its modules

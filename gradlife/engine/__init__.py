@@ -141,5 +141,5 @@ def __getattr__(name: str) -> _Any:
 
 
 _limit_names()
-if "GRADLIFE_PROFILE" in _os.environ:
+if _os.environ.get("GRADLIFE_PROFILE"):
     set_default_profile(_os.environ["GRADLIFE_PROFILE"])

@@ -98,10 +98,11 @@ def alone(folder: Path) -> Iterator[None]:
     """Lock the folder against other processes."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"another gradlife works on {folder.name}", "when that is done") from None
         yield
-    except BlockingIOError:
-        raise UsageError(f"another gradlife works on {folder.name}", "when that is done") from None
     finally:
         os.close(descriptor)
 

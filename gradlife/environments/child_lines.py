@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import time
+
+from gradlife.readable import readable
 
 #: Bytes kept from the end of a child's output.
 TAIL_LIMIT = 4096
@@ -61,7 +62,7 @@ class LineReader:
 
     def last_words(self) -> str:
         """Return the end of the child's output so far."""
-        while self._output in self._open and select.select([self._output], [], [], 0)[0]:
+        while self._output in self._open and readable([self._output], 0):
             if len(self._read(self._output)) == CHUNK:
                 break  # stop although it still prints: this is enough
         return self._tail.decode("utf-8", "replace").strip()
@@ -77,7 +78,7 @@ class LineReader:
         left = deadline - time.monotonic()
         if left <= 0:
             raise Silence(is_late=True)
-        for each in select.select(self._open, [], [], left)[0]:
+        for each in readable(self._open, left):
             self._read(each)
         if self._descriptor not in self._open:
             raise Silence

@@ -6,13 +6,14 @@ import contextlib
 import os
 import pty
 import re
-import select
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
+
+from gradlife.readable import readable
 
 #: Bytes of output kept.
 TAIL_LIMIT = 16384
@@ -58,10 +59,10 @@ def pass_on(descriptor: int, stream: TextIO, process: subprocess.Popen[bytes]) -
     """Pass output on until it ends, or until the process ends if another one keeps the output open. Return its end."""
     tail = bytearray()
     while True:
-        if not select.select([descriptor], [], [], POLL)[0]:
+        if not readable([descriptor], POLL):
             if process.poll() is None:
                 continue
-            if not select.select([descriptor], [], [], 0)[0]:  # it may have said something since, and ended
+            if not readable([descriptor], 0):  # it may have said something since, and ended
                 break
         data = read_some(descriptor)
         if not data:

@@ -129,7 +129,7 @@ class Snapshot:
         """
         node = self._node_at(address)
         found: Counter[str] = Counter()
-        for type_ in {row.type for row in self.types() if row.kind == "storage"}:
+        for type_ in sorted({row.type for row in self.types() if row.kind == "storage"}):
             freed = (one for one in self._graph.nodes("storage", type_) if self._is_freed_with(one, node))
             found[device_of(type_)] += sum(self._graph.describe(storage).bytes or 0 for storage in freed)
         found["cpu"] += self._graph.retained(node) - found.total()

@@ -69,6 +69,7 @@ class LivePatient:
         """Cut the suspect reference, again whenever the program recreates it."""
         cutter = cutter_of(finding)
         self.cuts.append(cutter)
+        self._snapshot = None
         return cutter.promise
 
 

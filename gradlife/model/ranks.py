@@ -45,10 +45,6 @@ class Spread:
         """Return the spread of the values; zeros if there are none."""
         return cls(min(values, default=0.0), max(values, default=0.0))
 
-    def with_value(self, value: float) -> Spread:
-        """Return the spread extended to this value."""
-        return Spread(min(self.least, value), max(self.most, value))
-
 
 @dataclass(frozen=True, slots=True)
 class RankRow:

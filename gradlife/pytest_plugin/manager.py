@@ -20,7 +20,7 @@ from gradlife.pytest_plugin.checks.trial import Trial
 from gradlife.pytest_plugin.outcomes import messages, results
 from gradlife.pytest_plugin.outcomes.baseline import Baseline
 from gradlife.pytest_plugin.outcomes.classification import sorted_out
-from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Verdict
+from gradlife.pytest_plugin.outcomes.results import UNSEARCHED, Checked, Entry, Verdict
 from gradlife.pytest_plugin.settings.marks import FIXTURE, RAISED, SWEPT, TERMS, Terms
 from gradlife.pytest_plugin.settings.options import Options
 
@@ -237,6 +237,8 @@ class Manager:
             native_survivors = self._sweep.native_survivors(may_collect=not shown)
             hidden = self._judged(native_survivors) if native_survivors else None
             found = hidden if hidden is not None and hidden.findings else found  # else they are gradients or similar
+            if self._sweep.is_unsearched:
+                item.stash[CHECKED] = replace(plain(item, terms), limits=(UNSEARCHED,))
         if found is not None:
             self._sweep.end()
             self._conclude(item, terms, with_findings(replace(plain(item, terms), phase=phase), found))

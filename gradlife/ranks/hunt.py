@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable
 
@@ -30,16 +31,30 @@ Finish = Callable[[Result], int]
 def add_rank_options(parser: argparse.ArgumentParser, task: str = "hunt in each") -> None:
     """Add the options for runs with several processes. ``task``: what is done in each rank."""
     parser.add_argument(
-        "--nproc-per-node", type=int, metavar="N", help=f"start N ranks with torch.distributed.run, and {task}"
+        "--nproc-per-node", type=rank_count, metavar="N", help=f"start N ranks with torch.distributed.run, and {task}"
     )
     parser.add_argument("--run-folder", metavar="FOLDER", help="keep the reports of the ranks in this folder")
     parser.add_argument(
         "--rank-timeout",
-        type=float,
+        type=seconds,
         default=PATIENCE,
         metavar="SECONDS",
         help="wait so long for the other ranks once one has ended (%(default)g)",
     )
+
+
+def rank_count(text: str) -> int:
+    """Parse a number of ranks."""
+    if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of ranks")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Parse a time in seconds."""
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]*)?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return float(text)
 
 
 def refuse_prompts(args: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from gradlife.hunting.process.own_folders import RUN, OwnFolder
 from gradlife.hunting.run.parent import Result, passing_on
 from gradlife.hunting.run.shared_ledger import with_shared_memory
 from gradlife.hunting.steps.targets import MODULE_MARK, ScriptTarget, parse
+from gradlife.output import reason
 from gradlife.ranks.activity import Activity
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import folders_of_ranks, has_ended, member_at, reports_in
@@ -61,7 +62,10 @@ def launch(count: int, words: Sequence[str], folder: str | None, patience: float
 
 def refuse_used(folder: str) -> None:
     """Raise UsageError if the folder has ranks of an earlier run."""
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder} can't be made: {reason(error)}", "--run-folder with a new folder") from None
     if folders_of_ranks(folder):
         raise UsageError(f"{folder} has reports of an earlier run", "an empty folder for each run")
 

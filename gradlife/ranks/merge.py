@@ -88,8 +88,8 @@ class Fold:
     shared: dict[Key, Shared] = field(default_factory=dict)
     snapshots: SnapshotTimes = field(default_factory=SnapshotTimes)
     limits: dict[str, None] = field(default_factory=dict)
-    explained: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    shared_memory: dict[int, dict[str, Any]] = field(default_factory=dict)  # ledgers by rank
+    explained: dict[tuple[str, str], Explained] = field(default_factory=dict)
+    shared_memory: dict[int, SharedLedger] = field(default_factory=dict)  # ledgers by rank
     whole: tuple[tuple[int, int], dict[str, Any]] | None = None  # the report whose rounds and controls are shown
 
     def add(self, one: RankReport) -> None:
@@ -116,7 +116,7 @@ class Fold:
         self.snapshots.add(one.snapshots)
         self._add_texts(document)
         if "shared_memory" in document:
-            self.shared_memory[one.rank] = document["shared_memory"]
+            self.shared_memory[one.rank] = built(SharedLedger, document["shared_memory"])
         place = (order_of(document), one.rank)
         if document and (self.whole is None or place < self.whole[0]):
             self.whole = (place, {**document, "findings": [], "owners": [], "shared_memory": {}})
@@ -135,7 +135,7 @@ class Fold:
     def _add_texts(self, document: dict[str, Any]) -> None:
         self.limits.update(dict.fromkeys(document.get("limits", ())))
         for one in document.get("explained", ()):
-            self.explained.setdefault((one["kind"], one["what"]), one)
+            self.explained.setdefault((one["kind"], one["what"]), built(Explained, one))
 
     # --- the report ---
 
@@ -153,7 +153,7 @@ class Fold:
             base,
             settings={**base.settings, ROUNDS_OF: str(self.whole[0][1])} if self.whole is not None else {},
             findings=findings,
-            explained=tuple(Explained(**one) for one in self.explained.values()),
+            explained=tuple(self.explained.values()),
             limits=capped([*self.limits, *self._limits_of_ranks()]),
             script_status=self._script_status(),
             trouble=self._trouble(),
@@ -161,7 +161,7 @@ class Fold:
             ranks=tuple(self._rows(world)),
             skew=tuple(skew_of(self._facts())),
             snapshot_cost=self.snapshots.cost,
-            shared_memory=of_all_ranks({rank: built(SharedLedger, one) for rank, one in self.shared_memory.items()}),
+            shared_memory=of_all_ranks(self.shared_memory),
         )
 
     def _finding(self, shared: Shared, world: int) -> Finding:

@@ -82,7 +82,7 @@ def rows(ranks: Sequence[RankPeak]) -> Iterator[PeakRank]:
     """Yield a row for each rank; of many, those that agree to one per cent share one."""
     alike: dict[object, list[RankPeak]] = {}
     for one in ranks:
-        agreed = (one.end, one.status, f"{one.bytes:.1e}")
+        agreed = (one.end, one.status, f"{one.bytes:.2e}")
         alike.setdefault(one.rank if len(ranks) <= ROW_EACH else agreed, []).append(one)
     yield from map(row, alike.values())
 

@@ -5,6 +5,7 @@ Loading a scenario file runs its code, so a child process does it and returns pl
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +13,12 @@ from typing import Any
 
 from gradlife.errors import ScenarioError, UnknownNameError
 from gradlife.model.story import Declared, DeclaredDifference, ScenarioInfo
+from gradlife.runner.scenario_files import imports_scenario
 from gradlife.runner.server import Ended, ForkServer
 from gradlife.runner.worker.supervisor import RESULT_LIMIT
 
 #: Time limit for loading one file, in seconds.
 LOAD_LIMIT = 60.0
-
-#: A Python file is a scenario file if it has this text.
-MARK = "gradlife.scenario"
 
 
 class NoScenarioError(ScenarioError):
@@ -83,13 +82,16 @@ def select_named(stories: Sequence[Story], name: str) -> list[Story]:
 
 def files_in(folder: Path) -> list[Path]:
     """Return the scenario files of a folder: those that import gradlife.scenario and whose names do not start with `_`."""
-    files = [file for file in sorted(folder.rglob("*.py")) if not file.name.startswith("_")]
-    return [file for file in files if MARK in file.read_text(encoding="utf-8", errors="replace")]
+    return [file for file in sorted(folder.rglob("*.py")) if not file.name.startswith("_") and imports_scenario(file)]
 
 
 def load_all(server: ForkServer, files: Iterable[Path]) -> list[Story]:
-    """Return the scenarios of several files."""
-    return [story for file in files for story in load(server, file)]
+    """Return the scenarios of the files of a folder. A file may import `gradlife.scenario` and declare none."""
+    stories = []
+    for file in files:
+        with contextlib.suppress(NoScenarioError):
+            stories += load(server, file)
+    return stories
 
 
 def load(server: ForkServer, file: Path) -> list[Story]:

@@ -359,3 +359,38 @@ def test_a_process_is_followed_until_it_is_let_go(door: Server) -> None:
     assert len(looks[0].owners) == 10
     with connect(door.path) as session:
         assert session.pid == os.getpid()
+
+
+def test_a_file_of_the_user_is_no_place_for_a_door_and_stays(tmp_path: Path) -> None:
+    """`gradlife.serve("model.pt")` deleted the file."""
+    file = tmp_path / "model.pt"
+    file.write_text("weights", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"model\.pt exists and is no socket"):
+        serve(file)
+    assert file.read_text(encoding="utf-8") == "weights"
+
+
+def test_a_door_is_closed_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = serve("door")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    made.close()
+    assert not (tmp_path / "door").exists()
+
+
+def test_who_does_not_speak_the_protocol_is_one_line(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "door"))
+        listener.listen(1)
+
+        def greet() -> None:
+            other, _ = listener.accept()
+            other.sendall(b"HTTP/1.1 400 Bad Request\n")
+            other.close()
+
+        thread = threading.Thread(target=greet)
+        thread.start()
+        with pytest.raises(AttachError, match="does not speak gradlife's protocol"):
+            connect(str(tmp_path / "door"))
+        thread.join()

@@ -66,3 +66,16 @@ def test_an_output_that_cannot_be_opened_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot write"), OutputFile(str(tmp_path / "no" / "file")):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_written_where_it_was_named_although_the_folder_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The snapshot of a script that changes its folder lay in that folder."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with OutputFile("x.glheap") as output:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        output.write("text")
+    assert (tmp_path / "x.glheap").read_text(encoding="utf-8") == "text"
+    assert [*(tmp_path / "elsewhere").iterdir()] == []

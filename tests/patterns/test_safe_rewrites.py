@@ -454,3 +454,9 @@ def test_a_numbered_attribute_that_other_code_may_read_stays(rest: str) -> None:
 def test_a_name_that_may_be_any_stays() -> None:
     assert renamed('f"{prefix}_{n}"') == []
     assert renamed("name") == []
+
+
+def test_a_line_of_a_method_without_arguments_has_no_hook_to_remove() -> None:
+    """It ended the hunt with an IndexError."""
+    text = "class Trainer:\n    @staticmethod\n    def step():\n        Trainer.last = loss()\n"
+    assert new_lines(without_hook_after_use, text, 4) == []

@@ -345,3 +345,14 @@ def test_what_is_expected_of_an_object_is_known_when_the_test_has_returned(tmp_p
         "fixture shared (module scope)",
     ):
         assert words in ran.text
+
+
+def test_what_the_collector_may_free_does_not_hide_what_it_may_not(own: Lifetimes) -> None:
+    """The collection for the first object freed the cycle of the second before that was looked at."""
+    first, second = ring(), Model()
+    own.expect_freed(first, by="gc")
+    own.expect_freed(second)
+    second.itself = second
+    del first, second
+    with pytest.raises(AssertionError):
+        own.conclude()

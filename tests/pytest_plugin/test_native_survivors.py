@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradlife import _heap
+from gradlife.pytest_plugin.checks import native_survivors
 from gradlife.pytest_plugin.checks.native_survivors import LEAST
 from plugin_suites import Ran, run_suite
 
@@ -150,3 +151,34 @@ def test_the_mini_engines_graphs_of_gradients_are_reported_too(tmp_path: Path) -
     [found] = ran.checked("test_a_gradient_has_a_graph")["findings"]
     assert (found["lifetime"], found["per_step"]["graph_nodes"]) == ("held", 5)
     assert ran.outcome("test_a_gradient_has_none") == "PASSED"
+
+
+class SteadyHeap:
+    """A heap of C++ in which each test takes more memory and leaves nothing."""
+
+    level = 0
+
+    def malloc_bytes(self) -> int:
+        self.level += LEAST
+        return self.level
+
+    def native_blocks(self) -> bytes:
+        return b""
+
+    def native_since(self, before: bytes) -> tuple[bytes, list[tuple[int, str]]]:
+        return before, []
+
+
+def test_searches_are_counted_and_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They had two seconds of a processor: whether a later test leaked depended on how fast the machine was."""
+    monkeypatch.setattr(native_survivors, "_heap", SteadyHeap())
+    monkeypatch.setattr(native_survivors, "native_classes", lambda family: ["TensorImpl"])
+    monkeypatch.setattr(native_survivors, "ensure_calibrated", lambda: None)
+    searches = native_survivors.NativeSurvivors()
+    skipped = []
+    for _ in range(200):
+        searches.begin()
+        searches.left(may_collect=False)
+        skipped.append(searches.is_skipped)
+    assert skipped.index(True) > native_survivors.FIRST - 2
+    assert 0 < skipped[100:].count(False) == 100 // native_survivors.TESTS_EACH

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.pytest_plugin.scenarios.recognition import HEAD, imports_scenario, is_of_stories
+from gradlife.pytest_plugin.scenarios.recognition import is_of_stories
+from gradlife.runner.scenario_files import HEAD, imports_scenario
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,14 @@ def test_two_scenarios_of_one_name_in_one_file_are_refused(write_story: WriteSto
             '@scenario(title="a", differs=[Differs("x", between=("a", "b"))])\ndef a(lab): pass\n',
             "TypeError: Differs: between is to be a text, not tuple",
         ),
+        (
+            '@scenario(title="a", origin=[22983])\ndef a(lab): pass\n',
+            "TypeError: scenario a: origin 1 is to be a text, not int",
+        ),
+        (
+            '@scenario(title="a", pattern=101)\ndef a(lab): pass\n',
+            "TypeError: scenario a: pattern is to be a text, not int",
+        ),
     ],
 )
 def test_a_file_that_is_no_scenario_file_is_one_clear_line(write_story: WriteStory, text: str, message: str) -> None:
@@ -151,3 +159,13 @@ def test_a_folder_without_scenarios_is_an_error(tmp_path: Path) -> None:
 def test_loading_leaves_nothing_in_the_folder(write_story: WriteStory, tmp_path: Path) -> None:
     discover([write_story(TWO)])
     assert [path.name for path in (tmp_path / "suite").iterdir()] == ["story.py"]
+
+
+def test_what_is_no_scenario_file_in_a_folder_is_left_out(write_story: WriteStory, tmp_path: Path) -> None:
+    """A dangling link, as an editor leaves it, ended in a traceback; a file that only tells of scenarios in an error."""
+    write_story(TWO, "a.py")
+    (tmp_path / ".#b.py").symlink_to("nowhere")
+    (tmp_path / "c.py").mkdir()
+    (tmp_path / "told.py").write_text("# see gradlife.scenario\n", encoding="utf-8")
+    (tmp_path / "none.py").write_text("from gradlife.scenario import Lab\n", encoding="utf-8")
+    assert len(discover([str(tmp_path)])) == 2

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradlife.scenario import COLLECTED, Differs, Expect, Lab, Scenario, matches, profile_name, scenario
+from gradlife.scenario import COLLECTED, Differs, Expect, Lab, Scenario, applies_on, matches, profile_name, scenario
 
 
 @pytest.fixture(autouse=True)
@@ -86,9 +86,9 @@ def test_patterns_match_the_profile_or_the_full_name(patterns: str, expected: bo
 
 def test_a_mutant_is_meant_by_its_profile_and_by_its_full_name() -> None:
     name = "mini:torch-2.13+saved_slot=owning"
-    assert Expect("x", "gc", on="torch-2.13").applies_to(name, "torch-2.13")
-    assert Expect("x", "gc", on="*saved_slot=owning").applies_to(name, "torch-2.13")
-    assert not Expect("x", "gc", on="mini:torch-2.13").applies_to(name, "torch-2.13")
+    assert applies_on("torch-2.13", name, "torch-2.13")
+    assert applies_on("*saved_slot=owning", name, "torch-2.13")
+    assert not applies_on("mini:torch-2.13", name, "torch-2.13")
 
 
 def test_a_declared_difference_is_between_two_systems_in_either_order() -> None:
@@ -122,6 +122,6 @@ def test_a_release_answers_for_the_profile_of_its_first_two_numbers(framework: s
 
 
 def test_what_imitates_no_release_is_spoken_of_by_name_only() -> None:
-    assert Expect("x", "gc").applies_to("mini:torch-2.13", "torch-2.13")
-    assert not Expect("x", "gc").applies_to("mini:micrograd", "micrograd")
-    assert Expect("x", "gc", on="micrograd").applies_to("mini:micrograd", "micrograd")
+    assert applies_on(Expect("x", "gc").on, "mini:torch-2.13", "torch-2.13")
+    assert not applies_on(Expect("x", "gc").on, "mini:micrograd", "micrograd")
+    assert applies_on("micrograd", "mini:micrograd", "micrograd")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
-from gradlife.hunting.process.readable import readable
+from gradlife.readable import readable
 
 #: On other systems a process with threads cannot safely go on after a fork.
 CAN_FORK = sys.platform.startswith("linux")
@@ -30,6 +30,9 @@ LONG_PATIENCE = 900.0
 
 #: The niceness of copies of a service, so that they give way to it.
 NICENESS = 5
+
+#: Bytes of the length before an answer.
+LENGTH = 8
 
 #: A filter of the module `warnings`: ignores that a process with threads forks.
 FORK_WARNING = ("ignore", re.compile("This process"), DeprecationWarning, None, 0)
@@ -111,7 +114,7 @@ class Answer(Generic[T]):
     def read(self) -> T:
         """Return the result; MemoryError if the copy left none."""
         self.close()
-        answer = b"".join(self._parts)
+        answer = whole(b"".join(self._parts))
         if not answer:
             raise MemoryError
         return pickle.loads(answer)  # type: ignore[no-any-return]
@@ -194,7 +197,8 @@ def answer_and_exit(work: Callable[[], object], writing: int, niceness: int) -> 
         sys.settrace(None)
         sys.setprofile(None)
         _heap.rest_recording()
-        answer = memoryview(pickle.dumps(work()))
+        result = pickle.dumps(work())
+        answer = memoryview(len(result).to_bytes(LENGTH, "little") + result)
         while answer:
             answer = answer[os.write(writing, answer) :]
     finally:
@@ -208,9 +212,15 @@ def read_answer(pipe: int) -> bytes:
     while readable([pipe], max(0.0, deadline - time.monotonic())):
         part = os.read(pipe, 1 << 16)
         if not part:
-            return b"".join(parts)
+            return whole(b"".join(parts))
         parts.append(part)
     return b""
+
+
+def whole(answer: bytes) -> bytes:
+    """Return an answer without its length; empty if its copy was killed before all of it was written."""
+    length, rest = answer[:LENGTH], answer[LENGTH:]
+    return rest if len(rest) == int.from_bytes(length, "little") else b""
 
 
 def end(copy: int) -> None:

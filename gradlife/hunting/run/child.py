@@ -53,7 +53,7 @@ from gradlife.hunting.session.report import (
     with_late_growth,
     with_uncollected,
 )
-from gradlife.hunting.session.step_counter import Counter, EnoughSteps
+from gradlife.hunting.session.step_counter import Counter, EnoughSteps, end_program
 from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.graph_mark import GraphMark
 from gradlife.hunting.steps.intervals import INTERVAL
@@ -425,17 +425,7 @@ class Child:
             report = with_uncollected(self._hunt, self._answered, self._settings.memory_limit)
             self._write(report, ANSWER if self._is_final else INTERIM)
         if self._settings.steps is not None:
-            self._end_program()
-
-    def _end_program(self) -> None:
-        """End the program after the requested steps: with an exception if this is the main thread. Another thread would
-        end alone, and a server would catch it: its steps are sampled.
-        """
-        if not self._is_sampled and threading.current_thread() is threading.main_thread():
-            raise EnoughSteps
-        with suppress(Exception):  # the program may have closed it
-            sys.stdout.flush()
-        os._exit(0)
+            end_program(may_raise=not self._is_sampled)  # the steps of a server are sampled
 
     # --- reports ---
 

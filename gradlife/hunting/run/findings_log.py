@@ -24,8 +24,9 @@ class FindingsLog:
     """Writes new findings to a file. Raises UsageError if a file cannot be used."""
 
     def __init__(self, path: str | None = None, state: str | None = None) -> None:
-        self.path = path
-        self._state = state
+        # The program may change the folder.
+        self.path = os.path.abspath(path) if path is not None else None
+        self._state = os.path.abspath(state) if state is not None else None
         self._written: dict[str, dict[str, Any]] = read_state(state) if state is not None else {}
         if path is not None:
             append(path, "")

@@ -56,6 +56,7 @@ class OnOom:
         rank = rank_of(os.environ)
         self.rank = rank.number if rank is not None else None
         self.path = path if rank is None else f"{path}.{rank.folder}"
+        self._target = os.path.abspath(self.path)  # the program may change the folder
         self._limit = limit or system_limit()
         self._groups = list(groups_of_process()) if limit is None else []
         self._next = at  # share of the limit at which the next report is due
@@ -98,7 +99,7 @@ class OnOom:
         self._reserve.release()
         from gradlife.hunting.findings.failed_program import is_out_of_memory
 
-        if error is not None and is_out_of_memory(error):
+        if error is not None and is_out_of_memory(error) and not self._closed.is_set():
             known = self._observed if ALLOCATOR_FAILED.search(str(error)) else None
             self._write(f"{type(error).__name__}: {error}".rstrip(": "), error, known, is_printed=known is not None)
 
@@ -142,7 +143,7 @@ class OnOom:
         if os.getpid() != self._pid or not self._lock.acquire(blocking=False):
             return False
         try:
-            write_whole(self.path, self._report(cause, error, failed).dumps())
+            write_whole(self._target, self._report(cause, error, failed).dumps())
             if not is_printed:
                 self._print(f"{headline(cause)}: who has the memory is in {self.path}")
             return True
@@ -236,6 +237,6 @@ def on_oom(path: str | os.PathLike[str], *, at: float = 0.9, limit: int | None =
     if not 0 < at <= 1:
         raise UsageError(f"{at!r} is no share of the memory limit", "on_oom(path, at=0.9)")
     text = os.fspath(path)
-    if not os.access(os.path.dirname(os.path.abspath(text)), os.W_OK):
-        raise UsageError(f"cannot write {text}", "on_oom(path) in a folder that is there")
+    if os.path.isdir(text) or not os.access(os.path.dirname(os.path.abspath(text)), os.W_OK):
+        raise UsageError(f"cannot write {text}", "on_oom(path) with a file, in a folder that is there")
     return OnOom(text, at, limit)

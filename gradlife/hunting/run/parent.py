@@ -14,7 +14,6 @@ from types import FrameType
 
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT, OwnFolder
-from gradlife.hunting.process.readable import readable
 from gradlife.hunting.process.settings import Settings, was_refused
 from gradlife.hunting.process.shared_memory import SharedMemoryWatch, files_there
 from gradlife.hunting.process.start_folder import environment
@@ -23,6 +22,7 @@ from gradlife.hunting.workers.merge import with_workers
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import LEFT_NONE, HuntReport
+from gradlife.readable import readable
 
 #: Seconds between two readings of the child's memory.
 INTERVAL = 0.1

@@ -98,22 +98,33 @@ def prepared_module(target: ModuleTarget) -> Program:
 
 def located(name: str) -> tuple[ModuleSpec, types.CodeType]:
     """Return the spec and the code of a module; for a package, those of its `__main__`."""
-    try:
-        spec = importlib.util.find_spec(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise
-        spec = None
+    spec = found_spec(name)
     if spec is None:
         raise TargetError(f"there is no module {name}", "gradlife hunt -m module")
     if spec.submodule_search_locations is not None:
         if importlib.util.find_spec(f"{name}.__main__") is None:
             raise TargetError(f"{name} is a package without a __main__", f"gradlife hunt -m {name}.MODULE")
         return located(f"{name}.__main__")
-    code = getattr(spec.loader, "get_code", lambda name: None)(name)
+    try:
+        code = getattr(spec.loader, "get_code", lambda name: None)(name)
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"the module {name} is no Python code: {error}", f"python -m {name}") from None
     if code is None:
         raise TargetError(f"the module {name} has no Python code", "gradlife hunt -m module")
     return spec, code
+
+
+def found_spec(name: str) -> ModuleSpec | None:
+    """Return the spec of a module; None if there is none. Its parent packages run, and may fail."""
+    if not all(name.split(".")):
+        return None
+    try:
+        return importlib.util.find_spec(name)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            return None
+        words = f"{type(error).__name__}: {error}"
+        raise TargetError(f"the package of {name} cannot be imported: {words}", f"python -m {name}") from None
 
 
 def become_main(names: dict[str, object]) -> types.ModuleType:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from typing import NoReturn
 
 from gradlife.hunting.session.method import Hunt
 
 
 class EnoughSteps(BaseException):
     """Ends a program after the requested number of steps."""
+
+
+def end_program(*, may_raise: bool = True) -> NoReturn:
+    """End the program after the requested steps: with an exception if this is the main thread and it may be raised there.
+    Another thread would end alone, and a server would catch it.
+    """
+    if may_raise and threading.current_thread() is threading.main_thread():
+        raise EnoughSteps
+    with suppress(Exception):  # the program may have closed it
+        sys.stdout.flush()
+    os._exit(0)
 
 
 #: The reason why a hunt ended early.

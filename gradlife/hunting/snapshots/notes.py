@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import fcntl
-import io
 import os
 import pickle
+import struct
 import tempfile
-from collections.abc import Callable, Hashable
+import zlib
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+#: The head of a record: the length and the checksum of its content.
+HEAD = struct.Struct("<QI")
 
 
 class Notes:
@@ -34,15 +38,32 @@ class Notes:
         if key not in self._known:
             self._known[key] = found = find()
             with suppress(OSError):  # on a full disk the next copy finds it again
-                os.write(self.descriptor, pickle.dumps((key, found)))
+                os.write(self.descriptor, record_of(key, found))
         value: T = self._known[key]
         return value
 
     def _read(self) -> dict[Hashable, Any]:
         found = {}
-        with suppress(OSError, EOFError, pickle.UnpicklingError):
-            text = io.BytesIO(os.pread(self.descriptor, os.fstat(self.descriptor).st_size, 0))
-            while True:
-                key, value = pickle.load(text)
+        with suppress(OSError):
+            text = os.pread(self.descriptor, os.fstat(self.descriptor).st_size, 0)
+            for key, value in records_in(text):
                 found[key] = value
         return found
+
+
+def record_of(key: Hashable, value: object) -> bytes:
+    """Return a record: its length and checksum, then the pickled pair."""
+    content = pickle.dumps((key, value))
+    return HEAD.pack(len(content), zlib.crc32(content)) + content
+
+
+def records_in(text: bytes) -> Iterator[tuple[Hashable, Any]]:
+    """Yield the records up to the first that is not whole: what follows it may begin anywhere."""
+    at = 0
+    while at + HEAD.size <= len(text):
+        length, checksum = HEAD.unpack_from(text, at)
+        content = text[at + HEAD.size : at + HEAD.size + length]
+        if len(content) < length or zlib.crc32(content) != checksum:
+            return
+        yield pickle.loads(content)
+        at += HEAD.size + length

@@ -60,7 +60,7 @@ class CallSteps:
 
     def __init__(self, target: str, begin: Callable[[str], AfterStep]) -> None:
         module, mark, function = target.partition(":")
-        if not mark or not function:
+        if not all((module, mark, function)):
             raise UsageError(f"{target!r} names no function", "--step-on module:function, or __main__:function")
         self.module = module
         self._names = function.split(".")

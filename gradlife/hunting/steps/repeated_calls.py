@@ -102,7 +102,7 @@ class RepeatedCalls(OwnThread):
     def stop(self) -> None:
         """Stop counting."""
         self._over.set()
-        for seen in self._seen.values():
+        for seen in list(self._seen.values()):  # the sampling thread may add some
             seen.entry.on_entry = None
             self._entries.drop(seen.entry)
 
@@ -167,7 +167,7 @@ class RepeatedCalls(OwnThread):
             outer.add(code)
 
     def _choose(self) -> None:
-        often = {code: seen for code, seen in self._seen.items() if seen.entry.count >= WARMUP_CALLS}
+        often = {code: seen for code, seen in list(self._seen.items()) if seen.entry.count >= WARMUP_CALLS}
         outermost = [seen for seen in often.values() if often.keys().isdisjoint(seen.outer)]
         sure = [seen for seen in outermost if seen.entry.count >= self._wanted(seen)]
         if self.chosen is None:

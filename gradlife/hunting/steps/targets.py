@@ -130,9 +130,12 @@ SHEBANG = re.compile(
 
 
 def interpreter_of(path: str) -> str | None:
-    """Return the Python that a script names in its first lines; None if it is not a Python script."""
-    with open(path, "rb") as file:
-        found = SHEBANG.match(file.read(1024))
+    """Return the Python that a script names in its first lines; None if it is not a Python script, or cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            found = SHEBANG.match(file.read(1024))
+    except OSError:
+        return None
     return os.fsdecode(found["quoted"] or found["bare"]) if found is not None else None
 
 
@@ -209,12 +212,15 @@ def load_file(path: str) -> ModuleType:
 def load_module(name: str) -> ModuleType:
     """Import a module, with the working folder first on the path as for `python -m`."""
     sys.path.insert(0, os.getcwd())
+    missing = TargetError(f"there is no module {name or 'without a name'}", "module:function")
+    if not all(name.split(".")):
+        raise missing
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
-        raise TargetError(f"there is no module {name}", "module:function") from None
+        raise missing from None
 
 
 def count_parameters(step: StepFunction) -> int:

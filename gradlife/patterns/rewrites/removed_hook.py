@@ -30,8 +30,10 @@ def without_hook_after_use(site: Site) -> str | None:
     owner = site.reader.parent(init) if init is not None else None
     if not isinstance(node, ast.Assign) or not isinstance(init, ast.FunctionDef) or not isinstance(owner, ast.ClassDef):
         return None
+    if init.name != "__init__" or not init.args.args:
+        return None
     handle, method = handle_of(node, init), method_of(node, init)
-    if init.name != "__init__" or not handle or not is_watching(owner, method) or is_removed(site, owner, handle):
+    if not handle or not is_watching(owner, method) or is_removed(site, owner, handle):
         return None
     uses = [*functions_with(site, owner.name)]
     edits = [[*removing(site, function, name, handle)] for function, name in uses if function is not None and name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +19,7 @@ from gradlife.hunting.run.child import END, guarded
 from gradlife.hunting.run.script import Ended, counted_code, prepared, run_script
 from gradlife.hunting.run.trial import begin_trial, losses_of
 from gradlife.hunting.session.interim_report import InterimReport
-from gradlife.hunting.session.step_counter import Counter, EnoughSteps
+from gradlife.hunting.session.step_counter import Counter, end_program
 from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.main_definitions import count_when_loaded
@@ -121,7 +122,9 @@ class PeakChild:
             self._fail(error)
         self._steps += 1
         if self._settings.steps is not None and self._steps >= self._settings.steps:
-            raise EnoughSteps
+            if threading.current_thread() is not threading.main_thread():
+                self.leave(END, 0, None)
+            end_program()
 
     def _fail(self, error: Exception) -> None:
         """Record no more, and say why in the report."""

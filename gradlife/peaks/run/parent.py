@@ -16,6 +16,10 @@ from gradlife.model.codec import CodecError
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.run.child import REPORT
+from gradlife.readable import readable
+
+#: Seconds between two looks whether the child has ended.
+INTERVAL = 0.2
 
 START = "import sys; from gradlife.peaks.run.child import main; sys.exit(main())"
 
@@ -43,16 +47,24 @@ def run_program(
     with nullcontext(folder) if folder else OwnFolder(PEAK) as own:
         channel, child_channel = os.pipe()
         settings = replace(settings, folder=own, channel=child_channel)
-        with passing_on() as forward, os.fdopen(channel, "rb") as heard:
+        with passing_on() as forward, os.fdopen(channel, "rb"):
             child = subprocess.Popen(command(settings), pass_fds=(child_channel,), stdout=silence, stderr=silence)
             forward(child)
             os.close(child_channel)
-            if heard.readline():
+            if is_announced(child, channel):
                 report = read_report(own)
                 if report is not None and not report.trouble:
                     on_report(report)
             status = child.wait()
         return Result(status if status >= 0 else 128 - status, read_report(own), status < 0)
+
+
+def is_announced(child: subprocess.Popen[bytes], channel: int) -> bool:
+    """Wait until the child says that its report is there, or ends: a process that it left may keep the channel open."""
+    while not readable([channel], INTERVAL):
+        if child.poll() is not None:
+            break
+    return bool(readable([channel], 0) and os.read(channel, 64))
 
 
 def command(settings: Settings) -> list[str]:

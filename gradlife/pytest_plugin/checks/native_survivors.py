@@ -7,7 +7,6 @@ malloc's blocks are searched only if a test uses more memory at its end than at 
 from __future__ import annotations
 
 import gc
-import time
 
 from gradlife import _heap
 from gradlife.heap.torch_layout.torch import ensure_calibrated
@@ -17,8 +16,9 @@ from gradlife.pytest_plugin.checks.gc_boundary import TENSOR
 #: Bytes that a test must add before a search. In most tests pytest itself adds up to half of that.
 LEAST = 4096
 
-#: CPU seconds allowed for searches: at first, and per test.
-FIRST, EACH = 2.0, 0.002
+#: Searches that may be made: at first, and two more after so many tests, one for what is there before. They are counted and
+#: not timed: whether a test leaks does not depend on how fast the machine is.
+FIRST, TESTS_EACH = 40, 50
 
 
 class NativeSurvivors:
@@ -27,12 +27,16 @@ class NativeSurvivors:
     def __init__(self) -> None:
         self._before: bytes | None = None  # objects found by the last search; None: outdated
         self._level: int | None = None  # malloc's bytes at the start of the test
-        self._credit = FIRST
-        self._cost = 0.0  # seconds of one search
+        self._left = FIRST  # searches that may still be made
+        self._tests = 0
+        self.is_skipped = False  # whether the test that ran last would have been searched, but for their number
 
     def begin(self) -> None:
         """Begin a test. Call `take_baseline` once its wider fixtures are set up: their objects are not the test's."""
-        self._credit = min(FIRST, self._credit + EACH)
+        self.is_skipped = False
+        self._tests += 1
+        if self._tests % TESTS_EACH == 0:
+            self._left = min(FIRST, self._left + 2)
         if self._before is None:
             self.take_baseline()
         self._level = _heap.malloc_bytes()
@@ -41,13 +45,12 @@ class NativeSurvivors:
         """Count everything that exists now as old."""
         self._before = None
         if self._can_look():
-            began = time.process_time()
+            self._left -= 1
             try:
                 ensure_calibrated()
                 self._before = _heap.native_blocks()
             except RuntimeError:  # memory cannot be read here
-                self._credit = 0.0
-            self._pay(began)
+                self._left = 0
         self._level = _heap.malloc_bytes()
 
     def mark_stale(self) -> None:
@@ -68,17 +71,13 @@ class NativeSurvivors:
         if may_collect:
             gc.collect()
         if self._before is None or not self.has_more() or not self._can_look():
+            self.is_skipped = self.has_more() and self._left <= 0
             self._before = self._before if not self.has_more() else None
             return []
-        began = time.process_time()
+        self._left -= 1
         self._before, found = _heap.native_since(self._before)
-        self._pay(began)
         self._level = _heap.malloc_bytes()
         return found
 
     def _can_look(self) -> bool:
-        return self._credit > self._cost and bool(native_classes(TENSOR))
-
-    def _pay(self, began: float) -> None:
-        self._cost = time.process_time() - began
-        self._credit -= self._cost
+        return self._left > 0 and bool(native_classes(TENSOR))

@@ -151,6 +151,11 @@ class Sweep:
         found = self._native.left(may_collect)
         return {at for at, family in found if family == "tensor" or self.recording.is_since(at, self._first_node)}
 
+    @property
+    def is_unsearched(self) -> bool:
+        """Whether C++ memory was not searched after the test, although it took more, because many tests before it did."""
+        return self._native.is_skipped
+
     def survivors_of_test(self, native_survivors: Collection[int] = ()) -> Outliving:
         """Return the survivors of the test and their holders, before the collector runs."""
         ensure_calibrated()

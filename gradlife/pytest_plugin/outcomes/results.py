@@ -16,6 +16,9 @@ from gradlife.pytest_plugin.settings.options import FAIL
 #: The report attribute that carries a test's result as text: xdist transmits only plain values.
 ATTRIBUTE = "gradlife_leaks"
 
+#: A limit of a test after which memory of C++ was not searched: see `checks.native_survivors`.
+UNSEARCHED = "memory of C++ was not searched"
+
 
 class Verdict(StrEnum):
     """The result of a check."""

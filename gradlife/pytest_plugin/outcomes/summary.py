@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradlife.pytest_plugin.outcomes import messages
 from gradlife.pytest_plugin.outcomes.baseline import SHOWN_DIGITS, Baseline, Known
-from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Section, Verdict
+from gradlife.pytest_plugin.outcomes.results import UNSEARCHED, Checked, Entry, Section, Verdict
 from gradlife.reports.values import counted
 
 #: Default number of finding lines.
@@ -67,6 +67,12 @@ def problem_lines(suite: SuiteResult) -> Iterator[list[str]]:
     for one in suite.checked:
         if one.trouble:
             yield [f"{one.verdict.value:<15} {one.nodeid}: {one.trouble}"]
+    unsearched = [one.nodeid for one in suite.checked if UNSEARCHED in one.limits]
+    if unsearched:
+        words = f"{UNSEARCHED} after {counted(len(unsearched), 'test')} that took more memory"
+        yield [
+            f"{'limit':<15} {words}: {unsearched[0]}{' and others' * (len(unsearched) > 1)}; run fewer tests at once"
+        ]
     for known in suite.baseline.expired:
         yield [f"{'expired':<15} {entry_words(known)}"]
     for known in [] if suite.is_updating else suite.baseline.unused(suite.checked):

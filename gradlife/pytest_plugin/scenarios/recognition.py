@@ -1,18 +1,12 @@
-"""Recognize files of lifetime stories. Every collected Python file is checked, so it must be cheap."""
+"""Recognize files of lifetime stories among the Python files that pytest collects."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-#: The import by which a scenario file is recognized, here and by the runner. Text in strings does not count.
-IMPORT = re.compile(rb"^(?:from|import) +gradlife(?:\.scenario\b| +import +scenario\b)", re.MULTILINE)
-MARK = b"scenario"
-
-#: Leading bytes of a file that contain its imports.
-HEAD = 64 * 1024
+from gradlife.runner.scenario_files import imports_scenario
 
 
 def is_of_stories(path: Path, config: pytest.Config) -> bool:
@@ -22,13 +16,3 @@ def is_of_stories(path: Path, config: pytest.Config) -> bool:
     if path.name == "conftest.py" or any(path.match(pattern) for pattern in config.getini("python_files")):
         return False
     return imports_scenario(path)
-
-
-def imports_scenario(path: Path) -> bool:
-    """Whether it imports `gradlife.scenario`."""
-    try:
-        with path.open("rb", buffering=0) as file:
-            head = file.read(HEAD)
-    except OSError:
-        return False
-    return MARK in head and IMPORT.search(head) is not None

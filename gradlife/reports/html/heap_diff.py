@@ -107,7 +107,10 @@ def type_table(difference: HeapDiff, rows: int) -> Table:
 
 def path_table(paths: Sequence[PathChange]) -> Table:
     """Return a row per place, those of the program first."""
-    columns = [*map(Column, ("place", "type", "held by")), *(Column(word, True) for word in ("before", "after", "bytes"))]
+    columns = [
+        *map(Column, ("place", "type", "held by")),
+        *(Column(word, True) for word in ("before", "after", "bytes")),
+    ]
     lines: list[list[Cell | str | int | float]] = [
         [
             short(row.path),

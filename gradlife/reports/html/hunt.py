@@ -215,11 +215,6 @@ def chart_tone(report: HuntReport, field: str) -> str:
     return "bad" if min(value_of(one, field) for one in report.rounds) > 0 else "good"
 
 
-def teller(field: str) -> Teller:
-    """Return the formatter for sums of a measure."""
-    return Teller(field)
-
-
 @dataclass(frozen=True)
 class Teller:
     """Formats sums of one measure as words."""

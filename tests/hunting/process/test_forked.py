@@ -87,3 +87,24 @@ def test_a_warning_that_the_program_has_shown_is_not_shown_again_after_a_fork() 
         filters = [*warnings.filters]
     assert [str(one.message) for one in shown] == ["slow path"]
     assert FORK_WARNING not in filters
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="no copy is made here")
+def test_the_half_answer_of_a_copy_that_was_killed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was unpickled, which raised an error in the program."""
+    here = os.getpid()
+
+    def written(descriptor: int, data: memoryview) -> int:
+        os.writev(descriptor, [data[: len(data) // 2]])
+        os._exit(1)
+
+    def work() -> list[int]:
+        if os.getpid() != here:
+            monkeypatch.setattr(forked.os, "write", written)
+        return list(range(1000))
+
+    assert in_fork(work) == list(range(1000))
+    answer = Answer(work)
+    answer.wait()
+    with pytest.raises(MemoryError):
+        answer.read()

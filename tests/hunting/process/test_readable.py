@@ -7,7 +7,7 @@ import resource
 
 import pytest
 
-from gradlife.hunting.process.readable import readable
+from gradlife.readable import readable
 
 
 def test_a_pipe_can_be_read_once_it_has_bytes_or_has_ended() -> None:

@@ -314,3 +314,8 @@ def test_what_cannot_be_done_is_refused_at_once(tmp_path: Path) -> None:
         gradlife.on_oom(tmp_path / "missing" / "oom.json")
     with pytest.raises(UsageError, match="is no share"):
         gradlife.on_oom(tmp_path / "oom.json", at=90)
+
+
+def test_a_folder_is_no_file_for_a_report(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot write"):
+        gradlife.on_oom(tmp_path)

@@ -104,3 +104,11 @@ def test_only_open_files_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     os.close(reading)
     os.close(writing)
     assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 4
+
+
+def test_what_follows_a_record_that_is_not_whole_is_not_read_across_it() -> None:
+    notes = Notes()
+    in_fork(lambda: notes.find("a", lambda: list(range(1000))))
+    os.ftruncate(notes.descriptor, 100)  # as a full disk leaves it
+    in_fork(lambda: notes.find("b", lambda: 2))
+    assert notes.find("a", lambda: 8) == 8

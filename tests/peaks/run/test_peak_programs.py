@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -309,3 +311,36 @@ def test_a_program_that_keeps_its_best_weights_and_a_first_optimizer_has_nothing
     ]
     assert report.unread[1].holder.startswith("global best['weights'][*] of ")
     assert report.uses[Use.UNREAD] == 3 * weights + 8
+
+
+@pytest.mark.whole
+def test_steps_in_a_thread_end_the_program_too(tmp_path: Path) -> None:
+    """They ended the thread alone, and the program went on."""
+    waits = MOVES.replace("range(12)", "range(10_000)").replace("thread.join()", "threading.Event().wait()")
+    (tmp_path / "train.py").write_text(waits)
+    done = run(tmp_path, "--steps", "6", "--json", "-", "train.py")
+    assert (done.returncode, json.loads(done.stdout)["steps"]) == (0, 3)
+
+
+#: Leaves a process that holds all its descriptors but the standard ones, and is killed.
+LEAVES = """\
+import os, signal, time
+left = os.fork()
+if left == 0:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    time.sleep(600)
+    os._exit(0)
+with open("left", "w") as file:
+    file.write(str(left))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.whole
+def test_a_process_that_the_killed_program_left_is_not_waited_for(tmp_path: Path) -> None:
+    """It holds the channel to the command, which waited for its end."""
+    (tmp_path / "train.py").write_text(LEAVES)
+    assert run(tmp_path, "train.py").returncode == 137
+    os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)  # it is still there
