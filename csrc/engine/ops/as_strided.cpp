@@ -13,11 +13,7 @@ struct Geometry {
   Dims strides;
   int64_t offset;
   // Returns one past the last storage element that the view reaches.
-  int64_t end() const {
-    int64_t last = offset;
-    for (size_t i = 0; i < sizes.size(); ++i) last += (sizes[i] - 1) * strides[i];
-    return sizes.product() == 0 ? offset : last + 1;
-  }
+  int64_t end() const { return window_end(sizes, strides, offset); }
 };
 
 // Whether elements may overlap in memory: from the smallest stride on, a stride lies within the spanned range.
@@ -123,6 +119,7 @@ void check_window(const TensorImpl& a, const Geometry& window) {
   for (int64_t size : window.sizes)
     require(size >= 0, "Storage size calculation overflowed with sizes=", window.sizes,
             " and strides=", window.strides);
+  require_count(window.sizes);
   require(window.offset >= 0, "Tensor: invalid storage offset ", window.offset);
   const int64_t item = static_cast<int64_t>(item_size(a.dtype()));
   require(window.sizes.product() == 0 || window.end() * item <= static_cast<int64_t>(a.storage()->bytes()),

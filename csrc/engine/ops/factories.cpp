@@ -36,6 +36,27 @@ void require_sizes(const Dims& sizes) {
   if (count > 1e15) fail(ErrorKind::memory, "not enough memory for a tensor of size ", sizes);
 }
 
+void require_count(const Dims& sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    require(size >= 0 && !__builtin_mul_overflow(count, std::max<int64_t>(size, 1), &count),
+            "numel: integer multiplication overflow");
+}
+
+int64_t window_end(const Dims& sizes, const Dims& strides, int64_t offset) {
+  if (sizes.product() == 0) return offset;
+  int64_t end = 0;
+  bool overflows = __builtin_add_overflow(offset, 1, &end);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t reach = 0;
+    overflows = overflows || __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
+                __builtin_add_overflow(end, reach, &end);
+  }
+  require(!overflows && end <= (INT64_MAX >> 4), "Storage size calculation overflowed with sizes=", sizes,
+          " and strides=", strides);
+  return end;
+}
+
 Tensor full(const Dims& sizes, const Scalar& value, DType dtype) {
   require_sizes(sizes);
   Tensor result = empty(sizes, dtype);

@@ -21,6 +21,9 @@ Tensor empty_like(const Tensor& tensor, DType dtype);
 Tensor zeros_like(const Tensor& tensor);
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype);
 void require_sizes(const Dims& sizes);
+void require_count(const Dims& sizes);  // that the number of elements can be counted
+// One past the last element that a window reaches in its storage. Errors: its bytes cannot be counted.
+int64_t window_end(const Dims& sizes, const Dims& strides, int64_t offset);
 // A Python number in one operation, as a tensor without dimensions. It does not widen the other operand's dtype.
 Tensor wrapped_number(const Scalar& value);
 

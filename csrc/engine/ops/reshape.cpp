@@ -141,6 +141,7 @@ Tensor expand(const Tensor& a, const Dims& wanted) {
             ".  Tensor sizes: ", a->sizes());
     if (size == sizes[i]) strides[i] = is_new ? new_stride : a->strides()[i - leading];
   }
+  require_count(sizes);
   const ViewFromWatcher answer("expand.default", a, wanted);
   return made_by(window(a, sizes, strides, Expanded{a->sizes()}), a,
                  [sizes](const Tensor& t) { return expand(t, sizes); });
@@ -209,7 +210,9 @@ Tensor repeat(const Tensor& a, const Dims& repeats) {
           "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
   const size_t leading = repeats.size() - a->dim();
   Dims sizes = repeats;
-  for (size_t i = 0; i < a->dim(); ++i) sizes[leading + i] *= a->sizes()[i];
+  for (size_t i = 0; i < a->dim(); ++i)
+    require(!__builtin_mul_overflow(sizes[leading + i], a->sizes()[i], &sizes[leading + i]),
+            "numel: integer multiplication overflow");
   require_sizes(sizes);
   Tensor result = empty(sizes, a->dtype());
   if (result->numel() != 0) copy_repeated(*result, *a, repeats);

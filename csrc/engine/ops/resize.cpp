@@ -26,23 +26,9 @@ NodePtr undifferentiable_node(std::initializer_list<const Tensor*> inputs, const
   return start_recording<NotImplemented>(inputs, operation).owner;
 }
 
-void check_sizes(const Dims& sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    require(size >= 0 && !__builtin_mul_overflow(count, std::max<int64_t>(size, 1), &count),
-            "numel: integer multiplication overflow");
-}
-
 void make_room(Storage& storage, const Dims& sizes, const Dims& strides, int64_t offset, DType dtype) {
   if (sizes.product() == 0) return;
-  int64_t end = offset + 1;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    int64_t reach = 0;
-    const bool overflows = __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
-                           __builtin_add_overflow(end, reach, &end) || end > (INT64_MAX >> 4);
-    require(!overflows, "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
-  }
-  storage.grow(static_cast<size_t>(end) * item_size(dtype));
+  storage.grow(static_cast<size_t>(window_end(sizes, strides, offset)) * item_size(dtype));
 }
 
 void check_window(const Dims& sizes, const Dims& strides, int64_t offset) {
@@ -57,7 +43,7 @@ void check_window(const Dims& sizes, const Dims& strides, int64_t offset) {
 
 Tensor set_in_place(const Tensor& target, const StoragePtr& storage, int64_t offset, const Dims& sizes,
                     const Dims* given, const Tensor& source) {
-  check_sizes(sizes);
+  require_count(sizes);
   const Dims strides = given != nullptr ? *given : contiguous_strides(sizes);
   check_window(sizes, strides, offset);
   check_inplace(target, needs_graph({&target, &source}));

@@ -25,7 +25,11 @@ Edge unwrap_edge(PyObject* item) {
     raise_python(PyExc_TypeError, "expected a Tensor or a GradientEdge, but got %.200s", Py_TYPE(item)->tp_name);
   const unsigned long number = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(item, 1));
   if (PyErr_Occurred() != nullptr) throw PythonError();
-  return {unwrap_node(PyTuple_GET_ITEM(item, 0)), static_cast<uint32_t>(number)};
+  NodePtr node = unwrap_node(PyTuple_GET_ITEM(item, 0));
+  const size_t count = std::max<size_t>(node->num_inputs(), 1);
+  if (number >= count)  // PyTorch writes beyond a buffer
+    raise_python(PyExc_IndexError, "there is no output %lu of %s, which has %zu", number, node->name(), count);
+  return {std::move(node), static_cast<uint32_t>(number)};
 }
 
 EdgeList root_edges(PyObject* roots) {

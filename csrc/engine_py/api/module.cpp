@@ -1,4 +1,6 @@
 // The extension module gradlife._engine.
+#include <cstring>
+
 #include "base/build_info.hpp"
 #include "base/pyref.hpp"
 #include "engine/graph/hooks.hpp"
@@ -105,7 +107,7 @@ PyObject* register_function(PyObject*, PyObject* arguments) {
                                                        {"named_result", &own.named_result},
                                                        {"size_type", reinterpret_cast<PyObject**>(&own.size_type)}};
   for (const auto& [known, field] : fields) {
-    if (std::string(known) != name) continue;
+    if (std::strcmp(known, name) != 0) continue;
     Py_XSETREF(*field, Py_NewRef(object));
     return Py_NewRef(Py_None);
   }
@@ -116,13 +118,11 @@ PyObject* register_function(PyObject*, PyObject* arguments) {
 PyMethodDef module_functions[] = {{"_register", register_function, METH_VARARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 
-int module_exec(PyObject* module) {
+int fill_module(PyObject* module) {
   return guarded(-1, [&] {
-    if (current_state != nullptr || PyInterpreterState_Get() != PyInterpreterState_Main())
-      raise_python(PyExc_ImportError,
-                   "gradlife._engine supports one interpreter a process, the main one, and one import");
     current_state = static_cast<ModuleState*>(PyModule_GetState(module));
     *current_state = ModuleState{};
+    current_state->torch_function_name = checked(PyUnicode_InternFromString("__torch_function__")).release();
     install_host({host_incref, host_decref, host_is_alive, host_lock, host_unlock, host_suspend, host_resume,
                   host_is_sole_reference, host_empty_wrapper, host_drop_hooks});
     install_default_hooks(default_hooks_of_thread, copy_default_hooks);
@@ -138,16 +138,30 @@ int module_exec(PyObject* module) {
   });
 }
 
+int module_exec(PyObject* module) {
+  if (current_state != nullptr || PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "gradlife._engine supports one interpreter a process, the main one, and one import");
+    return -1;
+  }
+  const int status = fill_module(module);
+  if (status != 0) current_state = nullptr;  // its memory goes with the module
+  return status;
+}
+
 // Types and helpers are visited but never cleared: wrappers that outlive the module's dict still need them.
 int module_traverse(PyObject* module, visitproc visit, void* arg) {
   const ModuleState* own = static_cast<ModuleState*>(PyModule_GetState(module));
   if (own == nullptr) return 0;
   for (PyTypeObject* type :
        {own->tensor_base, own->tensor_meta, own->storage_type, own->storage_base, own->function_base,
-        own->oneflow_node_type, own->saved_tensor_types[2], own->dtype_type, own->size_type, own->input_metadata_type})
+        own->oneflow_node_type, own->dtype_type, own->size_type, own->input_metadata_type})
     Py_VISIT(reinterpret_cast<PyObject*>(type));
+  for (PyTypeObject* type : own->saved_tensor_types) Py_VISIT(reinterpret_cast<PyObject*>(type));
+  for (PyObject* dtype : own->dtypes) Py_VISIT(dtype);
   for (PyObject* object : {own->tensor_class, own->hooks_helper, own->node_types, own->cpu_device, own->strided_layout,
-                           own->warn, own->torch_function, own->disabled_torch_function, own->torch_dispatch})
+                           own->warn, own->torch_function, own->disabled_torch_function, own->torch_dispatch,
+                           own->named_result, own->torch_function_name})
     Py_VISIT(object);
   return 0;
 }

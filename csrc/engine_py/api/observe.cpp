@@ -2,6 +2,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/collector_paused.hpp"
 #include "base/counters.hpp"
 #include "base/events.hpp"
 #include "engine/graph/autograd.hpp"
@@ -128,6 +129,7 @@ Ref wrapper_row(const Managed& managed) {
 // Returns every live engine object: (id, kind, name, strong, weak, identity, wrapper or None, what it holds).
 PyObject* live_graph_function(PyObject*, PyObject*) {
   return guarded([&] {
+    const CollectorPaused paused;
     static constexpr const char* identities[] = {"rewrap", "cached", "resurrect", "coupled", "mutual"};
     Ref all = checked(PyList_New(0));
     for (const Managed* object = Managed::first_live(); object != nullptr; object = object->next_live()) {
@@ -149,10 +151,7 @@ PyObject* live_graph_function(PyObject*, PyObject*) {
 // `_drop_in_thread(t)` takes the history from t (it becomes a leaf) and destroys it in a native thread that does not
 // hold the interpreter lock, as a framework's worker threads do.
 void drop_elsewhere(NodePtr& node) {
-  struct Unlocked {
-    PyThreadState* saved = PyEval_SaveThread();
-    ~Unlocked() { PyEval_RestoreThread(saved); }
-  } unlocked;
+  const Unlocked unlocked;
   std::thread([&node] { node.reset(); }).join();
 }
 

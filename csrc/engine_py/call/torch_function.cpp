@@ -160,8 +160,7 @@ PyObject* overrides_function(PyObject*, PyObject* object) {
 }  // namespace
 
 bool has_function(PyTypeObject* type) {
-  static PyObject* name = PyUnicode_InternFromString("__torch_function__");
-  return _PyType_Lookup(type, name) != state().disabled_torch_function;
+  return _PyType_Lookup(type, state().torch_function_name) != state().disabled_torch_function;
 }
 
 bool overrides(PyObject* object) {

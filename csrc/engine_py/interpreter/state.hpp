@@ -29,6 +29,7 @@ struct ModuleState {
   PyObject* parked_wrapper = nullptr;           // the last dead OneFlow wrapper, whose memory is not freed yet
   PyObject* warn = nullptr;                     // (category, text)
   bool has_overriding_types = false;            // whether some subclass of Tensor overrides functions
+  PyObject* torch_function_name = nullptr;      // "__torch_function__"
   PyObject* disabled_torch_function = nullptr;  // of a class that overrides none
   PyObject* torch_function = nullptr;           // (function, arguments, named arguments): asks the classes
   PyObject* torch_dispatch = nullptr;           // (name, arguments): asks the innermost dispatch mode

@@ -60,7 +60,9 @@ class Filling {
     if (is_array(data)) return vote(tensor_from_array(data)->dtype());
     if (!is_sequence(data)) return vote(dtype_of_number(data));
     check_length(data, dim);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data); ++i) infer(PySequence_Fast_GET_ITEM(data, i), dim + 1);
+    // Each item is owned: an item's own code may change the list.
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data); ++i)
+      infer(Ref::borrow(PySequence_Fast_GET_ITEM(data, i)).get(), dim + 1);
   }
   DType dtype() const { return is_voted_ ? dtype_ : DType::float32; }
 
@@ -74,7 +76,7 @@ class Filling {
       Dims strides = target->strides();
       sizes.erase(0);
       strides.erase(0);
-      fill_element(target, sizes, strides, i, PySequence_Fast_GET_ITEM(data, i));
+      fill_element(target, sizes, strides, i, Ref::borrow(PySequence_Fast_GET_ITEM(data, i)).get());
     }
   }
 

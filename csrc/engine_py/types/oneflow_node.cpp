@@ -39,6 +39,7 @@ PyObject* node_name(PyObject* self, PyObject*) {
 
 void node_dealloc(PyObject* self) {
   if (resurrect_wrapper(self)) return;
+  forget_wrapper(self);
   PyObject*& weakrefs = reinterpret_cast<OneFlowNodeObject*>(self)->weakrefs;
   if (weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   leave_impl(self);

@@ -79,8 +79,9 @@ PyObject* saved_register_hooks(PyObject* self, PyObject* arguments) {
 }
 
 void saved_tensor_dealloc(PyObject* self) {
-  if (object_of(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  // First: a callback of a weak reference that reads the slot must not find the dying handle.
   live_handles().erase({object_of(self)->place.get(), object_of(self)->index});
+  if (object_of(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   object_of(self)->place.~Ptr<SlotPlace>();
   free_object(self);
 }

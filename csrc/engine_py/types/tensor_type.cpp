@@ -157,13 +157,20 @@ int tensor_meta_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
   return 0;
 }
 
+// Names of arguments may have half characters, which have no UTF-8.
+const char* utf8(PyObject* text) {
+  const char* found = PyUnicode_AsUTF8(text);
+  if (found == nullptr) throw PythonError();
+  return found;
+}
+
 [[noreturn]] void refuse_construction(PyObject* arguments, PyObject* keywords) {
   std::string given;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i)
     given += concat(given.empty() ? "" : ", ", short_name(PyTuple_GET_ITEM(arguments, i)));
   PyObject *name, *value;
   for (Py_ssize_t at = 0; keywords != nullptr && PyDict_Next(keywords, &at, &name, &value);)
-    given += concat(given.empty() ? "" : ", ", PyUnicode_AsUTF8(name), "=", short_name(value));
+    given += concat(given.empty() ? "" : ", ", utf8(name), "=", short_name(value));
   if (PyTuple_GET_SIZE(arguments) == 0) given += ", ";
   raise_python(
       PyExc_TypeError,
@@ -215,7 +222,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords
     std::string name;
     for (Py_ssize_t at = 0; keywords != nullptr && PyDict_Next(keywords, &at, &key, &item);) {
       if (PyUnicode_CompareWithASCIIString(key, "device") == 0) continue;
-      name = PyUnicode_AsUTF8(key);
+      name = utf8(key);
       if (value != nullptr || !takes_by_name(name, item)) refuse_construction(arguments, keywords);
       value = item;
     }

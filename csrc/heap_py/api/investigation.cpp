@@ -1,7 +1,9 @@
 #include "heap_py/api/investigation.hpp"
+#include "base/collector_paused.hpp"
 
 #include <algorithm>
 
+#include "base/collector_paused.hpp"
 #include "heap_py/api/findings.hpp"
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heap_py/interpreter/interpreter.h"

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/build_info.hpp"
+#include "base/collector_paused.hpp"
 #include "heap_py/api/census.hpp"
 #include "heap_py/api/census_function.hpp"
 #include "heap_py/api/graph_reports.hpp"

@@ -53,18 +53,4 @@ PyObject* guarded(Body&& body) {
   }
 }
 
-// Pauses the collector while the heap is read, because it would free objects meanwhile.
-class CollectorPaused {
- public:
-  CollectorPaused() : was_enabled_(PyGC_Disable() != 0) {}
-  ~CollectorPaused() {
-    if (was_enabled_) PyGC_Enable();
-  }
-  CollectorPaused(const CollectorPaused&) = delete;
-  CollectorPaused& operator=(const CollectorPaused&) = delete;
-
- private:
-  bool was_enabled_;
-};
-
 }  // namespace gradlife::heap

@@ -62,9 +62,10 @@ std::optional<uint32_t> LiveStorages::follow(uintptr_t storage) {
   const uint64_t device = word_at(storage + layout_.device_in_storage) & 0xffff;
   if (bytes == 0 || data == 0 || (device & 0xff) == meta_device) return std::nullopt;
   const auto number = static_cast<uint32_t>(rows_.size());
+  live_.reserve(live_.size() + 1);  // nothing fails between the row and the weak reference that it stands for
+  numbers_.emplace(storage, number);
   rows_.push_back({storage, data, bytes, device});
   live_.push_back({storage, bytes, data, number});
-  numbers_.emplace(storage, number);
   hold_weakly(storage + layout_.count_in_target);
   return number;
 }

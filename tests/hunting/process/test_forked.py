@@ -100,7 +100,7 @@ def test_the_half_answer_of_a_copy_that_was_killed_is_none(monkeypatch: pytest.M
 
     def work() -> list[int]:
         if os.getpid() != here:
-            monkeypatch.setattr(forked.os, "write", written)
+            monkeypatch.setattr(os, "write", written)
         return list(range(1000))
 
     assert in_fork(work) == list(range(1000))
