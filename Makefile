@@ -14,8 +14,9 @@ BUILD_FILES := pyproject.toml tools/version_of_tag.py CMakeLists.txt $(CXX_SOURC
 # Tests that take snapshots of their own process run apart from the others, in smaller processes: a snapshot reads all
 # of it, the collected tests too. Those of the heap graph take by far the most.
 SNAPSHOT_TESTS := $(addprefix tests/,devices hardening hunting interactive patterns peaks probes pytest_plugin)
-run_tests = for part in tests/heap '$(SNAPSHOT_TESTS)' 'tests --ignore=tests/heap $(SNAPSHOT_TESTS:%=--ignore=%)'; do \
-	$(BIN)/pytest -n auto -m $(1) $$part $(ARGS) || [ $$? = 5 ] || failed=1; done; [ -z "$$failed" ]
+in_parts = for part in tests/heap '$(SNAPSHOT_TESTS)' 'tests --ignore=tests/heap $(SNAPSHOT_TESTS:%=--ignore=%)'; do \
+	$(1) -n auto -m $(2) $$part $(ARGS) || [ $$? = 5 ] || failed=1; done; [ -z "$$failed" ]
+run_tests = $(call in_parts,$(BIN)/pytest,$(1))
 # Hundreds of child processes import gradlife: what Python compiles is kept between them, whatever the environment says.
 test test-all test-slow: export PYTHONDONTWRITEBYTECODE :=
 # Without build isolation: the compiler's output is kept between builds, and nothing is downloaded twice.
@@ -214,7 +215,7 @@ SANITIZED_STORIES := not grad_id_without_a_name
 
 asan: $(SANITIZED)/.built ## run tests and scenarios, all but those of PyTorch, under AddressSanitizer, UBSan and LeakSanitizer
 	rm -rf $(REPORTS) && mkdir -p $(REPORTS)
-	$(SANITIZER_ENV) $(SANITIZED_BIN)/python -m pytest -m "$(SANITIZED_TESTS)" --ignore=tests/browser -p no:cacheprovider $(ARGS) \
+	{ $(call in_parts,$(SANITIZER_ENV) $(SANITIZED_BIN)/python -m pytest --ignore=tests/browser -p no:cacheprovider,"$(SANITIZED_TESTS)"); } \
 	  || { $(BIN)/python -m benchmarks.hardening.leaks $(REPORTS); exit 1; }
 	$(SANITIZER_ENV) $(SANITIZED_BIN)/python -m gradlife run -k "$(SANITIZED_STORIES)" \
 	  --backend $(SANITIZED_SYSTEMS:%=mini:%) --against mini:torch-2.13

@@ -147,3 +147,9 @@ def forget_last_failure() -> None:
     for name in ("last_exc", "last_value", "last_traceback", "last_type"):
         if hasattr(sys, name):
             delattr(sys, name)
+
+
+@pytest.fixture
+def folder_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let programs import the modules beside them, whatever the environment of the tests says: `make asan` forbids it."""
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)

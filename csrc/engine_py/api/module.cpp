@@ -118,10 +118,12 @@ PyObject* register_function(PyObject*, PyObject* arguments) {
 PyMethodDef module_functions[] = {{"_register", register_function, METH_VARARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 
+// The module has a pointer to its state and never frees it: tensors may outlive the module as the interpreter exits.
+ModuleState*& state_of(PyObject* module) { return *static_cast<ModuleState**>(PyModule_GetState(module)); }
+
 int fill_module(PyObject* module) {
   return guarded(-1, [&] {
-    current_state = static_cast<ModuleState*>(PyModule_GetState(module));
-    *current_state = ModuleState{};
+    current_state = state_of(module) = new ModuleState();
     current_state->torch_function_name = checked(PyUnicode_InternFromString("__torch_function__")).release();
     install_host({host_incref, host_decref, host_is_alive, host_lock, host_unlock, host_suspend, host_resume,
                   host_is_sole_reference, host_empty_wrapper, host_drop_hooks});
@@ -145,14 +147,14 @@ int module_exec(PyObject* module) {
     return -1;
   }
   const int status = fill_module(module);
-  if (status != 0) current_state = nullptr;  // its memory goes with the module
+  if (status != 0) delete std::exchange(current_state, state_of(module) = nullptr);
   return status;
 }
 
 // Types and helpers are visited but never cleared: wrappers that outlive the module's dict still need them.
 int module_traverse(PyObject* module, visitproc visit, void* arg) {
-  const ModuleState* own = static_cast<ModuleState*>(PyModule_GetState(module));
-  if (own == nullptr) return 0;
+  if (PyModule_GetState(module) == nullptr || state_of(module) == nullptr) return 0;
+  const ModuleState* own = state_of(module);
   for (PyTypeObject* type :
        {own->tensor_base, own->tensor_meta, own->storage_type, own->storage_base, own->function_base,
         own->oneflow_node_type, own->dtype_type, own->size_type, own->input_metadata_type})
@@ -178,7 +180,7 @@ PyModuleDef_Slot module_slots[] = {{Py_mod_exec, reinterpret_cast<void*>(module_
 PyModuleDef module_definition = {PyModuleDef_HEAD_INIT,
                                  "gradlife._engine",
                                  "The core of gradlife's mini autograd engine.",
-                                 sizeof(ModuleState),
+                                 sizeof(ModuleState*),
                                  nullptr,
                                  module_slots,
                                  module_traverse,

@@ -242,6 +242,7 @@ print(ascii(module.name))
 """
 
 
+@pytest.mark.usefixtures("folder_on_path")
 def test_a_changed_source_is_imported_in_its_own_encoding(tmp_path: Path) -> None:
     (tmp_path / "module.py").write_bytes("# coding: latin-1\nname = 'é'".encode("latin-1"))
     done = subprocess.run([sys.executable, "-c", LATIN], cwd=tmp_path, capture_output=True, text=True, timeout=900)
@@ -261,6 +262,7 @@ print(imported.name, beside.name, source_of("module.py"), source_of("beside.py")
 """
 
 
+@pytest.mark.usefixtures("folder_on_path")
 def test_a_changed_source_is_imported_in_the_place_of_its_file_and_of_its_cached_code(tmp_path: Path) -> None:
     for name in ("module", "beside"):
         (tmp_path / f"{name}.py").write_text(f"name = '{name}'")

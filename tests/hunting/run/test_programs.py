@@ -15,6 +15,8 @@ import pytest
 from gradlife.errors import UsageError
 from gradlife.hunting.steps.targets import ModuleTarget, ScriptTarget, interpreter_of, parse
 
+pytestmark = pytest.mark.usefixtures("folder_on_path")
+
 #: Keeps a function a step, which is a leak without torch.
 TRAIN = """\
 import sys
@@ -164,9 +166,9 @@ print(run_script(compile(program, "program.py", "exec"), types.ModuleType("__mai
 """
 
 
-def test_a_script_that_calls_exit_ends_after_its_threads() -> None:
+def test_a_script_that_calls_exit_ends_after_its_threads(tmp_path: Path) -> None:
     """Its hunt ended, and its report was made, before the thread that trains had run."""
-    done = subprocess.run([sys.executable, "-c", EXITS], capture_output=True, text=True, timeout=900)
+    done = subprocess.run([sys.executable, "-c", EXITS], capture_output=True, text=True, timeout=900, cwd=tmp_path)
     assert (done.stdout, done.stderr) == ("trained\n3\n", "")
 
 

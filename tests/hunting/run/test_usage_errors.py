@@ -73,6 +73,7 @@ def test_a_step_that_names_no_function() -> None:
     assert one_error("--step-on", "__main__:walk", "train.py").startswith("train.py defines no function walk (try: ")
 
 
+@pytest.mark.usefixtures("folder_on_path")
 def test_a_step_on_a_function_that_an_imported_module_lacks() -> None:
     assert one_error("--step-on", "helper:forwart", "using.py") == "unknown function 'forwart' (try: forward)"
 
@@ -97,6 +98,7 @@ def test_a_file_that_cannot_be_written_is_reported_before_the_program_runs(optio
     assert one_error(option, "no/such/folder/report", "train.py").startswith("cannot write no/such/folder/report: ")
 
 
+@pytest.mark.usefixtures("folder_on_path")
 def test_a_command_to_type_has_room_for_the_programs_arguments() -> None:
     _, _, errors = hunt("using.py", "--token", "secret")
     assert errors.endswith("Try: put the loop's body in F: gradlife hunt --step-on __main__:F using.py ...\n")
