@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
+import gradlife
 from gradlife.attach.client import Unanswered
 from gradlife.attach.protocol import AttachError
 from gradlife.cli import main
@@ -110,3 +111,25 @@ def test_a_fix_of_several_ranks_is_refused_before_they_start(
         "gradlife: error: --fix is for one process, and this is a run of several (try: gradlife hunt SCRIPT)\n"
     )
     assert os.listdir(tmp_path) == ["program.py"]
+
+
+def ignore(report: object) -> None:
+    """Nothing is to be printed when the tests end."""
+
+
+def test_each_loop_at_a_prompt_is_a_watch_of_its_own() -> None:
+    """All are line 1 of `<stdin>`: the second loop was taken for the first, and was not watched."""
+    loop = "made = watch(on_report=ignore, steps=40)"
+    names: list[dict[str, Any]] = [{"watch": gradlife.watch, "ignore": ignore} for _ in range(2)]
+    for one in names:
+        exec(compile(loop, "<stdin>", "single"), one)
+    assert names[0]["made"] is not names[1]["made"]
+
+
+def test_a_loop_is_one_watch_however_often_it_begins() -> None:
+    assert len({id(gradlife.watch(on_report=ignore, steps=40)) for _ in range(3)}) == 1
+
+
+def test_options_of_the_two_kinds_of_watch_do_not_mix() -> None:
+    with pytest.raises(UsageError, match=r"watch\(every=\.\.\.\) takes neither steps nor on_report"):
+        gradlife.watch(every="1s", steps=40)

@@ -8,8 +8,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
+from types import CodeType
 from typing import overload
 
+from gradlife.errors import UsageError
 from gradlife.hunting.run.durations import seconds_of
 from gradlife.hunting.run.findings_log import FindingsLog
 from gradlife.hunting.run.following import Follow, Watcher
@@ -17,8 +19,9 @@ from gradlife.hunting.run.running import RunningHunt, Terms
 from gradlife.hunting.run.watch import Watch
 from gradlife.model.hunt import Finding, HuntReport
 
-#: A loop runs `with gradlife.watch():` anew each time; the same source line is the same watch.
-_watches: dict[tuple[str, int], Watch] = {}
+#: A loop runs `with gradlife.watch():` anew each time; the same line of the same code is the same watch. The code is kept:
+#: at a prompt each loop is line 1 of its own, and may be equal to an earlier one.
+_watches: dict[tuple[int, int], tuple[CodeType, Watch]] = {}
 
 
 @overload
@@ -62,16 +65,20 @@ def watch(
     and what grows. Each measurement forks the process. Raises UsageError for a file that cannot be written.
     """
     if every is not None:
+        if steps is not None or on_report is not None:
+            raise UsageError(
+                "watch(every=...) takes neither steps nor on_report", 'watch(every="10 min", on_finding=...)'
+            )
         return Watcher(
             lambda: follow_here(seconds_of(every), step_on, FindingsLog(findings, state), on_finding, metrics)
         )
     caller = sys._getframe(1)
-    place = (caller.f_code.co_filename, caller.f_lineno)
-    found = _watches.get(place)
-    if found is None:
-        _watches[place] = found = Watch(on_report or show, steps)
-        atexit.register(found.finish)
-    return found
+    place = (id(caller.f_code), caller.f_lineno)
+    if place not in _watches:
+        made = Watch(on_report or show, steps)
+        _watches[place] = (caller.f_code, made)
+        atexit.register(made.finish)
+    return _watches[place][1]
 
 
 def show(report: HuntReport) -> None:
