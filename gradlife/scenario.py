@@ -76,7 +76,7 @@ def require_texts(what: str, fields: dict[str, Any]) -> None:
     """Raise TypeError if one of these fields is no text, while the line of the scenario file is still known."""
     for name, value in fields.items():
         if not isinstance(value, str):
-            raise TypeError(f"{what}: {name} is to be a text, not {type(value).__name__}")
+            raise TypeError(f"{what}: {name} must be a str, not {type(value).__name__}")
 
 
 def fields_of(declared: Any, *names: str) -> dict[str, Any]:

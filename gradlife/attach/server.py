@@ -57,7 +57,7 @@ class Server:
         with contextlib.suppress(OSError):
             os.unlink(self._place)
         atexit.unregister(self.close)
-        _servers.pop(self.path, None)
+        _servers.pop(self._place, None)
 
     def leave_copy(self) -> None:
         """Close a forked child's copy of the socket."""
@@ -117,9 +117,10 @@ def serve(path: str | os.PathLike[str] | None = None) -> Server:
     default folder 0700. Costs one sleeping thread. Raises UsageError if the socket cannot be made.
     """
     place = os.fspath(path) if path is not None else own_door()
-    if place not in _servers:
-        _servers[place] = Server(place)
-    return _servers[place]
+    key = os.path.abspath(place)  # the program may change the folder
+    if key not in _servers:
+        _servers[key] = Server(place)
+    return _servers[key]
 
 
 def serve_quietly() -> None:

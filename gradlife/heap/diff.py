@@ -69,8 +69,8 @@ PathRow = tuple[tuple[int, int], tuple[int, int], int, int]
 
 
 def changed_paths(before: ProgramPaths, after: ProgramPaths) -> list[PathChange]:
-    """Return the places that hold another number of objects or bytes than before, the largest change first: those of the
-    program and the others, as many of each.
+    """Return the places that hold another number of objects or bytes than before, the largest change first: at most
+    `MAX_PATHS` of the program, and as many others.
     """
 
     def largest_first(row: PathRow) -> tuple[int, int]:
@@ -85,6 +85,8 @@ def changed_paths(before: ProgramPaths, after: ProgramPaths) -> list[PathChange]
         is_program = paths.is_held_by_program(node)
         if left[is_program]:
             left[is_program] -= 1
+            if not any(left.values()):
+                break
             text, name = path_text(merged_steps(paths.graph.path_references(node))), paths.graph.type(node)
             found.append(PathChange(text, name, old_count, new_count, old_bytes, new_bytes, is_program))
     return found

@@ -237,11 +237,12 @@ class Manager:
             native_survivors = self._sweep.native_survivors(may_collect=not shown)
             hidden = self._judged(native_survivors) if native_survivors else None
             found = hidden if hidden is not None and hidden.findings else found  # else they are gradients or similar
-            if self._sweep.is_unsearched:
-                item.stash[CHECKED] = replace(plain(item, terms), limits=(UNSEARCHED,))
+        judged = replace(plain(item, terms), phase=phase, limits=(UNSEARCHED,) * self._sweep.is_unsearched)
         if found is not None:
             self._sweep.end()
-            self._conclude(item, terms, with_findings(replace(plain(item, terms), phase=phase), found))
+            self._conclude(item, terms, with_findings(judged, found))
+        elif judged.limits:
+            item.stash[CHECKED] = judged
 
     @contextmanager
     def _inconclusive_if_blind(self, item: pytest.Item, terms: Terms, phase: str) -> Iterator[None]:

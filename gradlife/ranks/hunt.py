@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import sys
@@ -52,9 +53,13 @@ def rank_count(text: str) -> int:
 
 def seconds(text: str) -> float:
     """Parse a time in seconds."""
-    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]*)?", text):
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return float(text)
+    return found
 
 
 def refuse_prompts(args: argparse.Namespace) -> None:

@@ -49,8 +49,6 @@ def refuse_unfit(command: str, target: str) -> None:
 
 def launch(count: int, words: Sequence[str], folder: str | None, patience: float, collect: Collect[T]) -> T:
     """Run a command of gradlife in ``count`` ranks; return what ``collect`` makes of the folder that they leave."""
-    if count < 1:
-        raise UsageError(f"--nproc-per-node {count}: a run needs at least one rank", "--nproc-per-node 2")
     if importlib.util.find_spec("torch") is None:
         raise UsageError("--nproc-per-node starts ranks with torch.distributed.run, and torch is not installed")
     if folder is not None:

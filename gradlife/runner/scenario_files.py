@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-#: The import by which a scenario file is recognized. Text in strings and comments does not count.
-IMPORT = re.compile(rb"^(?:from|import) +gradlife(?:\.scenario\b| +import +scenario\b)", re.MULTILINE)
+#: The import by which a scenario file is recognized, at the beginning of a line. A byte order mark may stand before it.
+IMPORT = re.compile(
+    rb"^(?:\xef\xbb\xbf)?(?:from +gradlife(?:\.scenario\b| +import +scenario\b)"
+    rb"|import +(?:[\w.]+ *, *)*gradlife\.scenario\b)",
+    re.MULTILINE,
+)
 MARK = b"scenario"
 
 #: Leading bytes of a file that contain its imports.

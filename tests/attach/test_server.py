@@ -375,8 +375,11 @@ def test_a_door_is_closed_from_another_folder(tmp_path: Path, monkeypatch: pytes
     made = serve("door")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
+    other = serve("door")
+    assert (tmp_path / "elsewhere" / "door").exists()
     made.close()
-    assert not (tmp_path / "door").exists()
+    other.close()
+    assert [(tmp_path / "door").exists(), (tmp_path / "elsewhere" / "door").exists()] == [False, False]
 
 
 def test_who_does_not_speak_the_protocol_is_one_line(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The page of formats lists every JSON format that the sources write, and every variable that users may set."""
+"""The page of formats lists every JSON format that the sources write, and variables that they read."""
 
 from __future__ import annotations
 

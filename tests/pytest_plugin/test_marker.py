@@ -283,7 +283,7 @@ BAD = {
     "tensors=True": "no_leaks(tensors=True): a whole number from 0 on",
     "repeat=0": "no_leaks(repeat=0): at least one run is counted",
     "cycles='no'": "no_leaks(cycles='no'): 'fail', 'warn' or 'allow'",
-    "allow='GL402'": "no_leaks(allow='GL402'): a list of fingerprints, codes, or 'torch>=2.10:pt#94990'",
+    "allow='GL402'": "no_leaks(allow='GL402'): a list of fingerprints, codes, or 'torch>=1.4:pt#94990'",
     "until='soon'": "no_leaks(until='soon'): a day such as '2027-03-01'",
     "tensor=1": "no_leaks does not know tensor; it takes tensors, bytes, cycles, repeat, warmup, allow, until, reason",
     "3": "no_leaks takes keywords only: no_leaks(tensors=1)",

@@ -16,6 +16,8 @@ from gradlife.runner.scenario_files import HEAD, imports_scenario
         ("from gradlife.scenario import scenario\n", True),
         ("import gradlife.scenario\n", True),
         ("from gradlife import scenario\n", True),
+        ("import os, gradlife.scenario\n", True),
+        ("\ufefffrom gradlife.scenario import scenario\n", True),
         ("import torch\nfrom  gradlife.scenario import scenario\n", True),
         ("from gradlife.scenarios_of_mine import x\n", False),
         ("import gradlife  # scenario\n", False),

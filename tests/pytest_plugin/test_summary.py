@@ -11,7 +11,7 @@ from fabricated_hunts import LOSSES
 from gradlife.model.hunt import Explained, FindingKind
 from gradlife.pytest_plugin.outcomes import github, messages
 from gradlife.pytest_plugin.outcomes.baseline import Baseline, Known, merged
-from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Section, Verdict, decode, encode
+from gradlife.pytest_plugin.outcomes.results import UNSEARCHED, Checked, Entry, Section, Verdict, decode, encode
 from gradlife.pytest_plugin.outcomes.summary import SuiteResult, lines
 
 CYCLE = replace(LOSSES, kind=FindingKind.NEEDS_GC)
@@ -113,3 +113,11 @@ def test_github_hears_of_it_at_the_test_where_that_line_is_elsewhere(tmp_path: P
     (tmp_path / "t.py").touch()
     [line] = github.lines(SuiteResult((checked("new", Entry(LOSSES), mode="warn"),), Baseline()), tmp_path)
     assert line.startswith("::warning file=t.py,line=3,title=")
+
+
+def test_tests_after_which_nothing_was_searched_are_named_once() -> None:
+    one, two = (checked(name, limits=(UNSEARCHED,)) for name in ("one", "two"))
+    rows = list(lines(SuiteResult((one, two, replace(one, phase="teardown")), Baseline())))
+    words = "memory of C++ was not searched after 2 tests that took more memory: t.py::one and others"
+    assert rows == ["2 tests checked: no leaks", f"limit           {words}; run fewer tests at once"]
+    assert decode(encode(one)).limits == (UNSEARCHED,)

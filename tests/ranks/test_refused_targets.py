@@ -70,9 +70,15 @@ def test_a_run_needs_a_rank(command: str, tmp_path: Path, capsys: pytest.Capture
     script = tmp_path / "train.py"
     script.write_text("")
     assert main([command, "--nproc-per-node", "0", str(script)]) == 2
-    assert capsys.readouterr().err == (
-        "gradlife: error: --nproc-per-node 0: a run needs at least one rank (try: --nproc-per-node 2)\n"
-    )
+    words = f"argument --nproc-per-node: '0' is not a number of ranks (try: gradlife {command} --help)"
+    assert capsys.readouterr().err == f"gradlife: error: {words}\n"
+
+
+@pytest.mark.parametrize("time", ["nan", "-1", "soon", "inf"])
+def test_ranks_are_waited_for_so_many_seconds(time: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With `nan` they were waited for for ever."""
+    assert main(["hunt", f"--rank-timeout={time}", str(tmp_path / "train.py")]) == 2
+    assert f"argument --rank-timeout: '{time}' is not a number of seconds" in capsys.readouterr().err
 
 
 def test_a_launcher_that_a_signal_kills_has_the_status_of_a_shell(

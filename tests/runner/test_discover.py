@@ -104,19 +104,19 @@ def test_two_scenarios_of_one_name_in_one_file_are_refused(write_story: WriteSto
         ("@scenario(title=a)\ndef a(lab): pass\n", "NameError: name 'a' is not defined (line 4)"),
         (
             '@scenario(title="a", expects=[Expect("x", "alive", on=("torch-2.13",))])\ndef a(lab): pass\n',
-            "TypeError: Expect: on is to be a text, not tuple",
+            "TypeError: Expect: on must be a str, not tuple",
         ),
         (
             '@scenario(title="a", differs=[Differs("x", between=("a", "b"))])\ndef a(lab): pass\n',
-            "TypeError: Differs: between is to be a text, not tuple",
+            "TypeError: Differs: between must be a str, not tuple",
         ),
         (
             '@scenario(title="a", origin=[22983])\ndef a(lab): pass\n',
-            "TypeError: scenario a: origin 1 is to be a text, not int",
+            "TypeError: scenario a: origin 1 must be a str, not int",
         ),
         (
             '@scenario(title="a", pattern=101)\ndef a(lab): pass\n',
-            "TypeError: scenario a: pattern is to be a text, not int",
+            "TypeError: scenario a: pattern must be a str, not int",
         ),
     ],
 )

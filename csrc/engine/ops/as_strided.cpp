@@ -122,10 +122,10 @@ void check_window(const TensorImpl& a, const Geometry& window) {
   require_count(window.sizes);
   require(window.offset >= 0, "Tensor: invalid storage offset ", window.offset);
   const int64_t item = static_cast<int64_t>(item_size(a.dtype()));
-  require(window.sizes.product() == 0 || window.end() * item <= static_cast<int64_t>(a.storage()->bytes()),
-          "setStorage: sizes ", window.sizes, ", strides ", window.strides, ", storage offset ", window.offset,
-          ", and itemsize ", item, " requiring a storage size of ", window.end() * item,
-          " are out of bounds for storage of size ", a.storage()->bytes());
+  const int64_t bytes = window.sizes.product() == 0 ? 0 : window.end() * item;
+  require(bytes <= static_cast<int64_t>(a.storage()->bytes()), "setStorage: sizes ", window.sizes, ", strides ",
+          window.strides, ", storage offset ", window.offset, ", and itemsize ", item, " requiring a storage size of ",
+          bytes, " are out of bounds for storage of size ", a.storage()->bytes());
 }
 
 Geometry geometry_of(const TensorImpl& tensor) { return {tensor.sizes(), tensor.strides(), tensor.offset()}; }

@@ -165,8 +165,19 @@ bool is_non_overlapping_and_dense(const TensorImpl& tensor) {
   return true;
 }
 
+size_t bytes_of(const Dims& sizes, DType dtype) {
+  size_t bytes = item_size(dtype);
+  bool is_countable = true;
+  for (int64_t size : sizes) {
+    if (size == 0) return 0;
+    is_countable = is_countable && !__builtin_mul_overflow(bytes, static_cast<size_t>(size), &bytes);
+  }
+  if (!is_countable || bytes > PTRDIFF_MAX) fail(ErrorKind::memory, "not enough memory for a tensor of size ", sizes);
+  return bytes;
+}
+
 Tensor empty(const Dims& sizes, DType dtype) {
-  StoragePtr storage = make<Storage>(static_cast<size_t>(sizes.product()) * item_size(dtype));
+  StoragePtr storage = make<Storage>(bytes_of(sizes, dtype));
   Tensor tensor = make<TensorImpl>(std::move(storage), dtype, sizes, contiguous_strides(sizes), 0);
   tensor->set_inference(inference_mode());
   return tensor;

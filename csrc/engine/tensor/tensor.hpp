@@ -163,6 +163,8 @@ bool is_non_overlapping_and_dense(const TensorImpl& tensor);
 // New tensors without history. `empty` is uninitialised; `alias` is another view of the same storage, with its own
 // version counter unless the caller shares one.
 Tensor empty(const Dims& sizes, DType dtype);
+// Bytes of a tensor without gaps. Errors: more than memory can have, as the copy of an expanded tensor may need.
+size_t bytes_of(const Dims& sizes, DType dtype);
 Tensor alias(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset);
 // The same memory read as elements of another dtype.
 Tensor alias_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset);

@@ -27,7 +27,7 @@ Edge unwrap_edge(PyObject* item) {
   if (PyErr_Occurred() != nullptr) throw PythonError();
   NodePtr node = unwrap_node(PyTuple_GET_ITEM(item, 0));
   const size_t count = std::max<size_t>(node->num_inputs(), 1);
-  if (number >= count)  // PyTorch writes beyond a buffer
+  if (number >= count)  // PyTorch reads beyond a buffer
     raise_python(PyExc_IndexError, "there is no output %lu of %s, which has %zu", number, node->name(), count);
   return {std::move(node), static_cast<uint32_t>(number)};
 }

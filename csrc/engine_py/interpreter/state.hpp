@@ -20,7 +20,8 @@ struct ModuleState {
   PyTypeObject* dtype_type = nullptr;
   PyObject* dtypes[dtype_count] = {};  // in the order of DType
   PyTypeObject* input_metadata_type = nullptr;
-  PyObject* node_types = nullptr;  // dict: node name -> wrapper type
+  PyObject* node_types = nullptr;           // dict: node name -> wrapper type
+  PyObject* torch_function_name = nullptr;  // "__torch_function__"
   // Registered by gradlife.engine, which implements in Python what needs no C++.
   PyObject* tensor_class = nullptr;  // Tensor
   PyObject* hooks_helper = nullptr;  // (dict, callable) -> RemovableHandle
@@ -29,7 +30,6 @@ struct ModuleState {
   PyObject* parked_wrapper = nullptr;           // the last dead OneFlow wrapper, whose memory is not freed yet
   PyObject* warn = nullptr;                     // (category, text)
   bool has_overriding_types = false;            // whether some subclass of Tensor overrides functions
-  PyObject* torch_function_name = nullptr;      // "__torch_function__"
   PyObject* disabled_torch_function = nullptr;  // of a class that overrides none
   PyObject* torch_function = nullptr;           // (function, arguments, named arguments): asks the classes
   PyObject* torch_dispatch = nullptr;           // (name, arguments): asks the innermost dispatch mode

@@ -1,5 +1,4 @@
 #include "heap_py/api/investigation.hpp"
-#include "base/collector_paused.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 #include "heap_py/lifetimes/live_storages.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -42,6 +43,12 @@ const TorchLayout& known_layout() {
   return *layout;
 }
 
+// The next `push_back` needs no memory.
+template <class Row>
+void make_room(std::vector<Row>& rows) {
+  if (rows.size() == rows.capacity()) rows.reserve(std::max<size_t>(64, 2 * rows.size()));
+}
+
 }  // namespace
 
 LiveStorages::LiveStorages() : layout_(known_layout()) {}
@@ -62,7 +69,9 @@ std::optional<uint32_t> LiveStorages::follow(uintptr_t storage) {
   const uint64_t device = word_at(storage + layout_.device_in_storage) & 0xffff;
   if (bytes == 0 || data == 0 || (device & 0xff) == meta_device) return std::nullopt;
   const auto number = static_cast<uint32_t>(rows_.size());
-  live_.reserve(live_.size() + 1);  // nothing fails between the row and the weak reference that it stands for
+  // Nothing fails between the row and the weak reference that it stands for.
+  make_room(live_);
+  make_room(rows_);
   numbers_.emplace(storage, number);
   rows_.push_back({storage, data, bytes, device});
   live_.push_back({storage, bytes, data, number});

@@ -19,9 +19,9 @@ from gradlife.hunting.run.running import RunningHunt, Terms
 from gradlife.hunting.run.watch import Watch
 from gradlife.model.hunt import Finding, HuntReport
 
-#: A loop runs `with gradlife.watch():` anew each time; the same line of the same code is the same watch. The code is kept:
-#: at a prompt each loop is line 1 of its own, and may be equal to an earlier one.
-_watches: dict[tuple[int, int], tuple[CodeType, Watch]] = {}
+#: A loop runs `with gradlife.watch():` anew each time; the same line of the same code is the same watch. At a prompt the
+#: next loop is the same line of another code: the one before it is over.
+_watches: dict[tuple[str, int], tuple[CodeType, Watch]] = {}
 
 
 @overload
@@ -73,12 +73,16 @@ def watch(
             lambda: follow_here(seconds_of(every), step_on, FindingsLog(findings, state), on_finding, metrics)
         )
     caller = sys._getframe(1)
-    place = (id(caller.f_code), caller.f_lineno)
-    if place not in _watches:
-        made = Watch(on_report or show, steps)
-        _watches[place] = (caller.f_code, made)
-        atexit.register(made.finish)
-    return _watches[place][1]
+    place = (caller.f_code.co_filename, caller.f_lineno)
+    code, found = _watches.get(place, (None, None))
+    if found is not None and code is not caller.f_code:
+        atexit.unregister(found.finish)
+        found.finish()
+    if found is None or code is not caller.f_code:
+        found = Watch(on_report or show, steps)
+        _watches[place] = (caller.f_code, found)
+        atexit.register(found.finish)
+    return found
 
 
 def show(report: HuntReport) -> None:

@@ -114,7 +114,7 @@ class Answer(Generic[T]):
     def read(self) -> T:
         """Return the result; MemoryError if the copy left none."""
         self.close()
-        answer = whole(b"".join(self._parts))
+        answer = unwrap(b"".join(self._parts))
         if not answer:
             raise MemoryError
         return pickle.loads(answer)  # type: ignore[no-any-return]
@@ -212,12 +212,12 @@ def read_answer(pipe: int) -> bytes:
     while readable([pipe], max(0.0, deadline - time.monotonic())):
         part = os.read(pipe, 1 << 16)
         if not part:
-            return whole(b"".join(parts))
+            return unwrap(b"".join(parts))
         parts.append(part)
     return b""
 
 
-def whole(answer: bytes) -> bytes:
+def unwrap(answer: bytes) -> bytes:
     """Return an answer without its length; empty if its copy was killed before all of it was written."""
     length, rest = answer[:LENGTH], answer[LENGTH:]
     return rest if len(rest) == int.from_bytes(length, "little") else b""

@@ -102,7 +102,7 @@ def located(name: str) -> tuple[ModuleSpec, types.CodeType]:
     if spec is None:
         raise TargetError(f"there is no module {name}", "gradlife hunt -m module")
     if spec.submodule_search_locations is not None:
-        if importlib.util.find_spec(f"{name}.__main__") is None:
+        if found_spec(f"{name}.__main__") is None:
             raise TargetError(f"{name} is a package without a __main__", f"gradlife hunt -m {name}.MODULE")
         return located(f"{name}.__main__")
     try:

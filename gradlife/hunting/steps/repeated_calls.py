@@ -102,9 +102,10 @@ class RepeatedCalls(OwnThread):
     def stop(self) -> None:
         """Stop counting."""
         self._over.set()
-        for seen in list(self._seen.values()):  # the sampling thread may add some
-            seen.entry.on_entry = None
-            self._entries.drop(seen.entry)
+        with self._lock:  # the sampling thread may be adding some
+            for seen in self._seen.values():
+                seen.entry.on_entry = None
+                self._entries.drop(seen.entry)
 
     def sample(self) -> None:
         """Sample the stacks of all threads once."""

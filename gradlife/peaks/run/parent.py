@@ -18,7 +18,7 @@ from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.run.child import REPORT
 from gradlife.readable import readable
 
-#: Seconds between two looks whether the child has ended.
+#: Seconds between two checks whether the child has ended.
 INTERVAL = 0.2
 
 START = "import sys; from gradlife.peaks.run.child import main; sys.exit(main())"

@@ -27,7 +27,8 @@ class NativeSurvivors:
     def __init__(self) -> None:
         self._before: bytes | None = None  # objects found by the last search; None: outdated
         self._level: int | None = None  # malloc's bytes at the start of the test
-        self._left = FIRST  # searches that may still be made
+        self._searches = FIRST  # that may still be made
+        self._is_blind = False  # whether memory cannot be read here
         self._tests = 0
         self.is_skipped = False  # whether the test that ran last would have been searched, but for their number
 
@@ -36,7 +37,7 @@ class NativeSurvivors:
         self.is_skipped = False
         self._tests += 1
         if self._tests % TESTS_EACH == 0:
-            self._left = min(FIRST, self._left + 2)
+            self._searches = min(FIRST, self._searches + 2)
         if self._before is None:
             self.take_baseline()
         self._level = _heap.malloc_bytes()
@@ -45,12 +46,12 @@ class NativeSurvivors:
         """Count everything that exists now as old."""
         self._before = None
         if self._can_look():
-            self._left -= 1
+            self._searches -= 1
             try:
                 ensure_calibrated()
                 self._before = _heap.native_blocks()
             except RuntimeError:  # memory cannot be read here
-                self._left = 0
+                self._is_blind = True
         self._level = _heap.malloc_bytes()
 
     def mark_stale(self) -> None:
@@ -71,13 +72,13 @@ class NativeSurvivors:
         if may_collect:
             gc.collect()
         if self._before is None or not self.has_more() or not self._can_look():
-            self.is_skipped = self.has_more() and self._left <= 0
+            self.is_skipped = self.has_more() and self._searches <= 0
             self._before = self._before if not self.has_more() else None
             return []
-        self._left -= 1
+        self._searches -= 1
         self._before, found = _heap.native_since(self._before)
         self._level = _heap.malloc_bytes()
         return found
 
     def _can_look(self) -> bool:
-        return self._left > 0 and bool(native_classes(TENSOR))
+        return self._searches > 0 and not self._is_blind and bool(native_classes(TENSOR))

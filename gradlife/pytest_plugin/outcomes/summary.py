@@ -67,7 +67,7 @@ def problem_lines(suite: SuiteResult) -> Iterator[list[str]]:
     for one in suite.checked:
         if one.trouble:
             yield [f"{one.verdict.value:<15} {one.nodeid}: {one.trouble}"]
-    unsearched = [one.nodeid for one in suite.checked if UNSEARCHED in one.limits]
+    unsearched = list(dict.fromkeys(one.nodeid for one in suite.checked if UNSEARCHED in one.limits))
     if unsearched:
         words = f"{UNSEARCHED} after {counted(len(unsearched), 'test')} that took more memory"
         yield [

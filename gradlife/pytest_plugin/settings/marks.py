@@ -33,7 +33,7 @@ class Terms:
     cycles: str = FAIL  # "fail", "warn", "allow": for tensors in collectable cycles
     repeat: int = 7  # counted runs
     warmup: int = 2
-    allow: tuple[str, ...] = ()  # fingerprints, codes, "torch>=2.10:pt#94990"
+    allow: tuple[str, ...] = ()  # fingerprints, codes, "torch>=1.4:pt#94990"
     until: datetime.date | None = None  # allowed until this date; everything if nothing is named
     reason: str = ""
     mode: str = FAIL  # or "warn"
@@ -108,7 +108,7 @@ def policy(name: str, value: object) -> str:
 def names(name: str, value: object) -> tuple[str, ...]:
     """Read an argument that is a list of strings."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise BadMarker(f"{MARKER}({name}={value!r}): a list of fingerprints, codes, or 'torch>=2.10:pt#94990'")
+        raise BadMarker(f"{MARKER}({name}={value!r}): a list of fingerprints, codes, or 'torch>=1.4:pt#94990'")
     found = tuple(value)
     if not all(isinstance(one, str) and one for one in found):
         raise BadMarker(f"{MARKER}({name}={value!r}): a list of texts")

@@ -31,13 +31,13 @@ def parts(difference: HeapDiff, rows: int) -> Iterator[RenderableType]:
     if not types and not paths:
         yield Text("Nothing changed.\n")
         return
-    yield from places(IN_PROGRAM, [row for row in paths if row.is_program], rows)
+    yield from list_places(IN_PROGRAM, [row for row in paths if row.is_program], rows)
     title = BY_IDENTITY if difference.by_identity else BY_COUNT
     yield section(title, [*map(type_line, types[:rows]), *rest(len(types) - rows, "type")])
-    yield from places(ELSEWHERE, [row for row in paths if not row.is_program], rows)
+    yield from list_places(ELSEWHERE, [row for row in paths if not row.is_program], rows)
 
 
-def places(title: str, paths: Sequence[PathChange], rows: int) -> Iterator[RenderableType]:
+def list_places(title: str, paths: Sequence[PathChange], rows: int) -> Iterator[RenderableType]:
     """Yield a section of places, unless there are none."""
     if paths:
         yield section(title, [*map(path_line, paths[:rows]), *rest(len(paths) - rows, "place")])

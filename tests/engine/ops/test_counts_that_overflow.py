@@ -49,8 +49,22 @@ def test_repeats_that_wrap_are_refused() -> None:
             mini.ones(4).repeat(repeats)
 
 
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "clone": lambda view: view.clone(),
+    "contiguous": lambda view: view.contiguous(),
+    "softmax": lambda view: view.softmax(0),
+    "product": lambda view: view * 2,
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
 @pytest.mark.parametrize("dtype", [mini.float32, mini.float64])
-def test_a_copy_whose_bytes_wrap_is_not_made(dtype: Any) -> None:
+def test_a_copy_whose_bytes_wrap_is_not_made(copy: str, dtype: Any) -> None:
     """Their number wrapped to zero, and the copy was written beyond its storage."""
     with pytest.raises(MemoryError, match="not enough memory for a tensor of size"):
-        mini.ones(1, dtype=dtype).expand(1 << 61).clone()
+        COPIES[copy](mini.ones(1, dtype=dtype).expand(1 << 61))
+
+
+def test_what_has_no_elements_needs_no_memory() -> None:
+    assert mini.zeros(1 << 61, 0).clone().shape == (1 << 61, 0)
+    assert mini.ones(4).as_strided((0,), (1,), 1 << 62).shape == (0,)

@@ -39,7 +39,7 @@ def test_an_argument_whose_name_has_half_a_character_is_an_error() -> None:
 
 @pytest.mark.parametrize("number", [1, 2**32 - 1, 2**32, 2**64 - 1])
 def test_an_edge_to_an_output_that_there_is_not_is_refused(number: int) -> None:
-    """It was written beyond the gradients of the node; PyTorch does so still: docs/upstream/gradient_edge_number.md."""
+    """It was read and written beyond the node's gradients. PyTorch crashes: docs/upstream/gradient_edge_number.md."""
     y = torch.ones(3, requires_grad=True) * 2
     edge = torch.autograd.graph.GradientEdge(y.grad_fn, number)
     with pytest.raises(IndexError, match=f"there is no output {number} of MulBackward0, which has 1"):

@@ -142,6 +142,25 @@ def test_a_module_that_cannot_be_run_is_one_line(folder: Path, name: str, words:
         assert done.stderr.startswith(f"gradlife: error: {words} (try: ")
 
 
+@pytest.mark.parametrize("name", ["failing", "failing.inner"])
+def test_a_module_whose_package_fails_is_one_line(folder: Path, name: str) -> None:
+    """The report said that C code had ended the program, or that it had become another one."""
+    (folder / "failing").mkdir()
+    (folder / "failing" / "__init__.py").write_text("1 / 0\n")
+    for door in (["hunt"], ["snapshot", "-o", "x.glheap"], ["peak"]):
+        done = gradlife(folder, *door, "-m", name)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+        assert "cannot be imported: ZeroDivisionError: division by zero (try: python -m failing" in done.stderr
+
+
+@pytest.mark.parametrize("name", [".inner", "package..inner", "broken"])
+def test_a_name_that_is_none_and_a_module_that_is_no_python_are_one_line(folder: Path, name: str) -> None:
+    (folder / "broken.py").write_text("x = = 1\n")
+    done = gradlife(folder, "hunt", "-m", name)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+    assert done.stderr.startswith(("gradlife: error: there is no module ", "gradlife: error: the module broken is no "))
+
+
 def test_a_snapshot_of_a_module_is_taken_at_its_end(folder: Path) -> None:
     done = gradlife(folder, "snapshot", "-o", "x.glheap", "-m", "package.train", "3")
     assert (done.returncode, done.stdout.split("|")[0]) == (0, "__main__")

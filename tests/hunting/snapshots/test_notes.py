@@ -108,7 +108,7 @@ def test_only_open_files_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_follows_a_record_that_is_not_whole_is_not_read_across_it() -> None:
     notes = Notes()
-    in_fork(lambda: notes.find("a", lambda: list(range(1000))))
-    os.ftruncate(notes.descriptor, 100)  # as a full disk leaves it
-    in_fork(lambda: notes.find("b", lambda: 2))
-    assert notes.find("a", lambda: 8) == 8
+    in_fork(lambda: notes.find("text", lambda: "x" * 1000))
+    os.ftruncate(notes.descriptor, 500)  # as a full disk leaves it
+    in_fork(lambda: notes.find("other", lambda: "y" * 1000))
+    assert notes.find("text", lambda: "found again") == "found again"

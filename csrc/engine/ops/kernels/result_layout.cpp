@@ -153,11 +153,7 @@ Dims strides_in_order(const Dims& sizes, const Dims* strides, size_t count) {
 }
 
 Tensor allocate(const Dims& sizes, const Dims& strides, DType dtype) {
-  size_t bytes = item_size(dtype);
-  for (int64_t size : sizes)  // of an expanded tensor a copy may be larger than memory can be
-    if (__builtin_mul_overflow(bytes, static_cast<size_t>(size), &bytes) || bytes > PTRDIFF_MAX)
-      fail(ErrorKind::memory, "not enough memory for a tensor of size ", sizes);
-  StoragePtr storage = make<Storage>(bytes);
+  StoragePtr storage = make<Storage>(bytes_of(sizes, dtype));
   Tensor tensor = make<TensorImpl>(std::move(storage), dtype, sizes, strides, 0);
   tensor->set_inference(inference_mode());
   return tensor;
