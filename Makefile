@@ -11,10 +11,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CXX_SOURCES := $(sort $(foreach depth,* */* */*/* */*/*/*,$(wildcard csrc/$(depth).cpp csrc/$(depth).hpp csrc/$(depth).c csrc/$(depth).h)))
 FORMATTED := $(CXX_SOURCES) $(wildcard benchmarks/*/*.c benchmarks/*/*.h) $(wildcard tests/devices/simulated/*.cpp tests/devices/simulated/*.hpp)
 BUILD_FILES := pyproject.toml tools/version_of_tag.py CMakeLists.txt $(CXX_SOURCES)
-# Tests that take snapshots of their own process run apart from the others, in smaller processes: a snapshot reads all
-# of it, the collected tests too. Those of the heap graph take by far the most.
-SNAPSHOT_TESTS := $(addprefix tests/,devices hardening hunting interactive patterns peaks probes pytest_plugin)
-in_parts = for part in tests/heap '$(SNAPSHOT_TESTS)' 'tests --ignore=tests/heap $(SNAPSHOT_TESTS:%=--ignore=%)'; do \
+# Tests that take snapshots of their own process run in many parts: a snapshot reads all of the process, the collected tests,
+# too. In one part those of hunts took twice as long.
+SNAPSHOT_FOLDERS := $(sort $(dir $(wildcard tests/heap/*/test_*.py tests/hunting/*/test_*.py))) tests/patterns tests/peaks \
+  tests/pytest_plugin
+SNAPSHOT_TESTS := $(SNAPSHOT_FOLDERS) 'tests/devices tests/hardening tests/interactive tests/probes'
+OTHER_TESTS := tests $(addprefix --ignore=tests/,devices hardening heap hunting interactive patterns peaks probes pytest_plugin)
+in_parts = for part in $(SNAPSHOT_TESTS) '$(OTHER_TESTS)'; do \
 	$(1) -n auto -m $(2) $$part $(ARGS) || [ $$? = 5 ] || failed=1; done; [ -z "$$failed" ]
 run_tests = $(call in_parts,$(BIN)/pytest,$(1))
 # Hundreds of child processes import gradlife: what Python compiles is kept between them, whatever the environment says.
