@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 import os
 import pty
-import select
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ import pytest
 from gradlife.environments import shown_command
 from gradlife.environments.install import InstallError, install_error
 from gradlife.environments.shown_command import Shown, pass_on, run_shown
+from gradlife.readable import readable
 
 
 def python(code: str) -> list[str]:
@@ -52,18 +52,16 @@ def test_what_a_command_says_just_before_its_end_is_kept(monkeypatch: pytest.Mon
     process = subprocess.Popen(python("input(); print('last')"), stdin=subprocess.PIPE, stdout=writing)
     os.close(writing)
 
-    class Late:
-        """Finds nothing to read, and says so when the command has ended."""
+    def late(descriptors: list[int], seconds: float) -> list[int]:
+        """Find nothing to read, and say so when the command has ended."""
+        monkeypatch.setattr(shown_command, "readable", readable)
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        return []
 
-        def select(self, *asked: object) -> tuple[list[int], list[int], list[int]]:
-            monkeypatch.setattr(shown_command, "select", select)
-            assert process.stdin is not None
-            process.stdin.write(b"\n")
-            process.stdin.close()
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            return [], [], []
-
-    monkeypatch.setattr(shown_command, "select", Late())
+    monkeypatch.setattr(shown_command, "readable", late)
     assert pass_on(reading, io.StringIO(), process) == b"last\n"
     os.close(reading)
 
