@@ -85,10 +85,10 @@ def changed_paths(before: ProgramPaths, after: ProgramPaths) -> list[PathChange]
         is_program = paths.is_held_by_program(node)
         if left[is_program]:
             left[is_program] -= 1
-            if not any(left.values()):
-                break
             text, name = path_text(merged_steps(paths.graph.path_references(node))), paths.graph.type(node)
             found.append(PathChange(text, name, old_count, new_count, old_bytes, new_bytes, is_program))
+        if not any(left.values()):
+            break
     return found
 
 

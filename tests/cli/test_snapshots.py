@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gradlife.heap import open_snapshot
+
 Gradlife = Callable[..., tuple[int, str, str]]
 
 SCRIPT = """
@@ -118,6 +120,13 @@ def test_diff_shows_what_the_program_holds_first(gradlife: Gradlife, folder: Pat
     assert first.split()[:2] == ["30", "100"]
     assert first.endswith("__main__.Order")
     assert "'shop'.orders" not in rest.partition("Held by libraries and Python (objects before, after, bytes)")[2]
+
+
+def test_as_many_places_of_the_program_as_of_others_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last of them was left out."""
+    monkeypatch.setattr(sys.modules["gradlife.heap.diff"], "MAX_PATHS", 1)
+    found = open_snapshot(folder / "a.glheap").diff(open_snapshot(folder / "b.glheap"))
+    assert sorted(row.is_program for row in found.paths) == [False, True]
 
 
 def test_diff_of_two_processes_goes_by_count_and_place(gradlife: Gradlife, folder: Path) -> None:

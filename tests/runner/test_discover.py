@@ -166,6 +166,6 @@ def test_what_is_no_scenario_file_in_a_folder_is_left_out(write_story: WriteStor
     write_story(TWO, "a.py")
     (tmp_path / ".#b.py").symlink_to("nowhere")
     (tmp_path / "c.py").mkdir()
-    (tmp_path / "told.py").write_text("# see gradlife.scenario\n", encoding="utf-8")
+    (tmp_path / "named.py").write_text("# see gradlife.scenario\n", encoding="utf-8")
     (tmp_path / "none.py").write_text("from gradlife.scenario import Lab\n", encoding="utf-8")
     assert len(discover([str(tmp_path)])) == 2
