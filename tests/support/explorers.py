@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 from gradlife.errors import GradlifeError
 from gradlife.interactive.tui.app import Explorer
@@ -35,7 +37,9 @@ async def settled(app: Explorer, pilot: Pilot[GradlifeError | None]) -> None:
     """All that was begun is done."""
     for _ in range(3):
         await pilot.pause(0.08)  # longer than the cursor has to rest
-        await app.workers.wait_for_complete()
+        for worker in list(app.workers):
+            with suppress(WorkerCancelled):  # an application that ends cancels the work that has not ended
+                await worker.wait()
     await pilot.pause()
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 from textual.binding import Binding
 from textual.events import MouseScrollDown
 from textual.widgets import Static
+from textual.worker import Worker
 
 from explorers import explored, screen, settled, type_in
 from gradlife.errors import GradlifeError
@@ -311,6 +313,35 @@ def test_a_file_that_is_no_snapshot_ends_it_with_the_reason(tmp_path: Any) -> No
     async def look(app: Explorer, pilot: Any) -> None:
         await pilot.pause()
 
+    app = explored(str(path), look)
+    assert isinstance(app.return_value, GradlifeError)
+    assert str(app.return_value).startswith(f"{path} is no snapshot")
+
+
+def test_an_application_that_ends_while_somebody_waits_for_its_thread_has_ended(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "no.glheap"
+    path.write_text("no snapshot")
+    waited_for, ended = threading.Event(), threading.Event()
+    wait, call = Worker.wait, Explorer.call_from_thread
+
+    async def wait_and_say(self: Worker[Any]) -> Any:
+        waited_for.set()
+        return await wait(self)
+
+    def call_late_and_stay(self: Explorer, function: Any, *arguments: Any) -> None:
+        if function == self.exit:
+            waited_for.wait(10)
+        call(self, function, *arguments)
+        if function == self.exit:
+            ended.wait(10)
+
+    async def look(app: Explorer, pilot: Any) -> None:
+        ended.set()
+
+    monkeypatch.setattr(Worker, "wait", wait_and_say)
+    monkeypatch.setattr(Explorer, "call_from_thread", call_late_and_stay)
     app = explored(str(path), look)
     assert isinstance(app.return_value, GradlifeError)
     assert str(app.return_value).startswith(f"{path} is no snapshot")
