@@ -50,9 +50,9 @@ def axes() -> Mapping[str, Sequence[str]]:
 
 def policies_of(profile: str) -> Mapping[str, str]:
     """Return a profile's policy on each axis."""
-    from gradlife import engine
+    from gradlife.engine.policies import resolve
 
-    return engine.profiles()[profile].axes
+    return resolve(profile).axes
 
 
 def check_spec(spec: str) -> None:

@@ -10,7 +10,7 @@ from gradlife.backends.fake import PROFILES as FAKE_PROFILES, FakeBackend
 from gradlife.backends.mini import PREFIX, MiniBackend, profile_names
 from gradlife.backends.recorded import PREFIX as RECORDED, RecordedBackend, recording_names
 from gradlife.backends.torch import TorchBackend, is_installed
-from gradlife.errors import GradlifeError, UnknownNameError
+from gradlife.errors import UnknownNameError
 
 #: The systems that `gradlife run` compares by default.
 DEFAULT_BACKENDS = (
@@ -41,7 +41,7 @@ def backend_names() -> tuple[str, ...]:
     """Return every name that `get_backend` knows, except mutants."""
     try:
         profiles = profile_names()
-    except (GradlifeError, ImportError):  # an engine that was not built has no profiles
+    except ImportError:  # an engine that was not built has no profiles
         profiles = ()
     fakes = tuple(f"fake:{profile}" for profile in FAKE_PROFILES[1:])
     recordings = (RECORDED + name for name in recording_names())

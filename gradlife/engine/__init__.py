@@ -9,7 +9,6 @@ for elementary functions and sums), at most eight dimensions.
 from __future__ import annotations
 
 import math as _math
-import os as _os
 from typing import Any as _Any
 
 from gradlife.errors import ExtensionMissingError as _ExtensionMissingError
@@ -73,6 +72,7 @@ from gradlife.engine.policies import (
     profile as profile,
     profiles as profiles,
     set_default_profile as set_default_profile,
+    set_profile_of_environment as _set_profile_of_environment,
 )
 from gradlife.engine.random import (
     get_rng_state as get_rng_state,
@@ -141,5 +141,4 @@ def __getattr__(name: str) -> _Any:
 
 
 _limit_names()
-if _os.environ.get("GRADLIFE_PROFILE"):
-    set_default_profile(_os.environ["GRADLIFE_PROFILE"])
+_set_profile_of_environment()

@@ -6,6 +6,7 @@ The facts that each profile reproduces were measured on the release it is named 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -91,3 +92,14 @@ def set_default_profile(spec: str | Profile, **axes: str) -> Profile:
     chosen = resolve(spec, axes)
     _engine._set_default_policy(chosen.name, dict(chosen.axes))
     return chosen
+
+
+def set_profile_of_environment() -> None:
+    """Set the default profile to that of ``GRADLIFE_PROFILE``, where it is set."""
+    spec = os.environ.get("GRADLIFE_PROFILE")
+    if not spec:
+        return
+    try:
+        set_default_profile(spec)
+    except UsageError as error:
+        raise UsageError(f"GRADLIFE_PROFILE: {error.message}", error.hint) from None

@@ -99,6 +99,11 @@ def test_the_table_names_what_killed_each_mutant() -> None:
     ]
 
 
+def test_an_unknown_profile_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert mutants.main(["--profile", "nope"]) == 2
+    assert capsys.readouterr().err == "unknown profile 'nope'\n"
+
+
 def test_an_unknown_scenario_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert mutants.main(["no/such/file.py"]) == 2
     assert capsys.readouterr().err == "there is no file no/such/file.py (try: a file of scenarios, or gradlife list)\n"

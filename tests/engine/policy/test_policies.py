@@ -237,12 +237,21 @@ def test_environment_variable_sets_the_default(spec: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{spec}\n", "")
 
 
-def test_unknown_profile_in_the_environment_fails_the_import_with_the_nearest_names() -> None:
-    done = run_script(PRINT_PROFILE, GRADLIFE_PROFILE="torch-9.9")
+def test_unknown_profile_in_the_environment_fails_the_import_with_the_variable_and_the_nearest_names() -> None:
+    done = run_script(PRINT_PROFILE, GRADLIFE_PROFILE="torch-2.1")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith(
-        "gradlife.errors.UnknownNameError: unknown profile 'torch-9.9' (try: "
+    assert done.stderr.splitlines()[-1] == (
+        "gradlife.errors.UsageError: GRADLIFE_PROFILE: unknown profile 'torch-2.1'"
+        " (try: torch-2.13 or torch-2.10 or torch-2.9)"
     )
+
+
+def test_unknown_profile_in_the_environment_is_one_line_of_a_command() -> None:
+    command = [sys.executable, "-m", "gradlife", "run"]
+    env = {**os.environ, "GRADLIFE_PROFILE": "nope"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gradlife: error: GRADLIFE_PROFILE: unknown profile 'nope'\n"
 
 
 def test_without_the_environment_variable_the_default_is_2_13() -> None:
