@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator
 
 from gradlife.doctor import child, installation, stories_recordings
+from gradlife.errors import UsageError
 from gradlife.model import RunReport
 from gradlife.model.checkup import Checkup, Health, Sign
 
@@ -38,6 +39,8 @@ def guarded(section: str, look: Callable[[], Iterator[Sign]]) -> Iterator[Sign]:
     """Yield the signs of one part; an exception becomes a sign, since a broken installation can break anything."""
     try:
         yield from look()
+    except UsageError as error:
+        yield Sign(section, "the examination itself", error.message, Health.BROKEN, error.hint)
     except Exception as error:
         text = f"the examination failed: {type(error).__name__}: {error}"
         yield Sign(section, "the examination itself", text, Health.BROKEN, "report this, with this whole output")

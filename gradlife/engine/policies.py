@@ -102,4 +102,4 @@ def set_profile_of_environment() -> None:
     try:
         set_default_profile(spec)
     except UsageError as error:
-        raise UsageError(f"GRADLIFE_PROFILE: {error.message}", error.hint) from None
+        raise UsageError(f"GRADLIFE_PROFILE: {error.message}", error.hint or "unset GRADLIFE_PROFILE") from None

@@ -14,6 +14,7 @@ from gradlife.backends import recorded
 from gradlife.doctor import child, examination, stories_recordings
 from gradlife.doctor.torch import NAMES
 from gradlife.environments.records import Environment, write_record
+from gradlife.errors import UsageError
 from gradlife.model.checkup import Checkup, Health, Sign, decode, encode
 from gradlife.reports.doctor import print_checkup
 from gradlife.reports.formats.json.document import checkup_text
@@ -183,6 +184,15 @@ def test_what_an_examination_raises_is_a_sign() -> None:
 
     (sign,) = examination.guarded("Versions", look)  # type: ignore[arg-type]
     assert (sign.health, sign.text) == (Health.BROKEN, "the examination failed: ValueError: no such luck")
+
+
+def test_wrong_input_of_an_examination_keeps_its_own_remedy() -> None:
+    def look() -> list[Sign]:
+        raise UsageError("GRADLIFE_PROFILE: unknown profile 'torch-2.1'", "torch-2.13")
+
+    (sign,) = examination.guarded("Versions", look)  # type: ignore[arg-type]
+    assert (sign.health, sign.text) == (Health.BROKEN, "GRADLIFE_PROFILE: unknown profile 'torch-2.1'")
+    assert sign.remedy == "torch-2.13"
 
 
 def test_a_damaged_or_missing_recording_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

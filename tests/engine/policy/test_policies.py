@@ -251,7 +251,7 @@ def test_unknown_profile_in_the_environment_is_one_line_of_a_command() -> None:
     env = {**os.environ, "GRADLIFE_PROFILE": "nope"}
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "gradlife: error: GRADLIFE_PROFILE: unknown profile 'nope'\n"
+    assert done.stderr == "gradlife: error: GRADLIFE_PROFILE: unknown profile 'nope' (try: unset GRADLIFE_PROFILE)\n"
 
 
 def test_without_the_environment_variable_the_default_is_2_13() -> None:
