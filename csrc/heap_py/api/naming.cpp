@@ -8,6 +8,8 @@
 #include "heap_py/labels/label_packer.hpp"
 #include "heap_py/labels/many_labels.hpp"
 #include "heap_py/labels/node_texts.hpp"
+#include "heap_py/labels/shown_labels.hpp"
+#include "heap_py/labels/type_labels.hpp"
 #include "heap_py/providers/provider_list.hpp"
 #include "heapgraph/analysis/components.hpp"
 #include "heapgraph/graph/shared_nodes.hpp"
@@ -51,6 +53,12 @@ class Namer {
     bool is_holder;   // its parts often have other holders too, so a path may bypass it
     bool is_wrapper;  // may refer to native objects
     bool has_places;  // its references can be looked up by index
+    bool is_cache;    // of functools
+  };
+  // The labels of one object's references, if many are wanted.
+  struct RowLabels {
+    std::unique_ptr<ManyLabels> places;
+    std::unique_ptr<ShownLabels> shown;
   };
   const TypeMarks& marks(NodeId node) const { return marks_[graph_.types[node]]; }
   bool is_wanted(NodeId node) const { return wanted_ == nullptr || wanted_->has(node); }
@@ -71,7 +79,8 @@ class Namer {
             is_module,
             (flags & containers) != 0 || is_of_program || has_places || (flags != 0 && row.name == "cell"),
             describer_.is_wrapper(row),
-            has_places};
+            has_places,
+            flags != 0 && is_lru_cache(type)};
   }
   void mark_types() {
     for (const TypeRow& row : graph_.type_rows) marks_.push_back(marks_of(row));
@@ -113,14 +122,14 @@ class Namer {
     const Row row = graph_.references.of(source);
     const bool has_places = marks(source).has_places, is_wrapper = marks(source).is_wrapper;
     if (!has_places && row.size() > max_unsorted) return;
-    std::unique_ptr<ManyLabels> labels;
+    RowLabels labels;
     for (const NodeId* target = row.begin(); target != row.end(); ++target) {
       const auto edge = graph_.references.first[source] + static_cast<uint32_t>(target - row.begin());
       const bool is_beside = is_held_beside(source, *target) || (is_wrapper && is_native_beside(edge));
       if (!is_beside || words_.others.size() >= max_others) continue;
-      if (has_places && row.size() > searched_one_by_one && labels == nullptr)
-        labels = std::make_unique<ManyLabels>(object(source));
-      words_.others.push_back({edge, nth_label(source, row, target, labels.get())});
+      if (has_places && row.size() > searched_one_by_one && labels.places == nullptr)
+        labels.places = std::make_unique<ManyLabels>(object(source));
+      words_.others.push_back({edge, nth_label(source, row, target, labels)});
     }
   }
   bool needs_whole_row(NodeId node) const {
@@ -168,19 +177,25 @@ class Namer {
     if (!is_whole && (marks(source).is_holder || marks(source).is_wrapper)) label_beside(source);
     if (row.size() == 0 || (!is_whole && !is_on_paths)) return;
     if (marks(source).is_native) return label_native(source);
-    std::unique_ptr<ManyLabels> labels;
-    if (row.size() > searched_one_by_one && marks(source).has_places &&
-        count_wanted(first, row, is_whole) > searched_one_by_one)
-      labels = std::make_unique<ManyLabels>(object(source));
+    const bool are_many = row.size() > searched_one_by_one && count_wanted(first, row, is_whole) > searched_one_by_one;
+    const RowLabels labels = are_many ? row_labels(source) : RowLabels();
     for (size_t i = 0; is_on_paths && i < row.size(); ++i)
       if (paths_.arrives_by(first + i) && is_wanted(row.first[i]))
-        words_.arrivals[row.first[i]] = label(source, row.first[i], labels.get());
+        words_.arrivals[row.first[i]] = label(source, row.first[i], labels);
     if (!is_whole) return;
     uint32_t edge = static_cast<uint32_t>(first);
     for (const NodeId* target = row.begin(); target != row.end(); ++target)
-      words_.others.push_back({edge++, nth_label(source, row, target, labels.get())});
+      words_.others.push_back({edge++, nth_label(source, row, target, labels)});
   }
-  uint32_t nth_label(NodeId source, const Row& row, const NodeId* target, const ManyLabels* labels) {
+  RowLabels row_labels(NodeId source) {
+    RowLabels labels;
+    if (marks(source).has_places) labels.places = std::make_unique<ManyLabels>(object(source));
+    if (!marks(source).is_wrapper && !marks(source).is_cache) return labels;
+    labels.shown = std::make_unique<ShownLabels>(packer_);
+    describer_.show(source, *labels.shown);
+    return labels;
+  }
+  uint32_t nth_label(NodeId source, const Row& row, const NodeId* target, const RowLabels& labels) {
     const size_t nth = earlier(row, target);
     return nth == 0 ? label(source, *target, labels) : packer_.another_reference(source, *target, nth);
   }
@@ -194,23 +209,35 @@ class Namer {
   void label_native(NodeId source) {
     std::vector<Describer::NativeEdge> edges = describer_.native_edges(source);
     uint32_t edge = graph_.references.first[source];
+    auto next = edges.begin();  // both have about the same order
     for (NodeId target : graph_.references.of(source)) {
-      const auto found = std::find_if(edges.begin(), edges.end(), [&](const Describer::NativeEdge& known) {
-        return known.target == object(target);
-      });
+      const auto is_target = [&](const Describer::NativeEdge& known) { return known.target == object(target); };
+      auto found = std::find_if(next, edges.end(), is_target);
+      if (found == edges.end()) found = std::find_if(edges.begin(), edges.end(), is_target);
       const uint32_t label = found != edges.end() ? packer_.pack(found->label) : 0;
       if (found != edges.end()) found->target = nullptr;  // the next reference to it has another name
+      if (found != edges.end()) next = found + 1;
       if (paths_.parent(target) == source && words_.arrivals[target] == 0) words_.arrivals[target] = label;
       if (words_.others.size() < max_others) words_.others.push_back({edge, label});
       ++edge;
     }
   }
-  uint32_t label(NodeId source, NodeId target, const ManyLabels* labels) {
+  uint32_t label(NodeId source, NodeId target, const RowLabels& labels) {
     Label found;
-    if (labels != nullptr && marks(target).is_python) found = labels->of(object(target));
+    const bool is_python = marks(target).is_python;
+    if (labels.places != nullptr && is_python) found = labels.places->of(object(target));
+    if (found.relation == Relation::unknown && labels.shown != nullptr && is_python)
+      if (const uint32_t shown = shown_label(source, target, *labels.shown)) return shown;
     if (found.relation == Relation::unknown) return packer_.reference(source, target);
     describer_.add_key(found);
     return packer_.pack(found);
+  }
+  // An attribute of a wrapper has its own name; of what a cache keeps nothing has.
+  uint32_t shown_label(NodeId source, NodeId target, const ShownLabels& shown) const {
+    const bool is_cache = marks(source).is_cache;
+    const bool is_named =
+        !is_cache && describe_reference(object(source), object(target), 0).relation != Relation::unknown;
+    return is_named ? 0 : shown.of(object(target));
   }
   PyObject* object(NodeId node) const {
     return reinterpret_cast<PyObject*>(static_cast<uintptr_t>(graph_.addresses[node]));

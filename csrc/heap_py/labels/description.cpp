@@ -176,6 +176,13 @@ void Describer::add_key(Label& label) const {
   }
 }
 
+void Describer::show(NodeId from, ReferenceSink& sink) const {
+  PyObject* source = static_cast<PyObject*>(pointer(from));
+  for (Provider* provider : providers_)
+    if (provider->knows(Py_TYPE(source))) provider->expand_python(source, sink);
+  if (is_lru_cache(Py_TYPE(source))) show_lru_cache(source, sink);
+}
+
 Label Describer::describe_edge(NodeId from, NodeId to, size_t nth) const {
   const TypeRow& row = graph_.type_of(from);
   if (row.kind == NodeKind::root) return describe_root_edge(from, to);

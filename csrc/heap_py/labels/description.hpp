@@ -20,6 +20,8 @@ class Describer {
   std::string describe(NodeId node) const;  // "train_step (train.py:12)", "module numpy", "" if the type says all
   // Returns the label of the nth reference from one object to the other.
   Label describe_edge(NodeId from, NodeId to, size_t nth = 0) const;
+  // Shows the references of a Python object that its own type does not name: a provider's, those of an lru_cache.
+  void show(NodeId from, ReferenceSink& sink) const;
   // Adds a provider's description of a dict key that is neither text nor a number.
   void add_key(Label& label) const;
   // All references of a native object with their labels, read together.

@@ -38,14 +38,21 @@ PyObject* cache_of(PyObject* wrapper) {
   return search.cache;
 }
 
+constexpr const char* cached_result = "a cached result";
+
+// A bounded cache keeps its results in links.
+PyObject* result_of(PyObject* value) {
+  const Py_ssize_t result_of_link = 48;
+  const bool is_link = std::strcmp(Py_TYPE(value)->tp_name, "functools._lru_list_elem") == 0;
+  return is_link ? word_at(value, result_of_link) : value;
+}
+
 // If a result is also an argument, the result is shown.
 Label in_cache(PyObject* cache, PyObject* target) {
-  const Py_ssize_t result_of_link = 48;
   PyObject *key, *value;
   bool is_key = false;
   for (Py_ssize_t at = 0; PyDict_Next(cache, &at, &key, &value) != 0;) {
-    const bool is_link = std::strcmp(Py_TYPE(value)->tp_name, "functools._lru_list_elem") == 0;
-    if ((is_link ? word_at(value, result_of_link) : value) == target) return internal("a cached result");
+    if (result_of(value) == target) return internal(cached_result);
     is_key = is_key || key == target;
   }
   return is_key ? internal(labels::cached_arguments) : Label{};
@@ -99,6 +106,19 @@ Label in_context_pairs(PyObject* node, PyObject* target) {
 
 }  // namespace
 
+bool is_lru_cache(PyTypeObject* type) { return base_named(type, "functools._lru_cache_wrapper") != nullptr; }
+
+void show_lru_cache(PyObject* wrapper, ReferenceSink& sink) {
+  PyObject *key, *value, *cache = cache_of(wrapper);
+  sink.python(gl_existing_dict(wrapper), Relation::internal, "__dict__");
+  sink.python(cache, Relation::internal, "cache");
+  if (cache == nullptr) return;
+  for (Py_ssize_t at = 0; PyDict_Next(cache, &at, &key, &value) != 0;)
+    sink.python(result_of(value), Relation::internal, cached_result);
+  for (Py_ssize_t at = 0; PyDict_Next(cache, &at, &key, &value) != 0;)
+    sink.python(key, Relation::internal, labels::cached_arguments);
+}
+
 Label label_in_library_type(PyObject* source, PyObject* target) {
   PyTypeObject* type = Py_TYPE(source);
   if (reinterpret_cast<PyObject*>(type) == target) return {};
@@ -106,7 +126,7 @@ Label label_in_library_type(PyObject* source, PyObject* target) {
     return internal("variables");
   if (std::strcmp(type->tp_name, "hamt_bitmap_node") == 0 || std::strcmp(type->tp_name, "hamt_collision_node") == 0)
     return in_context_pairs(source, target);
-  if (base_named(source, "functools._lru_cache_wrapper") != nullptr) return in_lru_cache(source, target);
+  if (is_lru_cache(type)) return in_lru_cache(source, target);
   if (base_named(source, "_asyncio.Future") != nullptr || base_named(source, "_asyncio.Task") != nullptr)
     return in_future(source, target);
   if (base_named(source, "_thread._local") != nullptr && PyDict_CheckExact(target))

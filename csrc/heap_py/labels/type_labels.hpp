@@ -5,7 +5,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include "heap_py/interpreter/relation.hpp"
+#include "heap_py/interpreter/provider.hpp"
 
 namespace gradlife::heap {
 
@@ -22,6 +22,9 @@ Label label_in_members(PyObject* object, PyObject* target);
 Label label_in_core_type(PyObject* source, PyObject* target);
 // Labels for the standard library's types in C: caches, futures, iterators, contexts.
 Label label_in_library_type(PyObject* source, PyObject* target);
+bool is_lru_cache(PyTypeObject* type);
+// Shows what an lru_cache keeps, with the labels of `label_in_library_type`. Pointers may be null.
+void show_lru_cache(PyObject* wrapper, ReferenceSink& sink);
 
 // The label of a reference without a name: the object's most likely use of the target.
 Label label_by_use(PyObject* source, PyObject* target);

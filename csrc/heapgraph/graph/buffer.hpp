@@ -64,8 +64,12 @@ class Buffer {
     size_ = size;
   }
   void extend(size_t more) {  // by this number of uninitialised elements
-    if (size_ + more > capacity_) reserve(std::max(size_ + more, grown_capacity()));
+    reserve_more(more);
     size_ += more;
+  }
+  // Many calls take no longer than one: the capacity grows by a share of itself.
+  void reserve_more(size_t more) {
+    if (size_ + more > capacity_) reserve(std::max(size_ + more, grown_capacity()));
   }
   void assign(size_t size, T value) {
     resize(size);

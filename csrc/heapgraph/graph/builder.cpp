@@ -56,7 +56,7 @@ void Builder::resolve() {
   constexpr size_t ahead = 10;
   if (is_out_of_memory_) throw std::bad_alloc();
   Edges& edges = graph_.references;
-  edges.targets.reserve(edges.targets.size() + pending_.size());
+  edges.targets.reserve_more(pending_.size());
   const size_t count = pending_.size();
   for (size_t i = 0; i < count; ++i) {
     if (i + ahead < count) {

@@ -18,6 +18,7 @@ from gradlife.hunting.growth.groups import Group, all_tops, containers, held_gro
 from gradlife.hunting.growth.islands import grouped_by_cycle, islands
 from gradlife.hunting.growth.nested_growth import nested
 from gradlife.hunting.growth.per_object_growth import spread_groups
+from gradlife.hunting.growth.reused_addresses import are_steady, births_at_old_addresses
 from gradlife.hunting.growth.unreachable_growth import unreachable_growth
 from gradlife.hunting.snapshots.node_weights import (
     MIN_OBJECT_BYTES,
@@ -43,9 +44,6 @@ from gradlife.model.trace import NativeHolder
 
 #: Growth must hold in this many last rounds; growth in earlier rounds may be a cache that fills.
 ROUNDS = 3
-
-#: The least growth of a round per step, as a share of the fastest round. Leaks that occur every few steps vary.
-MIN_SHARE = 0.25
 
 #: A cache that fills grows less in every round than in the one before. If the last round adds at most SLOWED_SHARE of
 #: what the first one added per step, the cache is filling; between that and DOUBTED_SHARE growth is in doubt.
@@ -143,7 +141,9 @@ class Evidence:
 def evidence_of(snapshots: Sequence[StepSnapshot], rounds: int = ROUNDS) -> Evidence:
     """Compare the snapshots and find the objects born between them."""
     snapshots = far_apart(snapshots)
-    return Evidence(snapshots, births(snapshots), rounds)
+    evidence = Evidence(snapshots, births(snapshots), rounds)
+    hidden = births_at_old_addresses(snapshots, evidence.judged_rounds, evidence.born)
+    return replace(evidence, born={**evidence.born, **hidden}) if hidden else evidence
 
 
 def far_apart(snapshots: Sequence[StepSnapshot]) -> Sequence[StepSnapshot]:
@@ -339,8 +339,7 @@ def takes_much_memory(group: Group, evidence: Evidence) -> bool:
 
 def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
     """Whether every judged round added per step at least `MIN_SHARE` of what the fastest did."""
-    rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged_rounds, strict=True)]
-    return len(rates) > 1 and min(rates) > MIN_SHARE * max(rates)
+    return are_steady(counts, list(map(evidence.steps, evidence.judged_rounds)))
 
 
 def is_significant(counts: Sequence[int], evidence: Evidence) -> bool:
