@@ -109,9 +109,13 @@ class ProgramObjects:
                     found.setdefault(node, Value(node, lead + label))
         for above in (PROCESS, *self.paths.tables, *self.paths.frames):
             for node in self._graph.dominated(above, 0, SHARED)[1]:
-                if node not in found and node not in self.paths.tables and self.paths.is_on_program_path(node):
+                if node not in found and node not in self.paths.tables and self._is_of_program(node):
                     self._add_shared(found, node)
         return list(found.values())
+
+    def _is_of_program(self, node: int) -> bool:
+        """Whether the program alone holds a shared object: a library's class is on the path of its first instance, too."""
+        return self.paths.is_on_program_path(node) and not self.paths.is_foreign(node)
 
     def _add_shared(self, found: dict[int, Value], node: int) -> None:
         """Assign a shared object to the variable on its path; without one it becomes a value itself."""

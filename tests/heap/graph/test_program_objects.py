@@ -137,3 +137,18 @@ def test_packages_of_an_environment_that_this_one_borrows_from_are_not_the_progr
         assert program_modules.is_program("/opt/base/lib/python3/train.py")
     for cache in caches:
         cache.cache_clear()
+
+
+DOCUMENTS = """
+import xml.dom.minidom
+import gradlife
+
+documents = [xml.dom.minidom.Document()]
+documents[0].payload = bytearray(5000)
+"""
+
+
+def test_class_of_a_library_does_not_count_for_the_variable_with_its_first_instance(tmp_path: Path) -> None:
+    (row,) = ProgramObjects(taken(DOCUMENTS + TAKE, tmp_path)).rows(20)
+    assert (row.name, row.objects) == ("documents[0].payload", 1)
+    assert 5000 <= row.object.retained < 6000
