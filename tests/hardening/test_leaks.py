@@ -32,6 +32,10 @@ ERROR = """
 READ of size 8 at 0x6020 thread T0
     #0 0x7f6e in list_resize Objects/listobject.c:50
 """
+KILLED = """==9==Can't open /proc/8/task for reading.
+==8==LeakSanitizer has encountered a fatal error.
+==8==HINT: LeakSanitizer does not work under ptrace (strace, gdb, etc)
+"""
 
 
 def judged(folder: Path, *reports: str) -> tuple[int, str]:
@@ -89,3 +93,9 @@ def test_what_leak_sanitizer_writes_is_understood(tmp_path: Path, library: str, 
 
 def compile_c(folder: Path, *arguments: str) -> None:
     subprocess.run(["gcc", "-O0", "-fno-omit-frame-pointer", *arguments], cwd=folder, check=True, timeout=900)
+
+
+def test_a_process_that_was_killed_while_it_was_looked_at_has_no_error(tmp_path: Path) -> None:
+    assert judged(tmp_path, KILLED) == (0, "1 processes with a report, 0 errors, 0 different leaks of gradlife")
+    found = (1, "2 processes with a report, 1 errors, 0 different leaks of gradlife")
+    assert judged(tmp_path, KILLED, KILLED + ERROR) == found

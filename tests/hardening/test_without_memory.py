@@ -15,6 +15,8 @@ import pytest
 from benchmarks.hardening import injector
 from sources import ROOT
 
+pytestmark = pytest.mark.allocator
+
 DOES_WITHOUT = ["NoneType"]
 RAISES = ["MemoryError", "NoneType"]  # the last call meets no fault
 

@@ -134,6 +134,7 @@ def test_what_is_new_is_distinguished_from_bytes_of_before() -> None:
         _heap.native_since(None)  # type: ignore[arg-type]
 
 
+@pytest.mark.scan
 def test_the_mini_engines_graphs_of_gradients_are_reported_too(tmp_path: Path) -> None:
     suite = """
         import gradlife.engine as torch

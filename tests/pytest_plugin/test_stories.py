@@ -119,6 +119,7 @@ def test_stories_are_no_tests_that_outlive_anything(ran: Ran) -> None:
     assert [one["nodeid"] for one in ran.report["tests"]] == ["test_own.py::test_of_pytest"]
 
 
+@pytest.mark.usefixtures("folder_on_path")
 def test_a_file_of_stories_is_loaded_in_children_only(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, *BACKENDS[:1], "-p", "pids", "stories.py", "-k", "tensor", pids=PIDS, stories=STORIES)
     assert ran.outcomes == {

@@ -156,6 +156,7 @@ def memory_group() -> Iterator[Path]:
         folder.rmdir()
 
 
+@pytest.mark.allocator
 @pytest.mark.whole
 def test_near_the_limit_of_its_control_group_a_process_leaves_its_report_before_the_kernel_ends_it(
     memory_group: Path, tmp_path: Path
@@ -168,6 +169,7 @@ def test_near_the_limit_of_its_control_group_a_process_leaves_its_report_before_
     assert report["owners"][0]["name"] == "module __main__: global variable 'kept': list"
 
 
+@pytest.mark.allocator
 @pytest.mark.whole
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ulimit -v is obeyed on Linux")
 def test_a_memory_error_under_a_limit_leaves_who_has_the_memory(tmp_path: Path) -> None:
