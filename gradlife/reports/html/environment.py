@@ -14,7 +14,7 @@ from gradlife._version import __version__
 FOLDER = Path(__file__).parent / "templates"
 
 #: Characters that could end a block of JSON in a page or start another one, and two line ends that only JavaScript has.
-UNSAFE_IN_SCRIPTS = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+UNSAFE_IN_SCRIPTS = "<>&\u2028\u2029"
 
 
 @cache
@@ -39,7 +39,9 @@ def asset(name: str) -> Markup:
 
 def embedded(identifier: str, data: object) -> Markup:
     """Return plain values as a block of JSON for the page's scripts, by id. No text in them can end the block."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(UNSAFE_IN_SCRIPTS)
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in UNSAFE_IN_SCRIPTS:  # several times faster than `str.translate`
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup('<script type="application/json" id="{}">').format(identifier) + Markup(text + "</script>")
 
 
