@@ -154,11 +154,9 @@ def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str])
     keyword = matrix_keyword(paths, args.keyword) if args.matrix else args.keyword
     if args.timeline:
         refuse_crowd(len(api.select(paths, keyword)))
-    if not backends and STAND_IN in default_backends():
-        print(STANDS_IN, file=sys.stderr)
     try:
         with ProgressBar() as progress:
-            return api.run(
+            report = api.run(
                 paths,
                 backends=backends or None,
                 against=args.against,
@@ -173,6 +171,9 @@ def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str])
         if backends:
             raise
         raise UsageError(error.message, f"{error.hint}; or run without it: --backend mini:torch-2.13") from None
+    if not backends and STAND_IN in default_backends():
+        print(STANDS_IN, file=sys.stderr)
+    return report
 
 
 def matrix_keyword(paths: Sequence[str], keyword: str) -> str:

@@ -33,6 +33,7 @@ def hunt_briefly(session: Session) -> None:
 
 
 @pytest.mark.whole
+@pytest.mark.reuse
 def test_hunts_by_the_door_leave_nothing(tmp_path: Path) -> None:
     def visit() -> None:
         with connect(str(tmp_path / "door")) as session:

@@ -151,6 +151,7 @@ def test_a_file_that_stands_in_the_place_of_torch_is_to_be_renamed(
 
 
 @pytest.mark.whole
+@pytest.mark.torch
 def test_a_torch_that_never_answers_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "torch.py").write_text("import time\nwhile True:\n    time.sleep(1)\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from gradlife.cli import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -88,6 +90,7 @@ main(['hunt', sys.argv[1]])
 """
 
 
+@pytest.mark.torch
 def test_a_hunt_starts_its_program_before_it_loads_what_only_its_report_needs(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.touch()

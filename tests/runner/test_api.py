@@ -155,6 +155,7 @@ def leaves(lab):
 """
 
 
+@pytest.mark.torch
 def test_a_real_frameworks_stories_about_exit_are_run_beside_its_others(write_story: WriteStory) -> None:
     stories = api.select_stories([write_story(STORY + EXIT)], "")
     torch, fake = TorchBackend(), FakeBackend()
@@ -168,6 +169,7 @@ def test_a_real_frameworks_stories_about_exit_are_run_beside_its_others(write_st
     assert [shift.module for shift in api.shifts_of(plan)] == ["torch", "", "gradlife.backends.fake"]
 
 
+@pytest.mark.torch
 def test_stories_about_exit_alone_are_run_by_a_server_that_knows_whether_their_framework_is_there(
     write_story: WriteStory,
 ) -> None:

@@ -79,11 +79,13 @@ def test_steps_are_compared_as_far_as_both_runs_have_them() -> None:
     assert Steps().ratio_to(Steps((1.0,))) == 0.0
 
 
+@pytest.mark.torch
 def test_a_script_says_which_library_is_absent() -> None:
     assert absent_libraries("import os, torch\nfrom no_such_library.data import Loader\n") == ("no_such_library",)
 
 
 @pytest.mark.whole
+@pytest.mark.torch
 def test_a_program_of_torch_alone_is_spared_as_it_is_and_found_with_its_leak(tmp_path: Path) -> None:
     row = run_program(PROGRAMS["lbfgs_style"], tmp_path, limit=900.0)
     assert misses(row) == []
