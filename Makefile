@@ -214,7 +214,8 @@ SANITIZED_SYSTEMS := torch-1.1 torch-1.2 torch-1.8 torch-1.9 torch-1.10 torch-1.
 # references, which are broken by design, searches of memory, which its shadow makes endless, what puts an allocator of its own in
 # place, and what needs a browser, which does not start with its libraries.
 SANITIZED_TESTS := not torch and not reuse and not unsound and not scan and not slow and not allocator
-SANITIZED_STORIES := not grad_id_without_a_name
+# The first asks for the address of a freed object. In the second the profile micrograd frees a base that a view holds.
+SANITIZED_STORIES := not grad_id_without_a_name and not subclass_changed_in_place
 
 asan: $(SANITIZED)/.built ## run tests and scenarios, all but those of PyTorch, under AddressSanitizer, UBSan and LeakSanitizer
 	rm -rf $(REPORTS) && mkdir -p $(REPORTS)
