@@ -93,7 +93,13 @@ def step_with_a_hook_over_its_activation(lab):
     contexts=EVERY,
     needs="ctx_attributes",
     expects=[
-        Expect("kept", "never", within=WITH_A_GRAPH, on="torch-1.1 torch-1.2 torch-1.8 torch-1.9", because="an edge through C++"),
+        Expect(
+            "kept",
+            "never",
+            within=WITH_A_GRAPH,
+            on="torch-1.1 torch-1.2 torch-1.8 torch-1.9",
+            because="an edge through C++",
+        ),
         Expect("kept", "gc", within=WITH_A_GRAPH, on="torch-*", because="the collector goes through the wrapper kept"),
         Expect("kept", "never", within="reentrant", on="oneflow-*", because="every checkpoint there works by hooks"),
         Expect("kept", "del", within="no_grad reentrant", because="the first call, which is watched, records no graph"),

@@ -65,8 +65,8 @@ def subclass_results(lab):
     lab.value("results", names(x, y, x.detach(), x[0], x.view(3, 1)))
     lab.value("read back", names(x.grad, y._base))
     node = y.grad_fn.next_functions[0][0]
-    of_z = z.grad_fn.next_functions[0][0]
-    lab.value("saved", names(getattr(of_z, "_saved_other", None), getattr(node, "_saved_result", None)))  # none up to 1.8
+    of_z = z.grad_fn.next_functions[0][0]  # up to 1.8 nodes have no such attributes
+    lab.value("saved", names(getattr(of_z, "_saved_other", None), getattr(node, "_saved_result", None)))
     lab.watch("result", z)
     lab.watch("computed", y._base)
     lab.hold(node)
