@@ -242,7 +242,7 @@ class Child:
         if self._returns is not None:
             self._returns.stop()
         if self._sampling is not None:
-            self._sampling.stop()
+            self._sampling.leave_copy()
         self._later.stop()
         if self.counter is not None:
             self.counter.left = -1

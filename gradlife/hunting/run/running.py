@@ -242,6 +242,7 @@ class RunningHunt:
         """Take no more steps: this process is a fork of the program."""
         if self._counter is not None:
             self._counter.left, self._counter.is_done = -1, True
+        self._done = threading.Event()  # a thread that is not here may have held the lock of the other
         self._done.set()
 
 

@@ -59,3 +59,8 @@ class Intervals(OwnThread):
     def stop(self) -> None:
         """Stop stepping."""
         self._over.set()
+
+    def leave_copy(self) -> None:
+        """Stop stepping in a fork: the thread may have held the event's lock."""
+        self._over = threading.Event()
+        self._over.set()

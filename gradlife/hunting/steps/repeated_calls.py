@@ -107,6 +107,11 @@ class RepeatedCalls(OwnThread):
                 seen.entry.on_entry = None
                 self._entries.drop(seen.entry)
 
+    def leave_copy(self) -> None:
+        """Stop counting in a fork: the sampling thread may have held the locks, and is not there to release them."""
+        self._lock, self._over = threading.RLock(), threading.Event()
+        self.stop()
+
     def sample(self) -> None:
         """Sample the stacks of all threads once."""
         own = {self.ident, threading.get_ident()}

@@ -65,3 +65,9 @@ class Sampling:
         for one in (self._intervals, self._calls):
             if one is not None:
                 one.stop()
+
+    def leave_copy(self) -> None:
+        """Stop looking in a fork of the process."""
+        for one in (self._intervals, self._calls):
+            if one is not None:
+                one.leave_copy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import sysconfig
 import threading
@@ -196,3 +197,25 @@ def test_steps_of_time_wait_until_nothing_is_imported() -> None:
     intervals.stop()
     intervals.join()
     assert names == [STEP_NAME]
+
+
+def test_a_fork_while_the_sampling_thread_holds_the_lock_does_not_wait_for_it() -> None:
+    calls = RepeatedCalls(lambda stepped_by: lambda: True)
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with calls._lock, calls._over._cond:  # type: ignore[attr-defined]
+            held.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # ends a child that waits
+        calls.leave_copy()
+        os._exit(0 if calls._over.is_set() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    done.set()
+    thread.join()
