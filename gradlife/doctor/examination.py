@@ -12,6 +12,9 @@ from gradlife.model.checkup import Checkup, Health, Sign
 
 SELF_CHECK = "Self check"
 
+#: The name and the remedy of an examination that failed.
+NAME, REMEDY = "the examination itself", "report this, with this whole output"
+
 #: A leaking story and its fixed twin, on an engine profile in which the leak is never freed.
 STORY, TWIN, SYSTEM = "ctx_keeps_output", "ctx_keeps_detached_output", "mini:torch-1.1"
 
@@ -40,10 +43,10 @@ def guarded(section: str, look: Callable[[], Iterator[Sign]]) -> Iterator[Sign]:
     try:
         yield from look()
     except UsageError as error:
-        yield Sign(section, "the examination itself", error.message, Health.BROKEN, error.hint)
+        yield Sign(section, NAME, error.message, Health.BROKEN, error.hint or REMEDY)
     except Exception as error:
         text = f"the examination failed: {type(error).__name__}: {error}"
-        yield Sign(section, "the examination itself", text, Health.BROKEN, "report this, with this whole output")
+        yield Sign(section, NAME, text, Health.BROKEN, REMEDY)
 
 
 def lab() -> Iterator[Sign]:

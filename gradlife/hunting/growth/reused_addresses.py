@@ -46,24 +46,23 @@ def births_at_old_addresses(snapshots: Sequence[StepSnapshot], rounds: range, bo
         return {}
     graph = around[-1].graph
     found: Births = {}
-    for kind, type_, rise in rising_types(around):
-        nodes = graph.nodes(kind, type_)
-        for container in containers_of(graph, nodes, born):
+    for type_, rise in rising_types(around):
+        for container in containers_of(graph, graph.nodes("python", type_), born):
             gained = gained_of_type(graph, container, type_, around)
             if sum(gained) >= MIN_GAINED * rise:
                 found.update(unseen_items(graph, container, type_, gained, rounds, born))
     return found
 
 
-def rising_types(around: Sequence[StepSnapshot]) -> Iterator[tuple[str, str, int]]:
-    """Yield the Python types of which there are more after each round, and by how many after all of them."""
+def rising_types(around: Sequence[StepSnapshot]) -> Iterator[tuple[str, int]]:
+    """Yield each Python type whose number rises steadily in every round, and its rise in all rounds together."""
     levels = [level_by_type(one) for one in around]
     steps = lengths_of(around)
     for kind, type_ in levels[-1]:
         counts = [one[kind, type_] for one in levels]
         rises = [after - before for before, after in itertools.pairwise(counts)]
         if kind == "python" and sum(rises) >= MIN_RISE * sum(steps) and are_steady(rises, steps):
-            yield kind, type_, sum(rises)
+            yield type_, sum(rises)
 
 
 def lengths_of(around: Sequence[StepSnapshot]) -> list[int]:

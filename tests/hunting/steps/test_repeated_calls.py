@@ -214,8 +214,10 @@ def test_a_fork_while_the_sampling_thread_holds_the_lock_does_not_wait_for_it() 
     child = os.fork()
     if child == 0:
         signal.alarm(30)  # ends a child that waits
-        calls.leave_copy()
-        os._exit(0 if calls._over.is_set() else 1)
+        try:
+            calls.leave_copy()
+        finally:
+            os._exit(0 if calls._over.is_set() else 1)
     assert os.waitpid(child, 0)[1] == 0
     done.set()
     thread.join()
