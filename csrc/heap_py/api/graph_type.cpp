@@ -81,6 +81,37 @@ PyObject* sequence_number_method(PyObject* self, PyObject* number) {
     return found == SequenceNumber::none ? Py_NewRef(Py_None) : PyLong_FromUnsignedLongLong(found);
   });
 }
+// birth(node) -> a number that two nodes of one object share, or None if it is not known
+PyObject* birth_method(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const Graph& graph = graph_of(self);
+    const int64_t birth = graph.birth_of(parse_node(self, number));
+    if (birth == Graph::unknown_birth) return Py_NewRef(Py_None);
+    return PyLong_FromUnsignedLongLong(graph.birth_line << 32 | static_cast<uint64_t>(birth));
+  });
+}
+// length(node) -> items of a list, dict, set or deque; None for anything else, and for an empty one
+PyObject* length_method(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const uint32_t* found = graph_of(self).lengths.find(parse_node(self, number));
+    return found != nullptr ? PyLong_FromUnsignedLong(*found) : Py_NewRef(Py_None);
+  });
+}
+// unset(node) -> items of a list that are None
+PyObject* unset_method(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const uint32_t* found = graph_of(self).unset.find(parse_node(self, number));
+    return PyLong_FromUnsignedLong(found != nullptr ? *found : 0);
+  });
+}
+// atom_bytes(node) -> bytes of small text and numbers that only this object holds, where they are left out
+PyObject* atom_bytes_method(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const uint32_t* found = graph_of(self).atom_bytes.find(parse_node(self, number));
+    return PyLong_FromUnsignedLong(found != nullptr ? *found : 0);
+  });
+}
+PyObject* get_has_births(PyObject* self, void*) { return PyBool_FromLong(graph_of(self).birth_line != 0 ? 1 : 0); }
 PyObject* get_borrowed_bytes(PyObject* self, void*) {
   unsigned long long sum = 0;
   for (const BorrowedBytes& entry : graph_of(self).borrowed) sum += entry.bytes;
@@ -226,6 +257,10 @@ PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
                          {"describe", describe_method, METH_O, nullptr},
                          {"borrowed", borrowed_method, METH_O, nullptr},
                          {"sequence_number", sequence_number_method, METH_O, nullptr},
+                         {"birth", birth_method, METH_O, nullptr},
+                         {"length", length_method, METH_O, nullptr},
+                         {"unset", unset_method, METH_O, nullptr},
+                         {"atom_bytes", atom_bytes_method, METH_O, nullptr},
                          {"kind", kind_method, METH_O, nullptr},
                          {"type", type_method, METH_O, nullptr},
                          {"kind_and_type", kind_and_type_method, METH_O, nullptr},
@@ -258,6 +293,7 @@ PyGetSetDef attributes[] = {{"node_count", get_node_count, nullptr, nullptr, nul
                             {"nbytes", get_bytes, nullptr, nullptr, nullptr},
                             {"notes", get_notes, nullptr, nullptr, nullptr},
                             {"has_labels", get_has_labels, nullptr, nullptr, nullptr},
+                            {"has_births", get_has_births, nullptr, nullptr, nullptr},
                             {"limits", get_limits, nullptr, nullptr, nullptr},
                             {"is_partial", get_is_partial, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};

@@ -28,6 +28,7 @@
 #include "heap_py/walk/walker.hpp"
 #include "heapgraph/file/reader.hpp"
 #include "heapgraph/file/writer.hpp"
+#include "heapgraph/frozen/birth_dates.hpp"
 #include "heapgraph/frozen/recent_nodes.hpp"
 
 namespace gradlife::heap {
@@ -62,6 +63,7 @@ PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keyword
                                     &hidden_sources, &PyTuple_Type, &hidden, &min_atom_bytes) == 0)
       throw PythonErrorSet();
     WalkOptions options = read_options(hidden_sources, hidden, leaves != 0);
+    options.births = state_of(module).births;
     options.min_atom_bytes = positive(min_atom_bytes);
     if (keywords != nullptr) options.hidden_objects.push_back(keywords);
     if (hidden != nullptr && PyTuple_GET_SIZE(hidden) > 0)  // the empty tuple is shared by all
@@ -171,6 +173,7 @@ PyObject* freeze_function(PyObject* module, PyObject* arguments) {
     WalkOptions options = read_options(hidden_sources, nullptr, true);
     options.budget = positive(budget);
     options.min_atom_bytes = positive(min_atom_bytes);
+    options.births = state_of(module).births;
     options.with_natives = with_natives != 0;
     options.hidden_objects.push_back(arguments);
     auto frozen = freeze_heap(options, with_labels != 0, with_user_text != 0, true);
@@ -178,8 +181,9 @@ PyObject* freeze_function(PyObject* module, PyObject* arguments) {
   });
 }
 
-// Starts the copy of the process that writes the heap to a file, with the limits as its notes.
-pid_t start_recording_copy(PyObject* arguments) {
+// Starts the copy of the process that writes the heap to a file, with the limits as its notes. If births are noted, a
+// mark is placed: no object is made between it and the copy.
+pid_t start_recording_copy(PyObject* module, PyObject* arguments) {
   int descriptor = -1, with_labels = 0, niceness = 0, earlier = -1;
   PyObject* hidden_sources = nullptr;
   Py_ssize_t min_atom_bytes = 0;
@@ -189,6 +193,7 @@ pid_t start_recording_copy(PyObject* arguments) {
   WalkOptions options = read_options(hidden_sources, nullptr, true);
   options.min_atom_bytes = positive(min_atom_bytes);
   options.hidden_objects.push_back(arguments);
+  options.births = state_of(module).births;
   const auto write = [&] {
     LibraryList::keep();
     const auto known = earlier >= 0 ? read_graph(earlier) : nullptr;
@@ -198,22 +203,24 @@ pid_t start_recording_copy(PyObject* arguments) {
     write_graph(descriptor, *frozen, notes, with_labels != 0);
   };
   LibraryList::current();
-  return start_copy(write, niceness);
+  const pid_t copy = start_copy(write, niceness);
+  state_of(module).births->place();
+  return copy;
 }
 
 // record(descriptor, labels, hidden_sources, min_atom_bytes=0, niceness=0, earlier=-1): returns when the file is
 // written
-PyObject* record_function(PyObject*, PyObject* arguments) {
+PyObject* record_function(PyObject* module, PyObject* arguments) {
   return guarded([&] {
-    wait_for_copy(start_recording_copy(arguments));
+    wait_for_copy(start_recording_copy(module, arguments));
     return Py_NewRef(Py_None);
   });
 }
 
 // start_record(descriptor, labels, hidden_sources, min_atom_bytes=0, niceness=0, earlier=-1) -> id of the process that
 // writes the file
-PyObject* start_record_function(PyObject*, PyObject* arguments) {
-  return guarded([&] { return PyLong_FromLong(start_recording_copy(arguments)); });
+PyObject* start_record_function(PyObject* module, PyObject* arguments) {
+  return guarded([&] { return PyLong_FromLong(start_recording_copy(module, arguments)); });
 }
 
 // note_libraries(): call it before a fork, and keep_libraries in the copy: it must not wait for the loader's lock
@@ -234,6 +241,70 @@ PyObject* raise_long_lived(PyObject*, PyObject* number) {
   const Py_ssize_t least = PyLong_AsSsize_t(number);
   if (least == -1 && PyErr_Occurred() != nullptr) return nullptr;
   return PyLong_FromSsize_t(gl_raise_long_lived(least));
+}
+
+// begin_births(): from here on, marks show when tracked objects were born; end_births() is called as often
+PyObject* begin_births(PyObject* module, PyObject*) {
+  return guarded([&] {
+    const Ref callback = checked(PyObject_GetAttrString(module, "restore_births"));
+    state_of(module).births->begin(callback.get());
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* end_births(PyObject* module, PyObject*) {
+  state_of(module).births->end();
+  return Py_NewRef(Py_None);
+}
+
+// mark_births(): objects born from here on stand behind a mark; `record` places one by itself
+PyObject* mark_births(PyObject* module, PyObject*) {
+  return guarded([&] {
+    state_of(module).births->place();
+    return Py_NewRef(Py_None);
+  });
+}
+
+// restore_births(phase, info): for gc.callbacks
+PyObject* restore_births(PyObject* module, PyObject* const*, Py_ssize_t) {
+  return guarded([&] {
+    state_of(module).births->restore();
+    return Py_NewRef(Py_None);
+  });
+}
+
+// unfreeze_old(): as gc.unfreeze(), for objects that were frozen before the first mark
+PyObject* unfreeze_old(PyObject* module, PyObject*) {
+  state_of(module).births->unfreeze();
+  return Py_NewRef(Py_None);
+}
+
+// date_by_holders(graph, {node: round}) -> the same with the objects that only later ones hold
+PyObject* date_births(PyObject* module, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *object = nullptr, *born = nullptr;
+    if (PyArg_ParseTuple(arguments, "O!O!", state_of(module).graph_type, &object, &PyDict_Type, &born) == 0)
+      throw PythonErrorSet();
+    Graph& graph = frozen_of(object).graph;
+    Buffer<int32_t> rounds(graph.size(), before_all_rounds);
+    Py_ssize_t at = 0;
+    PyObject *key = nullptr, *value = nullptr;
+    while (PyDict_Next(born, &at, &key, &value) != 0) {
+      const unsigned long node = PyLong_AsUnsignedLong(key);
+      const long round = PyLong_AsLong(value);
+      if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+      if (node >= graph.size()) throw std::out_of_range("no such node in this graph");
+      rounds[node] = static_cast<int32_t>(round);
+    }
+    date_by_holders(graph, rounds);
+    Ref dates = checked(PyDict_New());
+    for (size_t i = 0; i < rounds.size(); ++i) {
+      if (rounds[i] == before_all_rounds) continue;
+      const Ref node = checked(PyLong_FromSize_t(i)), round = checked(PyLong_FromLong(rounds[i]));
+      checked_status(PyDict_SetItem(dates.get(), node.get(), round.get()));
+    }
+    return dates.release();
+  });
 }
 
 // census(before or None, examples, hidden) -> (Graph without references, as compare_objects, {node: description})
@@ -309,6 +380,13 @@ PyMethodDef functions[] = {
     {"freeze", freeze_function, METH_VARARGS, nullptr},
     {"record", record_function, METH_VARARGS, nullptr},
     {"start_record", start_record_function, METH_VARARGS, nullptr},
+    {"begin_births", begin_births, METH_NOARGS, nullptr},
+    {"end_births", end_births, METH_NOARGS, nullptr},
+    {"mark_births", mark_births, METH_NOARGS, nullptr},
+    {"restore_births", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(restore_births)), METH_FASTCALL,
+     nullptr},
+    {"unfreeze_old", unfreeze_old, METH_NOARGS, nullptr},
+    {"date_by_holders", date_births, METH_VARARGS, nullptr},
     {"census", census_function, METH_VARARGS, nullptr},
     {"open_graph", open_function, METH_O, nullptr},
     {"compare_objects", compare_objects_function, METH_VARARGS, nullptr},
@@ -360,6 +438,7 @@ int execute(PyObject* module) {
   try {
     checked_status(add_build_info(module));
     add_values(module, state_of(module).values);
+    state_of(module).births = new BirthMarks(module);
     Ref type = make_graph_type(module);
     checked_status(PyModule_AddObjectRef(module, "Graph", type.get()));
     state_of(module).graph_type = reinterpret_cast<PyTypeObject*>(type.release());
@@ -374,7 +453,7 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
   ModuleState& state = state_of(module);
   for (PyTypeObject* type : {state.graph_type, state.values.object, state.values.reference, state.values.uncollectable})
     Py_VISIT(type);
-  return 0;
+  return state.births != nullptr ? state.births->traverse(visit, arg) : 0;
 }
 
 int clear(PyObject* module) {
@@ -382,12 +461,22 @@ int clear(PyObject* module) {
   for (PyTypeObject** type :
        {&state.graph_type, &state.values.object, &state.values.reference, &state.values.uncollectable})
     Py_CLEAR(*type);
+  delete std::exchange(state.births, nullptr);
   return 0;
 }
 
+void free_state(void* module) { clear(static_cast<PyObject*>(module)); }
+
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {0, nullptr}};
-PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "gradlife._heap", nullptr, sizeof(ModuleState), functions, slots, traverse, clear, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "gradlife._heap",
+                          nullptr,
+                          sizeof(ModuleState),
+                          functions,
+                          slots,
+                          traverse,
+                          clear,
+                          free_state};
 
 }  // namespace
 }  // namespace gradlife::heap

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "heap_py/api/values.hpp"
+#include "heap_py/interpreter/birth_marks.hpp"
 
 namespace gradlife::heap {
 
 struct ModuleState {
   PyTypeObject* graph_type;
   ValueTypes values;
+  BirthMarks* births;  // owned
 };
 
 inline ModuleState& state_of(PyObject* module) { return *static_cast<ModuleState*>(PyModule_GetState(module)); }

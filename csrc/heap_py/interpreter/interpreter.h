@@ -77,6 +77,8 @@ void gl_visit_inline_attributes(PyObject* object, gl_attribute_visitor visit, vo
 const void* gl_inline_attributes(PyObject* object);
 /* The dict that an instance has already, or NULL. Never makes one. */
 PyObject* gl_existing_dict(PyObject* object);
+/* The keys of a dict that are all text: its tp_traverse leaves them out. None for any other dict. */
+void gl_visit_text_keys(PyObject* dict, gl_object_visitor visit, void* state);
 /* Bytes of a dict's tables, subclasses' too: its own keys, values that stand apart. Keys that instances share are left
  * out. */
 size_t gl_dict_table_bytes(PyObject* dict);

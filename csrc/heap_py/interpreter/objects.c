@@ -114,6 +114,15 @@ size_t gl_dict_table_bytes(PyObject* object) {
   return sizeof(PyDictKeysObject) + ((size_t)1 << keys->dk_log2_index_bytes) + usable * entry;
 }
 
+void gl_visit_text_keys(PyObject* object, gl_object_visitor visit, void* state) {
+  PyDictObject* dict = (PyDictObject*)object;
+  PyDictKeysObject* keys = dict->ma_keys;
+  if (dict->ma_values != NULL || keys->dk_kind == DICT_KEYS_GENERAL) return;
+  PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
+  for (Py_ssize_t i = 0; i < keys->dk_nentries; ++i)
+    if (entries[i].me_value != NULL) visit(entries[i].me_key, state);
+}
+
 const char* gl_frame_object_field(PyObject* object, PyObject* target) {
   PyFrameObject* frame = (PyFrameObject*)object;
   if ((PyObject*)frame->f_back == target) return "f_back";

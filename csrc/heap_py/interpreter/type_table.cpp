@@ -40,6 +40,18 @@ std::vector<Py_ssize_t> fields_of(const PyTypeObject* type) {
   return {};
 }
 
+// The type of the standard library is found by its name: it has no public address.
+bool is_deque(PyTypeObject* type) {
+  PyObject* order = type->tp_mro;
+  for (Py_ssize_t i = 0; order != nullptr && i < PyTuple_GET_SIZE(order); ++i) {
+    const auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(order, i));
+    if (base->tp_name == std::string_view("collections.deque") && base->tp_traverse != nullptr &&
+        (base->tp_flags & Py_TPFLAGS_BASETYPE) != 0)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string type_name(PyTypeObject* type) {
@@ -70,6 +82,8 @@ uint32_t TypeTable::add(PyTypeObject* type) {
   entry.asks_is_gc = type->tp_is_gc != nullptr;
   entry.is_generator = type == &PyGen_Type || type == &PyCoro_Type || type == &PyAsyncGen_Type;
   entry.is_greenlet = is_greenlet(type);
+  entry.is_set = PyType_IsSubtype(type, &PySet_Type) || PyType_IsSubtype(type, &PyFrozenSet_Type);
+  entry.is_deque = is_deque(type);
   for (Provider* provider : providers_)
     if (entry.provider == nullptr && provider->knows(type)) entry.provider = provider;
   slots_[place_of(type)] = {type, row};

@@ -104,6 +104,21 @@ bool is_small_atom_at(Address address, size_t min_bytes) {
   return is_small_atom(static_cast<PyObject*>(pointer_to(address)), min_bytes);
 }
 
+// Bytes of an object that is left out if only one reference keeps it. Those of code belong to its function.
+uint32_t owned_bytes_at(Address address) {
+  auto* object = static_cast<PyObject*>(pointer_to(address));
+  if (Py_REFCNT(object) != 1) return 0;
+  const PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyUnicode_Type) {
+    const size_t letters = static_cast<size_t>(PyUnicode_GET_LENGTH(object)) + 1;
+    const size_t head = PyUnicode_IS_COMPACT_ASCII(object) ? sizeof(PyASCIIObject) : sizeof(PyCompactUnicodeObject);
+    return static_cast<uint32_t>(head + letters * static_cast<size_t>(PyUnicode_KIND(object)));
+  }
+  if (type == &PyBytes_Type) return static_cast<uint32_t>(type->tp_basicsize + PyBytes_GET_SIZE(object));
+  if (type == &PyLong_Type) return static_cast<uint32_t>(sizeof(PyObject) + sizeof(Py_ssize_t) + sizeof(digit));
+  return is_number(object) ? static_cast<uint32_t>(type->tp_basicsize) : 0;
+}
+
 }  // namespace
 
 bool is_small_atom(PyObject* object, size_t min_bytes) {
@@ -143,7 +158,7 @@ Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provi
       types_(builder_, providers_),
       modules_(PyImport_GetModuleDict()) {
   for (const PyObject* object : options.hidden_objects) builder_.exclude(address_of(object));
-  if (options.min_atom_bytes != 0) builder_.leave_out(is_small_atom_at, options.min_atom_bytes);
+  if (options.min_atom_bytes != 0) builder_.leave_out(is_small_atom_at, options.min_atom_bytes, owned_bytes_at);
 }
 
 bool Walker::run() {
@@ -266,13 +281,20 @@ void Walker::add_tracked() {
     Walker* walker;
     bool ran_out;  // no exception may pass through the collector's own code
   } call{this, false};
-  gl_visit_tracked(
-      [](PyObject* object, void* state) {
-        Call& call = *static_cast<Call*>(state);
-        if (!call.walker->builder_.is_excluded(address_of(object)) && !call.walker->builder_.append(address_of(object)))
-          call.ran_out = true;
-      },
-      &call);
+  const auto visit = [](PyObject* object, void* state) {
+    Call& call = *static_cast<Call*>(state);
+    if (!call.walker->builder_.is_excluded(address_of(object)) && !call.walker->builder_.append(address_of(object)))
+      call.ran_out = true;
+  };
+  const auto begin = [](void* state) {
+    Call& call = *static_cast<Call*>(state);
+    Graph& graph = call.walker->graph_;
+    if (!graph.birth_begins.try_push_back(static_cast<uint32_t>(graph.size()))) call.ran_out = true;
+  };
+  if (options_.births != nullptr && options_.births->visit_tracked(visit, begin, &call))
+    graph_.birth_line = options_.births->line();
+  else
+    gl_visit_tracked(visit, &call);
   if (call.ran_out) throw std::bad_alloc();
   builder_.index_appended();
   graph_.tracked_end = graph_.size();
@@ -323,9 +345,51 @@ uint32_t Walker::name_type(NodeId node) {
   return row;
 }
 
+// The text of a dict's keys counts from this many on: most dicts are small, and their keys are names in code.
+constexpr Py_ssize_t many_keys = 16;
+
+void Walker::own_text_keys(PyObject* dict) {
+  struct Sum {
+    size_t min_bytes;
+    uint64_t bytes;
+  } sum{options_.min_atom_bytes, 0};
+  gl_visit_text_keys(
+      dict,
+      [](PyObject* key, void* state) {
+        Sum& sum = *static_cast<Sum*>(state);
+        const Address address = address_of(key);
+        if (is_small_atom_at(address, sum.min_bytes)) sum.bytes += owned_bytes_at(address);
+      },
+      &sum);
+  if (sum.bytes != 0) builder_.own_atoms(static_cast<uint32_t>(std::min<uint64_t>(sum.bytes, UINT32_MAX)));
+}
+
+Py_ssize_t Walker::note_unset(NodeId node, PyObject* list) {
+  const Py_ssize_t length = PyList_GET_SIZE(list);
+  PyObject** items = reinterpret_cast<PyListObject*>(list)->ob_item;
+  const auto unset = length != 0 ? std::count(items, items + length, Py_None) : 0;
+  if (unset != 0) graph_.unset.add(node, static_cast<uint32_t>(std::min<Py_ssize_t>(unset, UINT32_MAX)));
+  return length;
+}
+
+void Walker::note_length(NodeId node, PyObject* object, const TypeTable::Entry& entry) {
+  Py_ssize_t length = 0;
+  if (PyList_Check(object))
+    length = note_unset(node, object);
+  else if (PyDict_Check(object))
+    length = reinterpret_cast<PyDictObject*>(object)->ma_used;
+  else if (entry.is_set)
+    length = reinterpret_cast<PySetObject*>(object)->used;
+  else if (entry.is_deque)
+    length = Py_SIZE(object);
+  if (PyDict_Check(object) && length >= many_keys && options_.min_atom_bytes != 0) own_text_keys(object);
+  if (length > 0) graph_.lengths.add(node, static_cast<uint32_t>(std::min<Py_ssize_t>(length, UINT32_MAX)));
+}
+
 void Walker::expand_python(NodeId node, PyObject* object) {
   const TypeTable::Entry& entry = types_.entry(name_type(node));
   const bool is_container = graph_.is_tracked(node) || !entry.asks_is_gc || PyObject_IS_GC(object);
+  note_length(node, object, entry);
   if (entry.provider != nullptr) return expand_wrapper(object, entry);
   if (entry.is_generator && expand_running_generator(object, entry.traverse)) return;
   if (entry.traverse != nullptr && is_container) entry.traverse(object, visit_reference, &builder_);

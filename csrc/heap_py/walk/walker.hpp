@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "heap_py/interpreter/birth_marks.hpp"
 #include "heap_py/interpreter/provider.hpp"
 #include "heap_py/interpreter/type_table.hpp"
 #include "heapgraph/graph/builder.hpp"
@@ -20,6 +21,7 @@ struct WalkOptions {
   std::string hidden_sources;  // frames of code below this folder belong to the tool
   std::vector<PyObject*> hidden_objects;  // objects of the tool
   bool with_natives = false;              // adds native objects without a known referrer, and their referents
+  const BirthMarks* births = nullptr;     // what shows when tracked objects were born, if anything does
   size_t budget = 0;                      // the number of objects to read, nearest to the roots first; 0: all
 };
 
@@ -44,6 +46,9 @@ class Walker {
   void add_threads();
   void add_frames(void* newest);
   void add_tracked();
+  Py_ssize_t note_unset(NodeId node, PyObject* list);  // returns the length
+  void own_text_keys(PyObject* dict);
+  void note_length(NodeId node, PyObject* object, const TypeTable::Entry& entry);
   size_t expand_from(size_t node, size_t last);
   void add_natives();
   void expand(NodeId node);

@@ -60,8 +60,12 @@ enum class Section : uint32_t {
   cleared_dicts,
   borrowed,          // BorrowedBytes
   sequence_numbers,  // SequenceNumber
+  births,            // the line of marks, and the first object behind each
+  lengths,
+  atom_bytes,
+  unset,
 };
-constexpr uint32_t max_sections = 27;
+constexpr uint32_t max_sections = 31;
 
 // Some arrays come in two widths, given by the size of their elements: types of 2 or 4 bytes; sizes of 2 or 4, where
 // the largest number refers to big_sizes; first_references of 4, or numbers of references of 1, where 255 refers to

@@ -144,6 +144,22 @@ class Reader {
     if (has(Section::borrowed)) graph.borrowed = read_by_node<BorrowedBytes>(Section::borrowed);
     if (has(Section::sequence_numbers))
       graph.sequence_numbers = read_by_node<SequenceNumber>(Section::sequence_numbers);
+    if (has(Section::births)) read_births(graph);
+    if (has(Section::lengths)) read_numbers(Section::lengths, graph.lengths);
+    if (has(Section::atom_bytes)) read_numbers(Section::atom_bytes, graph.atom_bytes);
+    if (has(Section::unset)) read_numbers(Section::unset, graph.unset);
+  }
+  void read_births(Graph& graph) {
+    const Buffer<uint64_t> births = read<uint64_t>(Section::births, header_.nodes + 1);
+    if (births.empty() || births[0] == 0) throw FileError("is damaged: its births have no line");
+    graph.birth_line = births[0];
+    uint64_t least = header_.tracked_begin;
+    for (size_t i = 1; i < births.size(); ++i) {
+      if (births[i] < least || births[i] > header_.tracked_end)
+        throw FileError("is damaged: its births are in no order");
+      least = births[i];
+      graph.birth_begins.push_back(static_cast<uint32_t>(least));
+    }
   }
   template <class Entry>
   Buffer<Entry> read_by_node(Section section) {

@@ -49,6 +49,14 @@ class Writer {
       add(Section::cleared_dicts, graph_.cleared_dicts.pairs());
     if (!graph_.borrowed.empty()) add(Section::borrowed, graph_.borrowed);
     if (!graph_.sequence_numbers.empty()) add(Section::sequence_numbers, graph_.sequence_numbers);
+    if (graph_.birth_line != 0) {
+      births_.push_back(graph_.birth_line);
+      for (uint32_t first : graph_.birth_begins) births_.push_back(first);
+      add(Section::births, births_);
+    }
+    add(Section::lengths, graph_.lengths.pairs());
+    add(Section::atom_bytes, graph_.atom_bytes.pairs());
+    add(Section::unset, graph_.unset.pairs());
     add_types();
   }
   void add_words(const Words& words) {
@@ -161,6 +169,7 @@ class Writer {
   Buffer<uint8_t> row_lengths_, label_gaps_;
   Buffer<uint32_t> other_labels_, long_gaps_;
   Buffer<BigSize> big_sizes_;
+  Buffer<uint64_t> births_;
   Buffer<NodeNumber> long_rows_;
   Buffer<TypeInfo> type_info_;
   Buffer<uint32_t> name_ends_;

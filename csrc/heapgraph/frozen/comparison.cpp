@@ -97,6 +97,7 @@ class ObjectComparison {
   bool is_same(size_t old, size_t fresh) const {
     return old < before_.size() && is_met_[old] == 0 && before_.addresses[old] == after_.addresses[fresh] &&
            types_.before(before_.types[old]) == types_.after(after_.types[fresh]) &&
+           after_.may_be(static_cast<NodeId>(fresh), before_, static_cast<NodeId>(old)) &&
            (!is_grad_node(fresh) || have_same_number(static_cast<NodeId>(old), static_cast<NodeId>(fresh)));
   }
   bool is_grad_node(size_t fresh) const { return after_.type_rows[after_.types[fresh]].kind == NodeKind::grad_node; }
@@ -156,7 +157,8 @@ class ObjectComparison {
   }
   void meet(NodeId old, NodeId fresh) {
     const uint32_t type = types_.after(after_.types[fresh]);
-    if (types_.before(before_.types[old]) != type || (is_grad_node(fresh) && !have_same_number(old, fresh))) {
+    if (types_.before(before_.types[old]) != type || !after_.may_be(fresh, before_, old) ||
+        (is_grad_node(fresh) && !have_same_number(old, fresh))) {
       vanish(old);
       appear(fresh);
     } else if (bytes_of(after_, fresh) > bytes_of(before_, old)) {

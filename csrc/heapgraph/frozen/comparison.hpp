@@ -11,8 +11,8 @@ struct Tally {
 };
 
 // Objects of one type that are in only one graph, or in both with another size. An object is identified by its address
-// and the name of its type, a grad node by its number, too: any other that was freed and replaced at its address by
-// another of its type counts as the same.
+// and the name of its type, a grad node by its number, too, and what the collector tracks by its birth, where the marks
+// show it. Any other that was freed and replaced at its address by another of its type counts as the same.
 struct TypeChange {
   std::string type;
   NodeKind kind;

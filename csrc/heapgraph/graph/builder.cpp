@@ -76,6 +76,8 @@ void Builder::resolve() {
       graph_.coupled.push_back(static_cast<NodeId>(edges.first.size() - 1));
     } else if (item == (wrapper_mark | typed_mark)) {
       graph_.kept_wrappers.add(static_cast<NodeId>(edges.first.size() - 1), static_cast<uint32_t>(pending_[++i]));
+    } else if (item == (atoms_mark | typed_mark)) {
+      add_atom(static_cast<uint32_t>(pending_[++i]));
     } else if (item == (latent_mark | typed_mark)) {
       resolve_latent(pending_.data() + i + 1);
       i += latent_items;

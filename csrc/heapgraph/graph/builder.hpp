@@ -11,10 +11,13 @@ class Builder {
  public:
   // Returns whether to leave out a Python object, and the references to it.
   using LeavesOut = bool (*)(Address object, size_t min_bytes);
+  // Returns the bytes of a Python object that is left out if nothing else refers to it, else 0.
+  using OwnedBytes = uint32_t (*)(Address object);
   // `adds_unknown`: a reference to an object without a node adds one; otherwise the reference is left out.
   Builder(Graph& graph, size_t expected_nodes, bool adds_unknown = true);
-  void leave_out(LeavesOut leaves_out, size_t min_bytes) {
+  void leave_out(LeavesOut leaves_out, size_t min_bytes, OwnedBytes owned_bytes) {
     leaves_out_ = leaves_out;
+    owned_bytes_ = owned_bytes;
     min_bytes_ = min_bytes;
   }
 
@@ -46,6 +49,11 @@ class Builder {
   void keep_wrapper(uint32_t references) noexcept {
     push(wrapper_mark | typed_mark);
     push(references);
+  }
+  // The node holds this many bytes of objects that are left out, besides those referred to.
+  void own_atoms(uint32_t bytes) noexcept {
+    push(atoms_mark | typed_mark);
+    push(bytes);
   }
   // The next reference is that to a `__dict__` which the collector clears, see `Graph::cleared_dicts`.
   void begin_cleared_dict() noexcept { push(cleared_dict_mark); }
@@ -85,6 +93,7 @@ class Builder {
   static constexpr Address wrapper_mark = 10;
   static constexpr Address latent_mark = 12;
   static constexpr Address cleared_dict_mark = 14;
+  static constexpr Address atoms_mark = 18;
   static constexpr Address typed_mark = 1;
   static constexpr size_t latent_items = 8;  // after its mark
   void push(Address item) noexcept {
@@ -99,9 +108,19 @@ class Builder {
   }
   void refer_to(Address address, uint32_t type) {
     const NodeId node = node_of(address, type);
-    if (node != no_node) graph_.references.targets.push_back(node);
+    if (node != no_node)
+      graph_.references.targets.push_back(node);
+    else if (owned_bytes_ != nullptr && type == unknown_type && !is_excluded(address))
+      add_atom(owned_bytes_(address));
   }
   void resolve_latent(const Address* items);
+  void add_atom(uint32_t bytes) {
+    if (bytes == 0) return;
+    const auto node = static_cast<NodeId>(graph_.references.first.size() - 1);
+    const uint32_t* known = graph_.atom_bytes.last_of(node);
+    const uint32_t before = known != nullptr ? *known : 0;
+    graph_.atom_bytes.add(node, bytes <= UINT32_MAX - before ? before + bytes : UINT32_MAX);
+  }
 
   Graph& graph_;
   AddressIndex index_;
@@ -110,6 +129,7 @@ class Builder {
   Buffer<Address> excluded_;
   bool adds_unknown_;
   LeavesOut leaves_out_ = nullptr;
+  OwnedBytes owned_bytes_ = nullptr;
   size_t min_bytes_ = 0;
   bool is_out_of_memory_ = false;
 };

@@ -53,6 +53,17 @@ uint64_t Graph::sequence_number_of(NodeId node) const {
   return found != sequence_numbers.end() && found->node == node ? found->number : SequenceNumber::none;
 }
 
+int64_t Graph::birth_of(NodeId node) const {
+  if (birth_line == 0 || !is_tracked(node)) return unknown_birth;
+  return std::upper_bound(birth_begins.begin(), birth_begins.end(), node) - birth_begins.begin();
+}
+
+bool Graph::may_be(NodeId node, const Graph& other, NodeId other_node) const {
+  if (birth_line != other.birth_line) return true;
+  const int64_t mine = birth_of(node), others = other.birth_of(other_node);
+  return mine == unknown_birth || others == unknown_birth || mine == others;
+}
+
 // A counting sort by target: sources come out in ascending order.
 void Graph::build_referrers() {
   if (has_referrers()) return;
@@ -75,7 +86,7 @@ void Graph::build_referrers() {
 size_t Graph::bytes() const {
   return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes() + borrowed.bytes() +
          sequence_numbers.bytes() + coupled.bytes() + latent.bytes() + first_hidden.bytes() + kept_wrappers.bytes() +
-         cleared_dicts.bytes();
+         cleared_dicts.bytes() + birth_begins.bytes() + lengths.bytes() + unset.bytes() + atom_bytes.bytes();
 }
 
 }  // namespace gradlife::heap

@@ -91,6 +91,13 @@ struct Graph {
   // index of this reference in the wrapper's row.
   NodeNumbers cleared_dicts;
   Buffer<LatentReference> latent;
+  // When the objects that the collector knows were tracked: those from birth_begins[i] on after mark i + 1 was placed,
+  // in the line of marks `birth_line`; 0: unknown.
+  uint64_t birth_line = 0;
+  Buffer<uint32_t> birth_begins;
+  NodeNumbers lengths;       // items of lists, dicts, sets and deques that have any
+  NodeNumbers unset;         // those items of a list that are None
+  NodeNumbers atom_bytes;    // of small text and numbers that only this node holds, where these are left out
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
   size_t tracked_end = 0;
   bool is_partial = false;  // only a part of the heap was read
@@ -103,6 +110,11 @@ struct Graph {
   void set_size(NodeId node, uint64_t bytes);
   uint64_t borrowed_by(NodeId node) const;
   uint64_t sequence_number_of(NodeId node) const;
+  static constexpr int64_t unknown_birth = -1;
+  // The number of marks that were placed before the object was tracked.
+  int64_t birth_of(NodeId node) const;
+  // Whether two nodes at one address, and of one type, may be the same object.
+  bool may_be(NodeId node, const Graph& other, NodeId other_node) const;
   // Returns the node at an address, or no_node. Linear in the number of nodes: some 0.5 ms per million.
   NodeId find(Address address) const;
   // Fills in the nodes of all addresses that are in the graph, in some 2 ms per million nodes.

@@ -27,6 +27,10 @@ class NodeNumbers {
     const NodeNumber* found = std::lower_bound(pairs_.begin(), pairs_.end(), node, is_before);
     return found != pairs_.end() && found->node == node ? &found->number : nullptr;
   }
+  // The same for the node with the latest number; nullptr for any other.
+  const uint32_t* last_of(uint32_t node) const {
+    return !pairs_.empty() && pairs_.end()[-1].node == node ? &pairs_.end()[-1].number : nullptr;
+  }
   const NodeNumber* begin() const { return pairs_.begin(); }
   const NodeNumber* end() const { return pairs_.end(); }
   const Buffer<NodeNumber>& pairs() const { return pairs_; }

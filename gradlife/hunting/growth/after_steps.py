@@ -17,7 +17,7 @@ from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.groups import has_variables
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, gained_items, grown_groups
 from gradlife.hunting.snapshots.node_weights import FIELDS, weight
-from gradlife.hunting.snapshots.noted_facts import identity_of, items_per_reference, reference_count
+from gradlife.hunting.snapshots.noted_facts import identity_of, item_count, items_of
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 from gradlife.hunting.snapshots.survivors import births
@@ -123,12 +123,8 @@ def kept_in_rounds(last: StepSnapshot, evidence: Evidence) -> list[GrownGroup]:
 
 
 def gained_since(container: int, last: StepSnapshot, graph: _heap.Graph) -> int:
-    """Return how many items a container has more than at an earlier snapshot; all if it had few: it may be a new one, at the
-    address of another.
-    """
-    before = reference_count(last, identity_of(graph, container)) or 0
-    before = before if before >= MIN_RESULTS else 0
-    return round((len(graph.referents(container)) - before) * items_per_reference(graph, container))
+    """Return how many items a container has more than at an earlier snapshot."""
+    return items_of(graph, container) - (item_count(last, identity_of(graph, container)) or 0)
 
 
 def as_results(grown: GrownGroup, last: StepSnapshot, evidence: Evidence) -> GrownGroup | None:

@@ -5,7 +5,6 @@ All snapshots are compared: a container grows this way if it gains items in seve
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,11 +13,10 @@ from gradlife.hunting.growth.reachable_growth import (
     Evidence,
     GrownGroup,
     below_tops,
+    counts_by_round,
     gained_items,
     increments,
     kind_of,
-    raises_type_counts,
-    retained_amounts,
 )
 from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
 from gradlife.model.hunt import Amounts, Arrivals
@@ -63,7 +61,7 @@ def as_infrequent(group: Group, evidence: Evidence) -> GrownGroup | None:
 def arrivals_of(held_by: Sequence[int], rate: Amounts, evidence: Evidence) -> Arrivals | None:
     """Count how often an item was added to the containers; None for a chain, whose links all look the same."""
     steps = sum(map(evidence.steps, evidence.judged_rounds))
-    times = min((round(gained_items(node, evidence)) for node in held_by), default=0)
+    times = min((gained_items(node, evidence) for node in held_by), default=0)
     if not times or times > MAX_OFTEN * steps:
         return None
     return Arrivals(times, steps, round(rate.retained_bytes * steps / times))
@@ -75,17 +73,15 @@ def only_gains(node: int, evidence: Evidence) -> bool:
 
 
 def late_chain(group: Group, evidence: Evidence) -> Group | None:
-    """Return the part of the group that is a chain with links of enough rounds, if its holder retains more each time."""
+    """Return the part of the group that is a chain with links of enough rounds."""
     if not group.anchor or has_variables(evidence.graph, group.anchor):
         return None
     rounds = rounds_below(group, evidence)
     tops = {top for top, found in rounds.items() if len(found) >= MIN_ARRIVALS}
-    amounts = retained_amounts(group.anchor, evidence.snapshots) if tops else []
-    added = [after - before for before, after in itertools.pairwise(amounts)]
-    if len(added) != len(evidence.judged_rounds) or not has_arrivals(added, evidence):
+    if not tops:
         return None
     chain = below_tops(group, tops, evidence.graph)
-    return chain if has_sure_links(chain, evidence) or raises_type_counts(chain, evidence) else None
+    return chain if has_arrivals(counts_by_round(chain, evidence), evidence) else None
 
 
 def rounds_below(group: Group, evidence: Evidence) -> dict[int, set[int]]:
@@ -96,15 +92,6 @@ def rounds_below(group: Group, evidence: Evidence) -> dict[int, set[int]]:
         if matters(evidence.graph, node, leaking):
             rounds.setdefault(top, set()).add(evidence.born[node])
     return rounds
-
-
-def has_sure_links(chain: Group, evidence: Evidence) -> bool:
-    """Whether grad nodes of enough rounds are in the chain. Their numbers tell them from others at the same addresses.
-
-    Anything else may look as if it were of several rounds, though each step replaces all of it.
-    """
-    numbered = (node for node in chain.members if evidence.graph.sequence_number(node) is not None)
-    return len({evidence.born[node] for node in numbered}) >= MIN_ARRIVALS
 
 
 def has_arrivals(added: Sequence[int], evidence: Evidence) -> bool:

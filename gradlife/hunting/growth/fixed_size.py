@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 
 from gradlife import _heap
 from gradlife.hunting.growth.caches import LARGEST_BOUND
 from gradlife.hunting.growth.reachable_growth import ROUNDS
-from gradlife.hunting.snapshots.noted_facts import LENGTH, identity_of, node_at
+from gradlife.hunting.snapshots.noted_facts import identity_of, items_of, node_at
 from gradlife.hunting.snapshots.step_snapshots import ARRAY, StepSnapshot
 
 #: Bytes of a reference.
@@ -29,17 +28,16 @@ def empty_slots(snapshots: Sequence[StepSnapshot], container: int) -> int:
     sizes = {None if node is None else own_bytes(at.graph, node) for at, node in zip(recent, nodes, strict=True)}
     if len(sizes) > 1 or None in sizes or not slots <= LARGEST_BOUND:
         return 0
-    return max(0, slots - len(graph.referents(container)))
+    return max(0, slots - items_of(graph, container)) if slots else 0
 
 
 def slots_of(graph: _heap.Graph, container: int) -> int:
     """Return the items of a list or an array of objects; 0 for anything else, and for a list with spare room."""
     if graph.type(container) == ARRAY:
         return own_bytes(graph, container) // REFERENCE
-    if graph.type(container) != "list" or not graph.has_labels:
+    if graph.type(container) != "list":
         return 0
-    found = re.match(LENGTH, graph.references_along([container])[0].detail)
-    length = int(found[1]) if found is not None else 0
+    length = graph.length(container) or 0
     return length if own_bytes(graph, container) == sys.getsizeof([]) + length * REFERENCE else 0
 
 

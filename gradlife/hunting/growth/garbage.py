@@ -45,9 +45,7 @@ def is_waiting(start: StepSnapshot, now: StepSnapshot, *, is_uncollected: bool =
 def garbage_of(waiting: Waiting) -> Garbage:
     """Find islands that were not there at the start and that the collection freed."""
     graph = waiting.before.graph
-    found = islands(
-        graph, completed(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
-    )
+    found = islands(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
     groups = [
         group for group in grouped_by_cycle(graph, found) if holds_tensors(graph, group) or is_lost(group, waiting)
     ]
@@ -57,17 +55,6 @@ def garbage_of(waiting: Waiting) -> Garbage:
 def appeared(before: _heap.Graph, after: _heap.Graph) -> set[int]:
     """Return the nodes of `after` that `before` does not have."""
     return {node for row in new_objects(before, after) for node in row.nodes}
-
-
-def completed(graph: _heap.Graph, nodes: set[int]) -> set[int]:
-    """Add unreachable nodes that these refer to: an object at a reused address counts as old and is missing so far."""
-    front = [node for node in nodes if graph.dominator(node) is None]
-    found = set(nodes)
-    while front:
-        fresh = {node for node in graph.referents(front.pop()) if node not in found and graph.dominator(node) is None}
-        found |= fresh
-        front += fresh
-    return found
 
 
 def is_lost(group: Group, waiting: Waiting) -> bool:

@@ -20,10 +20,6 @@ HOLDERS = {"python", "root"}
 #: module.
 FRAME = ("root", RUNNING_FRAME)
 
-#: How far above a survivor the next one is looked for. Those between them look old because they reuse an address: a
-#: tensor, its dict, an item.
-MAX_MISSED = 4
-
 #: About how many members of a group have their referrers looked up.
 MAX_SAMPLE = 40
 
@@ -196,25 +192,13 @@ def top_of(graph: _heap.Graph, node: int, born: Births, known: dict[int, int]) -
     at = node
     while at not in known:
         path.append(at)
-        above = survivor_above(graph, at, born)
-        if above is None:
+        above = graph.dominator(at)
+        if above is None or above not in born:
             known[at] = at
             break
         at = above
     known.update(dict.fromkeys(path, known[at]))
     return known[node]
-
-
-def survivor_above(graph: _heap.Graph, node: int, born: Births) -> int | None:
-    """Return the nearest dominator that is a survivor, within `MAX_MISSED` nodes. A chain link at the address of a
-    freed object looks older than the chain.
-    """
-    above = graph.dominator(node)
-    for _ in range(MAX_MISSED):
-        if above is None or above in born:
-            return above
-        above = graph.dominator(above)
-    return None
 
 
 def sample_of_tops(group: Group) -> list[int]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group, has_variables
 from gradlife.hunting.snapshots.retained import dominators
-from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
 
 #: Inner containers or objects that must hold some of the growth.
 MIN_INNER = 2
@@ -39,9 +38,8 @@ class Nest:
 def nested(groups: Sequence[Group], graph: _heap.Graph) -> Iterator[Group]:
     """Yield the groups that several objects inside one container hold together, the nearest container first."""
     nests: defaultdict[tuple[int, tuple[str, str]], Nest] = defaultdict(Nest)
-    tensors = tensor_type_names()  # a new one at the address of another passes for old, and what is in it for growth
     for group in groups:
-        if group.anchor and graph.kind(group.anchor) == "python" and graph.type(group.anchor) not in tensors:
+        if group.anchor and graph.kind(group.anchor) == "python":
             nests[group.anchor, graph.kind_and_type(group.tops[0])].add(group, group.tops, 0)
             for depth, (outer, inner) in enumerate(levels(graph, group.anchor), 1):
                 nests[outer, graph.kind_and_type(inner)].add(group, [inner], depth)

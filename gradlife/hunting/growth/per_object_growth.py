@@ -26,9 +26,6 @@ MIN_SHARE = 0.9
 #: Relations whose labels identify a place in an object; those of items and values do not.
 NAMED = frozenset({"attribute", "slot", "dict_value"})
 
-#: Fields that a tensor has from the beginning or never. A new field means another tensor at the same address.
-FROM_THE_BEGINNING = ("native", "base")
-
 
 class Place(NamedTuple):
     """The same attribute or item of many objects of one type."""
@@ -59,8 +56,6 @@ def place_of(graph: _heap.Graph, holder: int, top: int) -> Iterator[Place]:
     """Yield the place of an object that holds `top`; nothing if other objects lie between them."""
     if holder in graph.referrers(top):
         step = graph.references_along([holder, top])[0]
-        if (step.relation, step.label) == FROM_THE_BEGINNING:
-            return
         yield Place(graph.type(holder), step.relation, step.label if step.relation in NAMED else "", graph.type(top))
 
 

@@ -18,8 +18,6 @@ from gradlife.hunting.growth.groups import Group, all_tops, containers, held_gro
 from gradlife.hunting.growth.islands import grouped_by_cycle, islands
 from gradlife.hunting.growth.nested_growth import nested
 from gradlife.hunting.growth.per_object_growth import spread_groups
-from gradlife.hunting.growth.reused_addresses import are_steady, births_at_old_addresses
-from gradlife.hunting.growth.unreachable_growth import unreachable_growth
 from gradlife.hunting.snapshots.node_weights import (
     MIN_OBJECT_BYTES,
     MIN_PLAIN_BYTES,
@@ -29,14 +27,8 @@ from gradlife.hunting.snapshots.node_weights import (
     plain_bytes,
     weight,
 )
-from gradlife.hunting.snapshots.noted_facts import (
-    identity_of,
-    items_per_reference,
-    level_by_type,
-    reference_count,
-    retained_bytes,
-)
-from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
+from gradlife.hunting.snapshots.noted_facts import identity_of, item_count
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.snapshots.survivors import Births, births
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import Amounts, Arrivals
@@ -56,9 +48,10 @@ MIN_SLOWING_STEPS = 29
 #: A container grows if its length rises by at least this share of its new items; a full container does not grow.
 MIN_GROWTH = 0.5
 
+#: The least growth of a round per step, as a share of the fastest round. Leaks that occur every few steps vary.
+MIN_SHARE = 0.25
 
-#: A chain, in which each object holds the previous one, needs this many new objects per step. Fewer may be chance:
-#: an object that is replaced by one at a reused address.
+#: What is spread over many objects, or holds the previous one, needs this many new objects per step. Fewer come now and then.
 MIN_LINKS = 0.1
 
 #: A round shorter than this share of the one before it, such as those that look for native references and creation
@@ -73,16 +66,6 @@ REBUILT_TYPES = frozenset({"list", "tuple", "dict", "set", "frozenset", "collect
 
 #: A rebuilt container with fewer new items may be ordinary state.
 MIN_ITEMS = 10
-
-#: A container may have more new items than were recognized, because those at reused addresses look old. The estimate of
-#: all new items is at most this many times the number of recognized ones.
-MAX_UNRECOGNIZED = 2.0
-
-#: Counts that are at most this share below the number of items that their container gained are corrected to it.
-MAX_UNRECOGNIZED_SHARE = 0.05
-
-#: Bytes by which retained memory must grow; smaller differences between rounds are noise.
-MIN_RETAINED_GROWTH = 64
 
 
 @dataclass(frozen=True)
@@ -125,12 +108,6 @@ class Evidence:
         count = len(self.snapshots) - 1
         return range(max(0, count - self.rounds), count)
 
-    @property
-    def planted_by_type(self) -> Counter[tuple[str, str]]:
-        """Count the objects that the hunt left in the judged rounds, by type."""
-        found = (node for node, number in self.planted.items() if number in self.judged_rounds)
-        return Counter(map(self.graph.kind_and_type, found))
-
     def steps(self, number: int) -> int:
         """Return the number of steps in a round."""
         if self.lengths:
@@ -141,9 +118,7 @@ class Evidence:
 def evidence_of(snapshots: Sequence[StepSnapshot], rounds: int = ROUNDS) -> Evidence:
     """Compare the snapshots and find the objects born between them."""
     snapshots = far_apart(snapshots)
-    evidence = Evidence(snapshots, births(snapshots), rounds)
-    hidden = births_at_old_addresses(snapshots, evidence.judged_rounds, evidence.born)
-    return replace(evidence, born={**evidence.born, **hidden}) if hidden else evidence
+    return Evidence(snapshots, births(snapshots), rounds)
 
 
 def far_apart(snapshots: Sequence[StepSnapshot]) -> Sequence[StepSnapshot]:
@@ -190,10 +165,8 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
     for group in inner:
         (unsure if is_slowing(group, evidence) else sure).append(group)
     lost = grouped_by_cycle(evidence.graph, islands(evidence.graph, evidence.born))
-    steady = [group for group in lost if is_steady(counts_by_round(group, evidence), evidence)]
-    around = evidence.snapshots[evidence.judged_rounds.start :]
-    sure += unreachable_growth(steady, around, evidence.born, evidence.judged_rounds, evidence.planted_by_type)
-    return without_items([with_growth_rate(group, evidence) for group in sure], evidence.graph), unsure
+    sure += [group for group in lost if is_steady(counts_by_round(group, evidence), evidence)]
+    return [with_growth_rate(group, evidence) for group in sure], unsure
 
 
 def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
@@ -202,12 +175,7 @@ def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
     for group in nested(groups, evidence.graph):
         if any(not group.members.keys().isdisjoint(one.members) for one in found):
             continue
-        if (
-            is_significant(counts_by_round(group, evidence), evidence)
-            and have_holders_grown(group, evidence)
-            and raises_type_counts(group, evidence)
-            and retains_more_each_round(group.anchor or 0, evidence)
-        ):
+        if is_significant(counts_by_round(group, evidence), evidence) and have_holders_grown(group, evidence):
             found.append(group)
     return found
 
@@ -216,16 +184,6 @@ def have_holders_grown(group: Group, evidence: Evidence) -> bool:
     """Whether the holders together gained about as many items as were born. A replaced item adds none."""
     new = sum(evidence.born[top] in evidence.judged_rounds for top in group.tops)
     return sum(max(0, sum(increments(node, evidence))) for node in group.holders) >= MIN_GROWTH * new
-
-
-def without_items(found: Sequence[GrownGroup], graph: _heap.Graph) -> list[GrownGroup]:
-    """Drop groups that are held by an item of a growing container, if that item is a tensor.
-
-    The tensor is itself one of the new items. It looks old because it has the address of a freed tensor.
-    """
-    items = {item for one in found for container in one.containers for item in graph.referents(container)}
-    tensors = tensor_type_names()
-    return [one for one in found if one.group.anchor not in items or graph.type(one.group.anchor) not in tensors]
 
 
 def with_growth_rate(group: Group, evidence: Evidence) -> GrownGroup:
@@ -239,23 +197,12 @@ def with_growth_rate(group: Group, evidence: Evidence) -> GrownGroup:
     growing = [node for node in containers_above if is_growing_container(node, group, evidence)]
     if group.holders and group.anchor is not None:
         growing = [group.anchor]
-    rate = replace(rate, retained_bytes=max(rate.retained_bytes, retained_rate(group, growing, evidence) / steps))
-    rate = with_unrecognized(rate, gained_items(growing[0], evidence) / steps if growing else 0.0)
+    if growing:
+        rate = replace(rate, retained_bytes=max(rate.retained_bytes, retained_by_new(group, evidence) / steps))
     growing = growing or rebuilt_containers(group, evidence)
     kind = kind_of(group, growing)
     carrier = carrier_of(group, evidence) if kind is GrowthKind.CHAIN else None
     return GrownGroup(group, rate, kind, tuple(growing), carrier=carrier)
-
-
-def with_unrecognized(rate: Amounts, gained: float) -> Amounts:
-    """Correct the counts of new items by what their container gained: some at reused addresses were not recognized."""
-
-    def corrected(count: float) -> float:
-        return gained if (1 - MAX_UNRECOGNIZED_SHARE) * gained <= count < gained else count
-
-    return replace(
-        rate, objects=corrected(rate.objects), tensors=corrected(rate.tensors), storages=corrected(rate.storages)
-    )
 
 
 def carrier_of(group: Group, evidence: Evidence) -> Carrier | None:
@@ -273,19 +220,10 @@ def kind_of(group: Group, growing: Sequence[int]) -> GrowthKind:
     return GrowthKind.SPREAD if group.places else GrowthKind.CHAIN
 
 
-def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> float:
-    """Estimate the bytes that would be freed with the new items of a growing container; 0 if none grows.
-
-    A new item at the address of a freed object looks old. The container's length shows how many new items look old.
-    """
-    tops = [top for top in all_tops(evidence.graph, group) if evidence.born[top] in evidence.judged_rounds]
-    if not growing or not tops:
-        return 0.0
-    items = evidence.graph.referents(growing[0])
-    seen = sum(evidence.born.get(item, -1) in evidence.judged_rounds for item in items)
-    more = gained_items(growing[0], evidence)
-    factor = min(MAX_UNRECOGNIZED, max(1.0, more / seen)) if seen else 1.0
-    return factor * sum(evidence.graph.retained(top) for top in tops)
+def retained_by_new(group: Group, evidence: Evidence) -> int:
+    """Return the bytes that would be freed with the new items of a growing container."""
+    tops = all_tops(evidence.graph, group)
+    return sum(evidence.graph.retained(top) for top in tops if evidence.born[top] in evidence.judged_rounds)
 
 
 def rebuilt_containers(group: Group, evidence: Evidence) -> list[int]:
@@ -339,7 +277,8 @@ def takes_much_memory(group: Group, evidence: Evidence) -> bool:
 
 def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
     """Whether every judged round added per step at least `MIN_SHARE` of what the fastest did."""
-    return are_steady(counts, list(map(evidence.steps, evidence.judged_rounds)))
+    rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged_rounds, strict=True)]
+    return len(rates) > 1 and min(rates) > MIN_SHARE * max(rates)
 
 
 def is_significant(counts: Sequence[int], evidence: Evidence) -> bool:
@@ -373,22 +312,20 @@ def adds_less_each_round(
 
 
 def has_growing_holder(group: Group, evidence: Evidence) -> bool:
-    """Whether a holder of the group grows: a container by its items, or a chain by its links.
-
-    Objects that come and go at the same addresses look like survivors, but their holder does not grow.
-    """
-    if group.anchor and retains_more_each_round(group.anchor, evidence):
-        return True
-    return is_chain(group, evidence) or any(
-        is_growing_container(node, group, evidence) for node in containers(evidence.graph, group, evidence.born)
+    """Whether a holder of the group grows: a container by its items, or a chain by its links."""
+    return bool(chain_tops(group, evidence)) or any(
+        gains_items(node, evidence) for node in containers(evidence.graph, group, evidence.born)
     )
 
 
-def is_in_growing_container(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
-    """Whether a container that holds the group grows steadily in the judged rounds.
+def gains_items(container: int, evidence: Evidence) -> bool:
+    """Whether a container gained items in some rounds and lost none in any."""
+    added = increments(container, evidence)
+    return min(added, default=0) >= 0 and sum(added) > 0
 
-    Its length shows this even if new objects reuse the addresses of old ones and look old.
-    """
+
+def is_in_growing_container(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
+    """Whether a container that holds the group grows steadily in the judged rounds, by its new items or by its length."""
     containers_above = containers(evidence.graph, group, evidence.born)
     return any(
         is_growing_container(node, group, evidence)
@@ -397,27 +334,18 @@ def is_in_growing_container(group: Group, counts: Sequence[int], evidence: Evide
     )
 
 
-def is_chain(group: Group, evidence: Evidence) -> bool:
-    """Whether objects of every judged round are below one top, and the heap has more of their types after each
-    round.
+def is_steady_chain(group: Group, evidence: Evidence) -> bool:
+    """Whether the group has a chain with about as many new links per step in every judged round.
 
     What shares the chain's holder counts no more than the chain: the graph of the last step may be larger than a link.
     """
-    return bool(chain_tops(group, evidence)) and raises_type_counts(chain_alone(group, evidence), evidence)
-
-
-def is_steady_chain(group: Group, evidence: Evidence) -> bool:
-    """Whether the group has a chain with about as many new links per step in every judged round."""
-    if not is_chain(group, evidence):
+    if not chain_tops(group, evidence):
         return False
     return is_significant(counts_by_round(chain_alone(group, evidence), evidence), evidence)
 
 
 def chain_tops(group: Group, evidence: Evidence) -> set[int]:
-    """Return the tops that have, below them, objects of one type born in every judged round: the links of a chain.
-
-    Each type is tested alone: objects of different types at reused addresses could look as if each round had added one.
-    """
+    """Return the tops that have, below them, objects of one type born in every judged round: the links of a chain."""
     rounds: dict[tuple[int, tuple[str, str]], set[int]] = {}
     for node in counted_members(group, evidence):
         key = (group.members[node], evidence.graph.kind_and_type(node))
@@ -440,81 +368,28 @@ def below_tops(group: Group, tops: Container[int], graph: _heap.Graph) -> Group:
     return replace(group, anchor=graph.dominator(kept[0]), tops=kept, members=members)
 
 
-def raises_type_counts(group: Group, evidence: Evidence) -> bool:
-    """Whether the heap has more objects of the group's types after every judged round, about as many as the group
-    gained.
-
-    Objects that come and go at the same addresses look like survivors, but their number stays. The bytes
-    that the chain's holder retains are no measure: the holder is often itself a new tensor at a reused address.
-    """
-    born = counts_by_type(evidence, {node: evidence.born[node] for node in counted_members(group, evidence)})
-    planted = counts_by_type(evidence, evidence.planted)
-    levels = [level_by_type(snapshot) for snapshot in evidence.snapshots[evidence.judged_rounds.start :]]
-    for at in range(len(evidence.judged_rounds)):
-        planted_since = sum(planted[at:], Counter())
-        got = sum(born[at:], Counter())
-        more = {type_: levels[-1][type_] - levels[at][type_] - planted_since[type_] for type_ in got}
-        if sum(max(0, min(more[type_], got[type_])) for type_ in got) < MIN_GROWTH * got.total():
-            return False
-    return True
-
-
-def counts_by_type(evidence: Evidence, rounds: Births) -> list[Counter[tuple[str, str]]]:
-    """Count the nodes of each judged round by kind and type."""
-    found: list[Counter[tuple[str, str]]] = [Counter() for _ in evidence.judged_rounds]
-    for node in rounds:
-        if rounds[node] in evidence.judged_rounds:
-            found[rounds[node] - evidence.judged_rounds.start][evidence.graph.kind_and_type(node)] += 1
-    return found
-
-
-def retains_more_each_round(node: int, evidence: Evidence) -> bool:
-    """Whether an object retains more after each round. The first and last snapshot alone rule out most objects."""
-    snapshots = evidence.snapshots[evidence.judged_rounds.start :]
-    ends = retained_amounts(node, [snapshots[0], snapshots[-1]])
-    is_worth_while = len(ends) < 2 or ends[1] - ends[0] >= MIN_RETAINED_GROWTH
-    return is_worth_while and is_growing(retained_amounts(node, snapshots))
-
-
-def is_growing(amounts: Sequence[int]) -> bool:
-    """Whether amounts never fall, and the last is larger than the first."""
-    return amounts == sorted(amounts) and len(amounts) > 1 and amounts[-1] > amounts[0]
-
-
-def retained_amounts(node: int, snapshots: Sequence[StepSnapshot]) -> list[int]:
-    """Return the bytes that an object of the last snapshot retained at each snapshot that has it."""
-    one = identity_of(snapshots[-1].graph, node)
-    amounts = (retained_bytes(snapshot, one) for snapshot in snapshots)
-    return [amount for amount in amounts if amount is not None]
-
-
 def increments(container: int, evidence: Evidence) -> list[int]:
-    """Return how many references a container gained in each judged round; empty if it was not there before."""
+    """Return how many items a container gained in each judged round; empty if it was not there before."""
     one = identity_of(evidence.graph, container)
     lengths = []
     for snapshot in evidence.snapshots[evidence.judged_rounds.start :]:
-        length = reference_count(snapshot, one)
+        length = item_count(snapshot, one)
         if length is None:
             return []
         lengths.append(length)
     return [after - before for before, after in itertools.pairwise(lengths)]
 
 
-def gained_items(container: int, evidence: Evidence) -> float:
+def gained_items(container: int, evidence: Evidence) -> int:
     """Return how many items a container gained in the judged rounds."""
-    return sum(increments(container, evidence)) * items_per_reference(evidence.graph, container)
+    return sum(increments(container, evidence))
 
 
 def is_growing_container(container: int, group: Group, evidence: Evidence) -> bool:
-    """Whether a container has more items after every judged round, about as many as were added.
-
-    A new item at the address of an earlier round's item counts as born in that round. So for each round, what the
-    container gained from it to the last round is compared with what was born in those rounds.
+    """Whether a container has more items after every judged round, and they are no replacement: it gained at least
+    `MIN_GROWTH` of what was born in it.
     """
     added = increments(container, evidence)
     inside = set(evidence.graph.referents(container)).intersection(group.tops)
-    rounds = [evidence.born[node] for node in inside]
-    return min(added, default=0) > 0 and all(
-        sum(added[at:]) >= MIN_GROWTH * sum(number >= first for number in rounds)
-        for at, first in enumerate(evidence.judged_rounds)
-    )
+    new = sum(evidence.born[node] in evidence.judged_rounds for node in inside)
+    return min(added, default=0) > 0 and sum(added) >= MIN_GROWTH * new

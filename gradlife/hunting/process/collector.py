@@ -53,6 +53,7 @@ class OldObjects:
     def unfreeze(self) -> None:
         """Give them back to the collector."""
         if self._survivors is not None:
+            _heap.unfreeze_old()
             gc.unfreeze()
             _heap.raise_long_lived(self._survivors)
             self._survivors = None

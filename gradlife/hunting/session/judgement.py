@@ -50,13 +50,13 @@ from gradlife.hunting.snapshots.compile_caches import is_bounded
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
-from gradlife.hunting.steps.schedule import MIN_ROUNDS, MIN_SNAPSHOTS
+from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
 from gradlife.hunting.stores.emptyings import emptying_of
 from gradlife.hunting.stores.limits import limit_of
 from gradlife.hunting.stores.program_sources import program_sources
 from gradlife.hunting.stores.whole_reads import is_only_filled, whole_read_of
 from gradlife.model.growth import Growth, GrowthKind
-from gradlife.model.hunt import Explained, Finding, FindingKind, HuntReport, Round
+from gradlife.model.hunt import Explained, Finding, HuntReport, Round
 from gradlife.model.trace import Trace
 
 #: Fewer tensors in a container for each step since the last snapshot may be of the steps.
@@ -97,7 +97,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         explained += [caches.recompiled(one) for one in findings if caches.is_compilers(one)][:1]
         findings = [one for one in findings if not caches.is_compilers(one)]
     rounds = tuple(rounds_of(evidence, planted))
-    findings = with_native_blocks(without_strays(findings, rounds), rounds)
+    findings = with_native_blocks(list(findings), rounds)
     return HuntReport(
         target=facts.target,
         stepped_by=facts.stepped_by,
@@ -154,21 +154,6 @@ def without_collectable(evidence: Evidence, after: StepSnapshot | None) -> Evide
         return evidence
     freed = {node for node in appeared(after.graph, evidence.graph) if evidence.graph.dominator(node) is None}
     return replace(evidence, born={node: number for node, number in evidence.born.items() if node not in freed})
-
-
-def without_strays(findings: Sequence[Finding], rounds: Sequence[Round]) -> list[Finding]:
-    """With only two rounds, leave out native findings without a torch object.
-
-    New objects at reused addresses look like survivors.
-    """
-    if len(rounds) >= MIN_ROUNDS:
-        return list(findings)
-    return [one for one in findings if one.kind is not FindingKind.NATIVE or has_torch_objects(one)]
-
-
-def has_torch_objects(one: Finding) -> bool:
-    """Whether each step leaves tensors, storages or grad nodes."""
-    return max(one.per_step.tensors, one.per_step.storages, one.per_step.graph_nodes) > 0
 
 
 def peak_of(snapshots: Sequence[StepSnapshot]) -> float:

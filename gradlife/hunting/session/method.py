@@ -14,6 +14,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from gradlife import _heap
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, replaced_places, tensors_at
@@ -116,6 +117,7 @@ class Hunt:
     cut_short_by: str = ""  # why the hunt ended before it knew enough
     _asked_for: int = 0
     _old_objects: OldObjects = field(default_factory=OldObjects)  # frozen in a service until enough is known
+    _notes_births: bool = False
     has_paused_collector: bool = False  # whether the round without the collector has run
     #: Collections that the program itself ran before the first snapshot; None if the collector was on.
     _foreign_collections: int | None = None
@@ -132,6 +134,7 @@ class Hunt:
 
     def plan(self) -> Generator[int, None, None]:
         """Yield the number of steps to take before it is resumed; end when enough is known."""
+        self._note_births()
         self.clock.start()
         yield from self._warm_up()
         self.warmup_steps = self.steps
@@ -234,9 +237,17 @@ class Hunt:
         yield from self._add(take_snapshot(self.steps, with_labels=True, collect=collect, waits=waits), began)
         yield from self._late_watch()
 
+    def _note_births(self) -> None:
+        """Let the collector's list show from here on what was born after each snapshot."""
+        _heap.begin_births()
+        self._notes_births = True
+
     def close(self) -> None:
         """Remove everything that the hunt left in the program."""
         self._old_objects.unfreeze()
+        if self._notes_births:
+            _heap.end_births()
+            self._notes_births = False
         self.recording.stop()
         self.controls.uproot()
 

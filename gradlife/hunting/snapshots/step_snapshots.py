@@ -179,6 +179,7 @@ def take_snapshot(
     if file is not None:
         return StepSnapshot(steps, with_labels, collect is Collect.ALL, file, compiled=compiled_now())
     graph = _heap.freeze(True, True, OWN_FOLDER, 0, MIN_ATOM_BYTES) if with_labels else walked()
+    _heap.mark_births()
     return StepSnapshot(steps, with_labels, collect is Collect.ALL, opened=graph, compiled=compiled_now())
 
 

@@ -1,6 +1,7 @@
-"""Objects that were born in a round and are still alive at the end, identified by address and type.
+"""Objects that were born in a round and are still alive at the end.
 
-A new object at the address of a freed one of its type looks old. Only a grad node is known for certain: by its number.
+The birth of what the collector tracks is known from marks in its list, that of a grad node from its number. Another C++ object,
+an array or a text is new if it stands where none of its type stood before, or if only newer objects hold it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gradlife import _heap
-from gradlife.hunting.snapshots.graph_dates import dated_by_graphs
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
 #: New objects of one type that are followed in a round at most.
@@ -53,7 +53,7 @@ def births(snapshots: Sequence[StepSnapshot]) -> Births:
         found.update(dict.fromkeys(living, number))
         if number + KEPT < len(snapshots):
             before.forget()
-    return dated_by_graphs(last, found)
+    return _heap.date_by_holders(last, found)
 
 
 class NewAddresses(NamedTuple):

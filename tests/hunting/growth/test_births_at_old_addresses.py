@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, grown_groups
-from gradlife.hunting.growth.reused_addresses import are_steady
 from step_evidence import evidence
 
 STEPS, COUNT = (7, 7, 7, 7), 12
@@ -86,13 +85,3 @@ def test_renewed_records_alone_do_not_grow() -> None:
 def test_full_store_does_not_grow() -> None:
     kept = collections.deque((Record() for _ in range(COUNT)), maxlen=COUNT)
     assert grown_below(steps_that(add_to_list, kept), kept) == []
-
-
-@pytest.mark.parametrize(
-    ("counts", "steps", "wanted"),
-    [((10, 10, 10), (5, 5, 5), True), ((10, 2, 10), (5, 5, 5), False), ((10, 3), (10, 1), True), ((5,), (5,), False)],
-)
-def test_steady_rounds_add_more_than_a_quarter_of_the_fastest(
-    counts: tuple[int, ...], steps: tuple[int, ...], wanted: bool
-) -> None:
-    assert are_steady(counts, steps) is wanted

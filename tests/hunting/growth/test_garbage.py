@@ -10,7 +10,7 @@ import pytest
 
 from fabricated_hunts import LOSSES
 from gradlife.hunting.findings import builder
-from gradlife.hunting.growth.garbage import completed, is_lost
+from gradlife.hunting.growth.garbage import is_lost
 from gradlife.hunting.growth.groups import Group
 from gradlife.model.hunt import Amounts
 
@@ -27,12 +27,6 @@ def test_islands_of_one_fingerprint_are_one_finding(monkeypatch: pytest.MonkeyPa
     whole, other = builder.garbage_findings(garbage, noted)
     assert (whole.per_step, whole.survivors, whole.retained_bytes) == (Amounts(5.0, 1.5), 3, 12)
     assert other == known[2]
-
-
-def test_garbage_at_the_address_of_another_object_belongs_to_its_island() -> None:
-    referents = {1: [2, 9], 2: [3], 3: [1, 4], 4: []}
-    graph: Any = SimpleNamespace(referents=referents.__getitem__, dominator=lambda node: 0 if node in {4, 9} else None)
-    assert completed(graph, {1, 2}) == {1, 2, 3}
 
 
 def test_the_line_of_garbage_is_that_of_its_cycle_before_that_of_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,12 +31,6 @@ def chain(length: int, kind: tuple[str, str]) -> Any:
     )
 
 
-def test_a_link_at_the_address_of_another_object_does_not_part_a_chain() -> None:
-    born: Any = dict.fromkeys([1, 2, 4, 5, 8, 9], 0)
-    known: dict[int, int] = {}
-    assert {node: top_of(chain(9, TENSOR), node, born, known) for node in born} == dict.fromkeys(born, 1)
-
-
 def test_what_hangs_on_something_old_has_its_own_top() -> None:
     born: Any = dict.fromkeys([7, 8], 0)
     assert top_of(chain(9, TENSOR), 8, born, {}) == 7

@@ -27,8 +27,6 @@ from gradlife.hunting.growth.reachable_growth import Evidence, evidence_of, grow
 from gradlife.hunting.growth.suspects import is_in_doubt  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot  # noqa: E402
-from gradlife.model.growth import GrowthKind  # noqa: E402
-from gradlife.model.hunt import Amounts  # noqa: E402
 from step_evidence import evidence, has_tensors, words  # noqa: E402
 
 
@@ -409,15 +407,6 @@ def test_tensors_that_share_the_storage_of_a_weight_retain_no_storage() -> None:
     assert rates[0].retained_bytes < 1000
 
 
-def test_what_hangs_on_a_new_tensor_at_an_old_address_is_part_of_the_list_that_has_it() -> None:
-    graph: Any = SimpleNamespace(referents={1: [5, 6]}.__getitem__, type={5: "torch.Tensor", 6: "dict"}.__getitem__)
-    kept = reachable_growth.GrownGroup(Group(1), Amounts(), GrowthKind.CONTAINER, (1,))
-    on_tensor, on_dict, lost = (
-        reachable_growth.GrownGroup(Group(anchor), Amounts(), GrowthKind.CHAIN) for anchor in (5, 6, None)
-    )
-    assert reachable_growth.without_items([kept, on_tensor, on_dict, lost], graph) == [kept, on_dict, lost]
-
-
 def filled_by(monkeypatch: pytest.MonkeyPatch, added: list[int], born: list[int]) -> bool:
     """Whether a container that gained these numbers of items, which look born in these rounds, counts as growing."""
     nodes = list(range(1, len(born) + 1))
@@ -545,12 +534,3 @@ def test_a_list_that_an_expression_under_way_appends_to_is_shown_by_its_name() -
         study.trials.append(objective())
     [trace], _ = words(evidence_of(snapshots))
     assert "study.trials[" in trace
-
-
-def test_counts_a_little_below_what_the_container_gained_are_corrected() -> None:
-    """`0.989 tensors a step` of a list that got one in each step: three of 258 had addresses of freed tensors."""
-    seen = Amounts(objects=1.9, tensors=0.989, storages=0.9, graph_nodes=4.94)
-    assert reachable_growth.with_unrecognized(seen, 1.0) == Amounts(
-        objects=1.9, tensors=1.0, storages=0.9, graph_nodes=4.94
-    )
-    assert reachable_growth.with_unrecognized(seen, 0.0) == seen

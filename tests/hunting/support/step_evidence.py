@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from gradlife import _heap
 from gradlife.hunting.findings.holder_path import find_holder_path
 from gradlife.hunting.findings.leak_trace import held_trace
 from gradlife.hunting.growth.reachable_growth import Evidence, evidence_of, grown_groups
@@ -20,12 +22,23 @@ def evidence(step: Step, *lengths: int) -> Evidence:
     numbers = itertools.count()
     snapshots: list[StepSnapshot] = []
     steps = 0
-    for length in lengths:
-        for number in itertools.islice(numbers, length):
-            step(number)
-        steps += length
-        snapshots.append(take_snapshot(steps, with_labels=len(snapshots) == len(lengths) - 1))
+    with noted_births():
+        for length in lengths:
+            for number in itertools.islice(numbers, length):
+                step(number)
+            steps += length
+            snapshots.append(take_snapshot(steps, with_labels=len(snapshots) == len(lengths) - 1))
     return evidence_of(snapshots)
+
+
+@contextmanager
+def noted_births() -> Iterator[None]:
+    """Let the collector's list show what is born after each snapshot, as in a hunt."""
+    _heap.begin_births()
+    try:
+        yield
+    finally:
+        _heap.end_births()
 
 
 def words(found: Evidence) -> tuple[list[str], int]:

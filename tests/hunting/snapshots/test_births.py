@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,70 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gradlife.heap.torch_layout.offset_search import node_behind  # noqa: E402
-from gradlife.hunting.snapshots.graph_dates import dated_by_graphs  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot  # noqa: E402
 from gradlife.hunting.snapshots.survivors import births  # noqa: E402
-
-RUN, RESULT, IMPL, LAST, FIRST, SAVED, STORAGE, ACCUMULATOR, LIST, ITEM = range(1, 11)
-
-KINDS = {
-    RUN: ("python", "Run"),
-    RESULT: ("python", "torch.Tensor"),
-    IMPL: ("tensor", "TensorImpl"),
-    LAST: ("grad_node", "MulBackward0"),
-    FIRST: ("grad_node", "SinBackward0"),
-    SAVED: ("tensor", "TensorImpl"),
-    STORAGE: ("storage", "StorageImpl"),
-    ACCUMULATOR: ("grad_node", "AccumulateGrad"),
-    LIST: ("python", "list"),
-    ITEM: ("python", "torch.Tensor"),
-}
-HOLDERS = {
-    RUN: 0,
-    RESULT: RUN,
-    IMPL: RESULT,
-    LAST: IMPL,
-    FIRST: LAST,
-    SAVED: FIRST,
-    STORAGE: SAVED,
-    ACCUMULATOR: FIRST,
-    LIST: FIRST,
-    ITEM: LIST,
-}
-NUMBERS = {LAST: 70, FIRST: 69}
-
-
-def result_of_two_operations() -> Any:
-    """A tensor in an attribute, its two grad nodes, and what the first of them keeps."""
-    kinds = {0: ("root", "process"), **KINDS}
-    return SimpleNamespace(
-        kind=lambda node: kinds[node][0],
-        type=lambda node: kinds[node][1],
-        dominator=lambda node: HOLDERS.get(node),
-        referents=lambda node: [one for one, holder in HOLDERS.items() if holder == node],
-        sequence_number=NUMBERS.get,
-    )
-
-
-def test_what_a_graph_alone_holds_is_as_young_as_the_graph() -> None:
-    """The addresses of the tensors were in use in earlier rounds, too, by others."""
-    born = {RESULT: 0, IMPL: 1, LAST: 3, FIRST: 3, SAVED: 0, STORAGE: 2, ACCUMULATOR: 1}
-    assert dated_by_graphs(result_of_two_operations(), born) == dict.fromkeys(born, 3)
-
-
-def test_the_links_of_a_chain_keep_their_rounds() -> None:
-    born = {RESULT: 3, IMPL: 3, LAST: 3, FIRST: 0, SAVED: 0, STORAGE: 0}
-    assert dated_by_graphs(result_of_two_operations(), born) == born
-
-
-def test_what_a_list_of_the_program_passes_on_may_be_older_than_the_graph() -> None:
-    born = {LAST: 3, FIRST: 3, ITEM: 1}
-    assert dated_by_graphs(result_of_two_operations(), born) == born
-
-
-def test_objects_without_graphs_keep_their_rounds() -> None:
-    born = {RESULT: 0, IMPL: 1}
-    assert dated_by_graphs(result_of_two_operations(), born) is born
 
 
 def address_of(result: Any) -> int:
