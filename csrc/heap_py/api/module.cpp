@@ -29,6 +29,7 @@
 #include "heapgraph/file/reader.hpp"
 #include "heapgraph/file/writer.hpp"
 #include "heapgraph/frozen/birth_dates.hpp"
+#include "heapgraph/frozen/longer_containers.hpp"
 #include "heapgraph/frozen/recent_nodes.hpp"
 
 namespace gradlife::heap {
@@ -307,6 +308,42 @@ PyObject* date_births(PyObject* module, PyObject* arguments) {
   });
 }
 
+Ref numbers_list(const std::vector<uint64_t>& numbers) {
+  Ref list = checked(PyList_New(0));
+  for (uint64_t number : numbers) {
+    const Ref item = checked(PyLong_FromUnsignedLongLong(number));
+    checked_status(PyList_Append(list.get(), item.get()));
+  }
+  return list;
+}
+
+// longer_containers([graph, ...]) -> [(node, lengths, bytes), ...]: those that are longer in each graph than in the one
+// before; nodes of the last
+PyObject* longer_containers_function(PyObject* module, PyObject* graphs) {
+  return guarded([&] {
+    std::vector<const Graph*> rows;
+    const bool is_list = PyList_Check(graphs);
+    for (Py_ssize_t i = 0; is_list && i < PyList_GET_SIZE(graphs); ++i) {
+      PyObject* graph = PyList_GET_ITEM(graphs, i);
+      if (PyObject_TypeCheck(graph, state_of(module).graph_type)) rows.push_back(&frozen_of(graph).graph);
+    }
+    if (!is_list || rows.size() != static_cast<size_t>(PyList_GET_SIZE(graphs))) {
+      PyErr_SetString(PyExc_TypeError, "longer_containers() takes a list of graphs");
+      throw PythonErrorSet();
+    }
+    for (const Graph* graph : rows)
+      if (graph->sizes.empty()) throw std::invalid_argument("longer_containers() needs graphs with sizes");
+    Ref list = checked(PyList_New(0));
+    for (const LongerContainer& row : longer_containers(rows)) {
+      const Ref lengths = numbers_list(row.lengths), bytes = numbers_list(row.bytes);
+      const Ref item =
+          checked(Py_BuildValue("kOO", static_cast<unsigned long>(row.node), lengths.get(), bytes.get()));
+      checked_status(PyList_Append(list.get(), item.get()));
+    }
+    return list.release();
+  });
+}
+
 // census(before or None, examples, hidden) -> (Graph without references, as compare_objects, {node: description})
 PyObject* census_function(PyObject* module, PyObject* arguments) {
   return guarded([&] {
@@ -387,6 +424,7 @@ PyMethodDef functions[] = {
      nullptr},
     {"unfreeze_old", unfreeze_old, METH_NOARGS, nullptr},
     {"date_by_holders", date_births, METH_VARARGS, nullptr},
+    {"longer_containers", longer_containers_function, METH_O, nullptr},
     {"census", census_function, METH_VARARGS, nullptr},
     {"open_graph", open_function, METH_O, nullptr},
     {"compare_objects", compare_objects_function, METH_VARARGS, nullptr},
