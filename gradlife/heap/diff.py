@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from gradlife import _heap
 from gradlife.heap.object_lists import describe_object
@@ -92,12 +93,12 @@ def changed_paths(before: ProgramPaths, after: ProgramPaths) -> list[PathChange]
     return found
 
 
-def path_text(steps: tuple[PathStep, ...]) -> str:
+def path_text(steps: Sequence[PathStep]) -> str:
     """Format a path on one line, with `*` for numbers: ``module train: global variable 'losses'[*]``."""
     return f"{steps[0].object} {steps[0].detail}".strip() + ": " + reference_text(steps) if steps else ""
 
 
-def reference_text(steps: tuple[PathStep, ...]) -> str:
+def reference_text(steps: Sequence[PathStep]) -> str:
     """Format the references of a path on one line, without the object that it begins with."""
     # `via` is the reference from a step to the next one. No reference leaves the last step: it is the object itself.
     words = [NUMBERS.sub("[*]", step.via) for step in steps[:-1]]

@@ -64,6 +64,7 @@ def spans_of(raw: References) -> list[set[int]]:
 
 def step_of(link: Reference, via: str, hops: Links = ()) -> PathStep:
     """Build the step of one object."""
+    length, most = length_and_most(link)
     return PathStep(
         object=short_type(link.type),
         detail=link.detail,
@@ -73,14 +74,19 @@ def step_of(link: Reference, via: str, hops: Links = ()) -> PathStep:
         type=link.type,
         bases=tuple(link.bases.splitlines()),
         hops=tuple(Hop(hop.type, hop.relation, name_in_program(hop.label), hop.index) for hop in hops),
-        length=number_after("len ", link.detail),
-        most=number_after("at most ", link.detail),
+        length=length,
+        most=most,
     )
 
 
 def name_in_program(label: str) -> str:
     """Translate a label to the program's name: a parameter's name, or the attribute of a hook table."""
     return HOOK_TABLES.get(label, label.removeprefix(ARGUMENT))
+
+
+def length_and_most(link: Reference) -> tuple[int | None, int | None]:
+    """Return the length of the container that a reference begins at, and the most items that its type lets it have."""
+    return number_after("len ", link.detail), number_after("at most ", link.detail)
 
 
 def number_after(words: str, detail: str) -> int | None:

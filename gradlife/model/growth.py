@@ -1,9 +1,12 @@
-"""The kinds of growth that a hunt distinguishes, and the place of growth in a leak trace."""
+"""The kinds of growth that a hunt distinguishes, the place of growth in a leak trace, and declared bounds."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+
+#: A larger bound is never reached: the largest replay buffers of published agents have this many items.
+LARGEST_BOUND = 1_000_000
 
 
 class GrowthKind(enum.Enum):
@@ -35,3 +38,28 @@ class Growth:
 
 
 UNKNOWN_GROWTH = Growth()
+
+
+@dataclass(frozen=True)
+class DeclaredBound:
+    """The most items that a container, or one dimension of a tensor, gets: by its type, its size, or the source."""
+
+    length: int | None  # items now; None if unknown
+    most: int | None  # None if the source names a variable whose value it does not tell
+    declared_by: str  # "maxlen", "size", "train.py:8"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a usual program reaches the bound, and this one has not passed it."""
+        return self.most is None or (self.length or 0) <= self.most <= LARGEST_BOUND
+
+    @property
+    def left(self) -> int:
+        """Return how many items are still to come; 0 if that is unknown."""
+        return 0 if self.most is None else max(0, self.most - (self.length or 0))
+
+    def __str__(self) -> str:
+        state = "full" if self.length is not None and self.length == self.most else "still filling"
+        numbers = " of ".join(f"{number:,}" for number in (self.length, self.most) if number is not None)
+        where = f"limit at {self.declared_by}" if ":" in self.declared_by else f"by its {self.declared_by}"
+        return f"{state} ({numbers}, {where})"

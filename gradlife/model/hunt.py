@@ -23,8 +23,8 @@ STRICT = "fail_on_needs_gc"
 #: The setting that holds the command which attached to a running process.
 ATTACHED = "attached"
 
-#: The kind of explained growth of a container that fills up to a limit of the program.
-BOUNDED = "bounded container"
+#: Rows of the table of expectations: a container that fills up to a declared bound, and what a metric keeps.
+BOUNDED, METRIC_STATE = "bounded container", "state of a metric"
 
 #: The setting that holds the milliseconds that a look stopped a running process at most.
 LONGEST_STOP = "longest_stop_ms"
@@ -206,6 +206,7 @@ class Finding:
     arrivals: Arrivals | None = None  # for growth that is slower than once per step
     consequences: int = 0  # other places that grow because of this one; counted here
     emptied_at: str = ""  # "train.py:18": a statement that may empty later what grows; empty if there is none
+    expectation: str = ""  # the row of the table of expectations because of which it is a note; empty if there is none
 
     @property
     def code(self) -> str:
@@ -270,7 +271,7 @@ class Explained:
     Or, with a kind of `AT_FAILURE`, what a program held when it failed.
     """
 
-    kind: str  # "bounded cache", "optimizer state", "warm-up"
+    kind: str  # a row of the table of expectations: "bounded container", "optimizer state"
     what: str  # "lru_cache(maxsize=8) of encode (train.py:12)"
     bytes: int = 0
 

@@ -19,6 +19,10 @@ BITS_IN_NAME = re.compile(r"(?:u?int|b?float|complex|bits)(\d+)(?:_\w+)?")
 ITEM_BYTES = {"bool": 1, "object": 8, "qint8": 1, "quint8": 1, "qint32": 4}
 
 
+#: ``handle (train.py:12)``, as a frame or a function is described.
+IN_FILE = re.compile(r"(?P<name>.+) \((?P<file>[^()]+):(?P<line>[0-9]+)\)")
+
+
 class Lifetime(StrEnum):
     """The future of an object if nothing else happens."""
 
@@ -34,6 +38,21 @@ class StepStatus(StrEnum):
     EXPECTED = "expected"  # it and all steps above it should be alive
     UNKNOWN = "unknown"
     LEAKING = "leaking"  # it and all steps below it should be gone
+
+
+@dataclass(frozen=True, slots=True)
+class CodePlace:
+    """The function of a frame, a generator or a function object, and where it stands."""
+
+    name: str  # qualified
+    file: str  # without folders
+    line: int
+
+
+def code_in(detail: str) -> CodePlace | None:
+    """Return the function that an object's detail names; None if it names none."""
+    found = IN_FILE.match(detail)
+    return CodePlace(found["name"], found["file"], int(found["line"])) if found is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +92,16 @@ class PathStep:
     def is_a(self, *types: str) -> bool:
         """Whether its type is, or derives from, one of these full names."""
         return self.type in types or any(base in types for base in self.bases)
+
+    @property
+    def module(self) -> str:
+        """The name of a module; empty for anything else."""
+        return self.detail if self.type == "module" else ""
+
+    @property
+    def code(self) -> CodePlace | None:
+        """The function of a frame, a generator or a function object; None for anything else."""
+        return code_in(self.detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +202,11 @@ class Trace:
     # From an object that only native code holds, if no root and no cycle keeps the target.
     lead: tuple[PathStep, ...] = ()
     keepers: tuple[NativeHolder, ...] = ()  # the holders of the first object of `lead`, if memory was searched
+
+    @property
+    def code(self) -> CodePlace | None:
+        """The function of the object, if it is a frame, a generator or a function object."""
+        return code_in(self.detail)
 
     def __str__(self) -> str:
         """Return the trace as `print` shows it: the verdict, the path from the root, the references."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from gradlife.hunting.stores import limits
 from gradlife.hunting.stores.program_sources import Source
 from gradlife.model.trace import Hop, Ledger, Lifetime, PathStep, Trace
 
@@ -67,3 +70,9 @@ KEPT = trace(variable("trainer"), owned("losses"), LIST)
 
 def source(text: str, file: str = "train.py", module: str = "__main__") -> Source:
     return Source(module, file, text)
+
+
+def limit_of(trace: Trace, container: int, sources: Sequence[Source]) -> str:
+    """Where the program limits the container at this step; empty if nowhere."""
+    found = limits.limit_of(trace, container, sources)
+    return found.declared_by if found is not None else ""

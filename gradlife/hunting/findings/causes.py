@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
-from gradlife.hunting.findings.severity import METRIC, RUN_EACH_STEP
+from gradlife.hunting.findings.severity import RUN_EACH_STEP
 from gradlife.hunting.growth.groups import has_variables
 from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.hunting.snapshots.node_weights import plus
 from gradlife.hunting.snapshots.retained_types import added_up
 from gradlife.model.hunt import UNKNOWN_CODE, Finding
+
+#: The code of what a metric keeps.
+METRIC = "GL514"
 
 #: The number of an item in a path. That of a name belongs to the name: `losses_1` and `losses_2` are two variables.
 NUMBER = re.compile(r"(?<=\[)\d+(?=\])")

@@ -7,13 +7,13 @@ grows. Code of the program is read and not run.
 from __future__ import annotations
 
 import dis
-import gc
 import sys
 from collections.abc import Iterator, Sequence, Set
 from types import CodeType, FunctionType
 from typing import Any
 
 from gradlife import _heap
+from gradlife.hunting.snapshots.live_objects import attributes, live_objects
 from gradlife.hunting.stores.place import PlaceKind, place_at
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.trace import PathStep
@@ -41,7 +41,7 @@ def is_metric_state(graph: _heap.Graph, steps: Sequence[PathStep], spans: Sequen
     if any(empties(code, place.name) for code in resets):
         return True
     sets_by_name = any("setattr" in code.co_names or "__setattr__" in code.co_names for code in resets)
-    return sets_by_name and is_declared({graph.describe(node).address for node in spans[owner]}, kind, place.name)
+    return sets_by_name and is_declared(graph, spans[owner], kind, place.name)
 
 
 def class_named(name: str) -> Any:
@@ -71,20 +71,11 @@ def empties(code: CodeType, name: str) -> bool:
     return "STORE_ATTR" in read or ("LOAD_ATTR" in read and "clear" in code.co_names)
 
 
-def is_declared(addresses: Set[int], kind: type, name: str) -> bool:
+def is_declared(graph: _heap.Graph, nodes: Set[int], kind: type, name: str) -> bool:
     """Whether a dict of an object of this type, such as that of the default values of its states, has the name as a key.
 
     Snapshots name the entries of new containers alone, so the object itself is looked at.
     """
-    found = (one for one in gc.get_objects() if id(one) in addresses and type(one) is kind)
+    found = live_objects(graph, nodes, kind)
     tables = (value for one in found for value in attributes(one).values() if type(value) is dict)
     return any(type(key) is str and key == name for table in tables for key in table)
-
-
-def attributes(one: object) -> dict[str, Any]:
-    """Return the attributes of an object, without its own code."""
-    try:
-        own = object.__getattribute__(one, "__dict__")
-    except AttributeError:  # it has slots
-        return {}
-    return own if type(own) is dict else {}

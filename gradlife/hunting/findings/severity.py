@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from gradlife.hunting.process.memory_limits import system_limit, usage
-from gradlife.model.hunt import LONGER_CODE, Finding, FindingKind, Severity
+from gradlife.model.hunt import LONGER_CODE, METRIC_STATE, Finding, FindingKind, Severity
 
 #: Steps of a usual job. A leak that reaches the memory limit earlier would end it.
 HORIZON = 100_000
@@ -34,9 +34,6 @@ HANDLES = frozenset(
 
 #: Codes of hooks and handlers that pile up: each step runs all of them and takes longer than the one before.
 RUN_EACH_STEP = frozenset({"GL355", "GL526", "GL605", "GL612"})
-
-#: The code of a metric that was not reset: it keeps its values on purpose.
-METRIC = "GL514"
 
 #: The dict of `threading` that holds the running threads. Each has a stack.
 RUNNING_THREADS = "_active"
@@ -134,7 +131,7 @@ def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
         return Severity.MINOR
     if one.kind is FindingKind.RETAINED:
         return Severity.MAJOR if one.retained_bytes > MIN_SHARE * peak else Severity.NOTE
-    if one.code == METRIC:
+    if one.expectation == METRIC_STATE:
         return Severity.NOTE if steps is None else Severity.MINOR
     if one.code == LONGER_CODE and is_nothing(one):
         return Severity.NOTE

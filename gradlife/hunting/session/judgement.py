@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gradlife import _heap
@@ -17,20 +17,18 @@ from gradlife.hunting.findings.builder import (
     worst_first,
 )
 from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
-from gradlife.hunting.findings.holder_path import STACK, find_holder_path, growth_in_trace
+from gradlife.hunting.findings.expectations import EMPTIED, explained_by, judge, row_named
+from gradlife.hunting.findings.growth_facts import Facts, facts_of
 from gradlife.hunting.findings.native_survivors import with_native_parts
-from gradlife.hunting.findings.severity import Room, free_where, graded, room_now
+from gradlife.hunting.findings.severity import Room, graded, room_now
 from gradlife.hunting.findings.short_runs import advice, never_called
-from gradlife.hunting.growth import caches
 from gradlife.hunting.growth.after_steps import MIN_UNREAD, kept_after, kept_in_rounds, kept_since
 from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.emptied import is_emptied
-from gradlife.hunting.growth.fixed_size import empty_slots
 from gradlife.hunting.growth.garbage import appeared, garbage_of
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.inplace_growth import is_replaced, places_that_grow
 from gradlife.hunting.growth.late_growth import begun_late
-from gradlife.hunting.growth.optimizer_state import is_state_of_old_parameters
 from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.periodic import KeptBelow, is_needed, release_of
 from gradlife.hunting.growth.reachable_growth import (
@@ -47,14 +45,10 @@ from gradlife.hunting.growth.suspects import CleanResult, is_of_hunt
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of, limits_of_waiting
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.compile_caches import is_bounded
-from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
-from gradlife.hunting.stores.emptyings import emptying_of
-from gradlife.hunting.stores.limits import limit_of
-from gradlife.hunting.stores.program_sources import program_sources
-from gradlife.hunting.stores.whole_reads import is_only_filled, whole_read_of
+from gradlife.hunting.stores.whole_reads import is_only_filled
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import Explained, Finding, HuntReport, Round
 from gradlife.model.trace import Trace
@@ -64,7 +58,7 @@ MANY_EACH_STEP = 4
 
 #: The generators of a hunt's plan, and their file, as traces name it.
 PLAN = frozenset(one.__qualname__ for one in vars(Hunt).values() if inspect.isgeneratorfunction(one))
-PLAN_FILE = f"{os.path.basename(inspect.getfile(Hunt))}:"
+PLAN_FILE = os.path.basename(inspect.getfile(Hunt))
 
 
 def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: TargetFacts) -> HuntReport:
@@ -82,10 +76,10 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     infrequent = infrequent_growth(hunt, evidence, [one.group for one in (*sure, *fills)])
     of_program = [one for one in (*sure, *infrequent) if not is_of_hunt(evidence.graph, one.group)]
     room = room_now(peak_of(snapshots), facts.memory_limit, snapshots[-1].free_on_devices)
-    findings, meant = split_by_intent(evidence.graph, of_program, hunt.creation_sites, room, evidence.snapshots)
-    explained = meant
-    explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in replaced]
-    explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in fills]
+    asked = [*facts_of_groups(hunt, evidence.snapshots, of_program, room)]
+    asked += facts_of_groups(hunt, evidence.snapshots, replaced, room, is_replaced=True)
+    asked += facts_of_groups(hunt, evidence.snapshots, fills, room, is_slowing=True)
+    findings, explained = split(evidence.graph, asked)
     retained, released = split_retained(hunt, evidence, [*sure, *replaced], facts)
     findings += retained
     explained += released
@@ -94,8 +88,9 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     if is_bounded(
         [evidence.snapshots[number].compiled for number in (*evidence.judged_rounds, len(evidence.snapshots) - 1)]
     ):
-        explained += [caches.recompiled(one) for one in findings if caches.is_compilers(one)][:1]
-        findings = [one for one in findings if not caches.is_compilers(one)]
+        of_compiler = [one for one in findings if Facts(one).is_of_compiler]
+        explained += explanations(Facts(one, is_compiled_again=True) for one in of_compiler[:1])
+        findings = [one for one in findings if one not in of_compiler]
     rounds = tuple(rounds_of(evidence, planted))
     findings = with_native_blocks(list(findings), rounds)
     return HuntReport(
@@ -144,7 +139,7 @@ def split_retained(
         if release is None:
             findings += retained
         else:
-            explained += [caches.let_go(one, release.period, release.bytes) for one in retained]
+            explained += explanations(Facts(one, release=release) for one in retained)
     return findings, explained
 
 
@@ -175,7 +170,7 @@ def add_late_growth(
     recent = [one for one in recent if one not in replaced]
     of_program = [one for one in (*infrequent, *recent) if not is_of_hunt(evidence.graph, one.group)]
     room = room_now(peak_of(snapshots), memory_limit, snapshots[-1].free_on_devices)
-    larger = [caches.replaced(growth_finding(evidence.graph, one, hunt.creation_sites)) for one in replaced]
+    larger = explanations(facts_of_groups(hunt, evidence.snapshots, replaced, room, is_replaced=True))
     report = replace(report, explained=(*report.explained, *larger))
     more = with_found(hunt, report, evidence.snapshots, of_program, room)
     if more.findings == report.findings:
@@ -206,8 +201,8 @@ def add_unread_results(hunt: Hunt, now: StepSnapshot, report: HuntReport, memory
 def unread_results(hunt: Hunt, last: StepSnapshot, now: StepSnapshot) -> Iterator[GrownGroup]:
     """Yield the containers that the program has only filled since a snapshot, with far more tensors than there were steps."""
     for one in kept_since(last, now, max(MIN_UNREAD, MANY_EACH_STEP * (hunt.steps_now - last.steps))):
-        result = growth_finding(now.graph, one, hunt.creation_sites)
-        if is_only_filled(result.trace, growing_step(result), program_sources()):
+        facts = facts_of(now.graph, one, hunt.creation_sites)
+        if is_only_filled(facts.finding.trace, facts.at, facts.sources):
             yield one
 
 
@@ -227,8 +222,7 @@ def with_found(
     hunt: Hunt, report: HuntReport, snapshots: Sequence[StepSnapshot], groups: Sequence[GrownGroup], room: Room
 ) -> HuntReport:
     """Add what grows to a report that does not have it yet."""
-    graph = snapshots[-1].graph
-    found, meant = split_by_intent(graph, groups, hunt.creation_sites, room, snapshots)
+    found, meant = split(snapshots[-1].graph, facts_of_groups(hunt, snapshots, groups, room))
     known = {one.fingerprint for one in report.findings}
     findings = graded([one for one in found if one.fingerprint not in known], room)
     return replace(
@@ -239,111 +233,69 @@ def with_found(
     )
 
 
-def split_by_intent(
-    graph: _heap.Graph,
-    groups: Sequence[GrownGroup],
-    creation_sites: CreationSites,
-    room: Room | None = None,
-    snapshots: Sequence[StepSnapshot] = (),
-) -> tuple[list[Finding], list[Explained]]:
-    """Split growth into leaks, one per cause, and intended growth; ``snapshots``: those that show it."""
-    leaks: list[GrowingGroup] = []
-    meant: list[Explained] = []
+def facts_of_groups(
+    hunt: Hunt,
+    snapshots: Sequence[StepSnapshot],
+    groups: Iterable[GrownGroup],
+    room: Room,
+    *,
+    is_replaced: bool = False,
+    is_slowing: bool = False,
+) -> Iterator[Facts]:
+    """Yield the facts about groups that grow; ``snapshots``: those that show it."""
     for one in groups:
-        result = growth_finding(graph, one, creation_sites)
-        if is_own_plan(result.trace):
-            continue
-        path = find_holder_path(graph, one.group, one.containers, one.carrier)
-        growth = growth_in_trace(graph, path, one)
-        if room is not None and caches.outgrows(result, free_where(result, room)):
-            leaks.append(GrowingGroup(one, result))
-        elif caches.is_meant(result, growth):
-            meant.append(caches.explained(result))
-        elif is_being_built(result, growth):
-            meant.append(caches.built(result, growth))
-        elif empty := slots_left(result, growth, path.holder, snapshots, room):
-            meant.append(caches.of_fixed_size(result, growth, empty))
-        elif snapshots and path.holder is not None and is_state_of_old_parameters(snapshots, path.holder):
-            meant.append(caches.optimizer_state(result, growing_step(result)))
-        elif limit := limit_in_program(result, growth):
-            meant.append(caches.limited(result, growing_step(result), limit))
-        elif where := read_in_program(result, growth):
-            meant.append(caches.gathered(result, growing_step(result), where))
-        else:
-            leaks.append(GrowingGroup(one, replace(result, emptied_at=emptying_in_program(result, growth))))
-    return one_per_cause(graph, leaks), meant
+        found = facts_of(snapshots[-1].graph, one, hunt.creation_sites, snapshots, room)
+        yield replace(
+            found, is_replaced=is_replaced, is_slowing=is_slowing, is_hunts_own=is_own_plan(found.finding.trace)
+        )
+
+
+def split(graph: _heap.Graph, asked: Iterable[Facts]) -> tuple[list[Finding], list[Explained]]:
+    """Split growth into leaks, one per cause, and expected growth."""
+    leaks: list[GrowingGroup] = []
+    expected: list[Explained] = []
+    for facts in asked:
+        judged = judge(facts)
+        if judged.finding is not None and facts.grown is not None:
+            leaks.append(GrowingGroup(facts.grown, judged.finding))
+        elif judged.explained is not None:
+            expected.append(judged.explained)
+    return one_per_cause(graph, leaks), expected
+
+
+def explanations(asked: Iterable[Facts]) -> list[Explained]:
+    """Return how the table of expectations explains growth that it expects."""
+    return [one.explained for one in map(judge, asked) if one.explained is not None]
 
 
 def is_own_plan(trace: Trace) -> bool:
     """Whether it is a generator of the hunt's own plan, or its frame. Nothing seems to hold one while it runs, because the
     hunt's frames are hidden.
     """
-    name, _, place = trace.detail.partition(" (")
-    return trace.object in {"generator", "frame"} and name in PLAN and place.startswith(PLAN_FILE)
-
-
-def is_being_built(result: Finding, growth: Growth) -> bool:
-    """Whether only an expression under way holds what grows, such as the list of a comprehension. With graphs it leaks."""
-    if not growth.step or result.per_step.keeps_graphs:
-        return False
-    return result.trace.steps[growth.step - 1].relation == STACK
-
-
-def slots_left(
-    result: Finding, growth: Growth, holder: int | None, snapshots: Sequence[StepSnapshot], room: Room | None
-) -> int:
-    """Return how many items of a list or an array of a fixed size are still to be set; 0 if it is none, or memory is full
-    before. Graphs are more than it is made for.
-    """
-    if holder is None or growth.step is None or result.per_step.keeps_graphs or not snapshots:
-        return 0
-    empty = empty_slots(snapshots, holder)
-    references = len(snapshots[-1].graph.referents(holder))
-    is_too_much = room is not None and caches.outgrows_slots(result, references, empty, free_where(result, room))
-    return 0 if is_too_much else empty
-
-
-def limit_in_program(result: Finding, growth: Growth) -> str:
-    """Return where the program limits what grows; empty if nowhere. Graphs are more than a container is made for."""
-    if result.per_step.keeps_graphs or not is_one_place(growth):
-        return ""
-    return limit_of(result.trace, growing_step(result), program_sources())
-
-
-def read_in_program(result: Finding, growth: Growth) -> str:
-    """Return where the program reads all of the results that it gathers after the last step; empty if nowhere."""
-    if not result.is_after_steps or result.per_step.keeps_graphs or not is_one_place(growth):
-        return ""
-    return whole_read_of(result.trace, growing_step(result), program_sources())
-
-
-def is_one_place(growth: Growth) -> bool:
-    """Whether a container of the trace grows, or the object at its end."""
-    return growth.kind is GrowthKind.LARGER or (growth.kind is GrowthKind.CONTAINER and growth.step is not None)
-
-
-def emptying_in_program(result: Finding, growth: Growth) -> str:
-    """Return where the program may empty later what grows; empty if nowhere. Graphs are not kept for an epoch on purpose."""
-    if result.per_step.keeps_graphs or not is_one_place(growth):
-        return ""
-    return emptying_of(result.trace, growing_step(result), program_sources())
-
-
-def growing_step(result: Finding) -> int:
-    """Return the step of the trace that grows: a container, or the last object."""
-    return len(result.trace.steps) - 1 if result.grows_at is None else result.grows_at
+    code = trace.code
+    return trace.object in {"generator", "frame"} and code is not None and code.name in PLAN and code.file == PLAN_FILE
 
 
 def without_emptied(report: HuntReport, snapshots: Sequence[StepSnapshot]) -> HuntReport:
     """Explain the findings that the program has emptied since; they are leaks again if they grow in the late rounds."""
-    emptied = [
-        one
-        for one in report.findings
-        if one.emptied_at
-        and is_emptied(snapshots, one.trace.steps[: growing_step(one) + 1], is_container=one.grows_at is not None)
-    ]
+    emptied = [one for one in report.findings if one.emptied_at and has_emptied(snapshots, Facts(one, growth_of(one)))]
     left = tuple(one for one in report.findings if one not in emptied)
-    return replace(report, findings=left, explained=(*report.explained, *map(caches.emptied, emptied)))
+    row = row_named(EMPTIED)
+    return replace(
+        report,
+        findings=left,
+        explained=(*report.explained, *(explained_by(row, Facts(one, growth_of(one))) for one in emptied)),
+    )
+
+
+def has_emptied(snapshots: Sequence[StepSnapshot], facts: Facts) -> bool:
+    """Whether what grew lost most of what it had between two of the snapshots."""
+    return is_emptied(snapshots, facts.steps[: facts.at + 1], is_container=facts.growth.step is not None)
+
+
+def growth_of(one: Finding) -> Growth:
+    """Return the growth that a finding has shown."""
+    return Growth(GrowthKind.LARGER if one.grows_at is None else GrowthKind.CONTAINER, one.grows_at)
 
 
 def infrequent_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[GrownGroup]:
@@ -354,7 +306,7 @@ def infrequent_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) ->
     found = arrived(evidence, known)
     if evidence.snapshots[-1].compiled.versions <= evidence.snapshots[0].compiled.versions:
         return found
-    return [one for one in found if not caches.is_compilers(growth_finding(evidence.graph, one, hunt.creation_sites))]
+    return [one for one in found if not Facts(growth_finding(evidence.graph, one, hunt.creation_sites)).is_of_compiler]
 
 
 def judge_special_rounds(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntReport:

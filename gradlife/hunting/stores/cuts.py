@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.stores.constant_values import numbers_of
@@ -15,32 +16,37 @@ from gradlife.hunting.stores.helpers import called_statements
 from gradlife.hunting.stores.place import Place
 from gradlife.hunting.stores.place_statements import assigns, fills, is_place
 from gradlife.hunting.stores.statements import Scope, Statement, blocks_of
+from gradlife.model.growth import LARGEST_BOUND, DeclaredBound
 from gradlife.model.trace import TENSOR_DETAIL, PathStep
-
-#: A larger part is never reached in practice.
-LARGEST_PART = 1_000_000
 
 #: Calls around the part that is kept: `torch.cat([bank, new])[-1000:].clone()`, `list(kept[-10:])`.
 COPYING_METHODS = frozenset({"clone", "contiguous", "copy", "detach"})
 COPYING_FUNCTIONS = frozenset({"deque", "list", "tuple"})
 
 
-def where_it_is_cut(found: Sequence[Statement], place: Place, step: PathStep) -> str:
-    """Return the statement that keeps at most so many items of the place: ``train.py:18``; empty if there is none.
+def cut_of(found: Sequence[Statement], place: Place, step: PathStep) -> DeclaredBound | None:
+    """Return the bound of a place of which a statement keeps at most so many items; None if none does.
 
     ``step``: what grows, with its length or sizes. It must be able to grow up to that part.
     """
     cuts = [cut_in(block, found, place, step) for block in blocks_that_add(found, place, step)]
-    first = cuts[0] if cuts and all(cuts) else None
-    return f"{short_path(first.source.file)}:{first.line}" if first is not None else ""
+    return cuts[0] if cuts and all(cuts) else None
 
 
-def cut_in(block: Sequence[Statement], found: Sequence[Statement], place: Place, step: PathStep) -> Statement | None:
-    """Return the statement of a block that cuts, itself or in a function of the program that it calls."""
+def cut_in(
+    block: Sequence[Statement], found: Sequence[Statement], place: Place, step: PathStep
+) -> DeclaredBound | None:
+    """Return the bound that a statement of a block sets, itself or in a function of the program that it calls."""
     for one in block:
-        if any(is_cut(node, scope, there, step) for node, scope, there in run_by(one, found, place)):
-            return one
+        for node, scope, there in run_by(one, found, place):
+            if (bound := cut(node, scope, there, step)) is not None:
+                return replace(bound, declared_by=where(one))
     return None
+
+
+def where(one: Statement) -> str:
+    """Return the file and the line of a statement."""
+    return f"{short_path(one.source.file)}:{one.line}"
 
 
 def blocks_that_add(found: Sequence[Statement], place: Place, step: PathStep) -> Iterator[list[Statement]]:
@@ -58,7 +64,9 @@ def adds(one: Statement, place: Place, step: PathStep) -> bool:
     if isinstance(one.node, ast.Assign) and assigns(one.node, one.scope, place):
         value = one.node.value
         return (
-            isinstance(value, ast.Name) or mentions(value, one.scope, place) or is_cut(one.node, one.scope, place, step)
+            isinstance(value, ast.Name)
+            or mentions(value, one.scope, place)
+            or cut(one.node, one.scope, place, step) is not None
         )
     return fills(one.node, one.scope, place)
 
@@ -70,25 +78,26 @@ def run_by(one: Statement, found: Sequence[Statement], place: Place) -> Iterator
         yield from called_statements(one.node, one.scope, found, place)
 
 
-def is_cut(node: ast.stmt, scope: Scope, place: Place, step: PathStep) -> bool:
-    """Whether the statement keeps at most so many items."""
+def cut(node: ast.stmt, scope: Scope, place: Place, step: PathStep) -> DeclaredBound | None:
+    """Return the bound of a place of which the statement keeps at most so many items."""
     if isinstance(node, ast.Delete):
-        return any(is_removed(target, scope, place, step) for target in node.targets)
+        bounds = (removed(target, scope, place, step) for target in node.targets)
+        return next(filter(None, bounds), None)
     if not isinstance(node, ast.Assign):
-        return False
+        return None
     is_whole = assigns(node, scope, place) or any(is_all_of(target, scope, place) for target in node.targets)
     part = kept_part(node.value)
-    return is_whole and part is not None and is_short(part, scope, step)
+    return shortened(part, scope, step) if is_whole and part is not None else None
 
 
-def is_removed(target: ast.expr, scope: Scope, place: Place, step: PathStep) -> bool:
-    """Whether it is `place[:-1000]` or `place[1000:]` of a `del` statement: all but so many items."""
+def removed(target: ast.expr, scope: Scope, place: Place, step: PathStep) -> DeclaredBound | None:
+    """Return the bound of `place[:-1000]` or `place[1000:]` of a `del` statement: all but so many items."""
     match target:
         case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=ast.UnaryOp(ast.USub(), number), step=None)):
-            return is_place(value, scope, place) and may_be_most(number, scope, step.length)
+            return most_of(number, scope, step.length, may_be_named=True) if is_place(value, scope, place) else None
         case ast.Subscript(value=value, slice=ast.Slice(lower=ast.expr() as number, upper=None, step=None)):
-            return is_place(value, scope, place) and is_known_most(number, scope, step.length)
-    return False
+            return most_of(number, scope, step.length) if is_place(value, scope, place) else None
+    return None
 
 
 def is_all_of(target: ast.expr, scope: Scope, place: Place) -> bool:
@@ -111,20 +120,21 @@ def kept_part(node: ast.expr) -> ast.Subscript | None:
     return None
 
 
-def is_short(part: ast.Subscript, scope: Scope, step: PathStep) -> bool:
-    """Whether the slice keeps at most so many items of one dimension."""
+def shortened(part: ast.Subscript, scope: Scope, step: PathStep) -> DeclaredBound | None:
+    """Return the bound of a slice that keeps at most so many items of one dimension."""
     slices = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
-    return any(is_short_slice(one, scope, length_at(step, number)) for number, one in enumerate(slices))
+    bounds = (slice_bound(one, scope, length_at(step, number)) for number, one in enumerate(slices))
+    return next(filter(None, bounds), None)
 
 
-def is_short_slice(node: ast.expr, scope: Scope, length: int | None) -> bool:
-    """Whether the slice is `-1000:` or `:1000`."""
+def slice_bound(node: ast.expr, scope: Scope, length: int | None) -> DeclaredBound | None:
+    """Return the bound of the slice `-1000:` or `:1000`."""
     match node:
         case ast.Slice(lower=ast.UnaryOp(ast.USub(), number), upper=None, step=None):
-            return may_be_most(number, scope, length)
+            return most_of(number, scope, length, may_be_named=True)
         case ast.Slice(lower=None, upper=ast.expr() as number, step=None):
-            return is_known_most(number, scope, length)
-    return False
+            return most_of(number, scope, length)
+    return None
 
 
 def length_at(step: PathStep, dimension: int) -> int | None:
@@ -136,18 +146,21 @@ def length_at(step: PathStep, dimension: int) -> int | None:
     return sizes[dimension] if dimension < len(sizes) else None
 
 
-def may_be_most(number: ast.expr, scope: Scope, length: int | None) -> bool:
-    """Whether something of this length can still grow up to the number. A name whose value the source does not tell may be
-    such a number; the result of a call or a calculation may grow with it.
+def most_of(number: ast.expr, scope: Scope, length: int | None, *, may_be_named: bool = False) -> DeclaredBound | None:
+    """Return the bound, if something of this length can still grow up to it. The result of a call or a calculation may
+    grow with it; a name whose value the source does not tell is a bound if ``may_be_named``.
     """
-    is_named = isinstance(number, ast.Name | ast.Attribute) and numbers_of(number, scope.source.tree) is None
-    return is_named or is_known_most(number, scope, length)
+    bound = bound_by(number, scope, length or 1)
+    is_named = may_be_named and isinstance(number, ast.Name | ast.Attribute)
+    return bound if bound.is_kept and (bound.most is not None or is_named) else None
 
 
-def is_known_most(number: ast.expr, scope: Scope, length: int | None) -> bool:
-    """Whether the source gives the number, and something of this length can still grow up to it."""
-    numbers = numbers_of(number, scope.source.tree) or ()
-    return any((length or 1) <= one <= LARGEST_PART for one in numbers)
+def bound_by(number: ast.expr, scope: Scope, length: int, by: Statement | None = None) -> DeclaredBound:
+    """Return the bound that a number of the source sets: the least that something of this length can still fill up to."""
+    numbers = numbers_of(number, scope.source.tree)
+    fitting = [one for one in numbers or () if length <= one <= LARGEST_BOUND]
+    most = None if numbers is None else min(fitting, default=max(numbers))
+    return DeclaredBound(length, most, where(by) if by is not None else "")
 
 
 def mentions(node: ast.expr, scope: Scope, place: Place) -> bool:

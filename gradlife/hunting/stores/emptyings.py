@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradlife.hunting.stores.cuts import mentions
-from gradlife.hunting.stores.limits import REMOVERS, inside_of, where
+from gradlife.hunting.stores.cuts import mentions, where
+from gradlife.hunting.stores.limits import REMOVERS, inside_of
 from gradlife.hunting.stores.place import Place, PlaceKind, places_outward
 from gradlife.hunting.stores.place_statements import assigns, is_place, is_target, may_mention
 from gradlife.hunting.stores.program_sources import Source

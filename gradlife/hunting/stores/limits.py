@@ -6,18 +6,15 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gradlife.hunting.snapshots.creation_sites import short_path
-from gradlife.hunting.stores.constant_values import given_to_variable, numbers_of
-from gradlife.hunting.stores.cuts import where_it_is_cut
+from gradlife.hunting.stores.constant_values import given_to_variable
+from gradlife.hunting.stores.cuts import bound_by, cut_of
 from gradlife.hunting.stores.helpers import called_statements, parameters, returned
 from gradlife.hunting.stores.place import Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import assigns, fills, is_place, last_name, may_mention
 from gradlife.hunting.stores.program_sources import Source
 from gradlife.hunting.stores.statements import Scope, Statement, blocks_of, called, calls, statements, targets
+from gradlife.model.growth import DeclaredBound
 from gradlife.model.trace import Trace
-
-#: A larger limit is never reached in practice.
-LARGEST_LIMIT = 1_000_000
 
 #: Methods and functions that remove items.
 REMOVERS = frozenset({"pop", "popleft", "popitem", "clear", "remove", "discard"})
@@ -60,14 +57,14 @@ class Container:
     owner: str  # as far as the trace tells it
 
 
-def limit_of(trace: Trace, container: int, sources: Sequence[Source]) -> str:
-    """Return where the program limits the container at this step of a trace: ``train.py:18``; empty if nowhere.
+def limit_of(trace: Trace, container: int, sources: Sequence[Source]) -> DeclaredBound | None:
+    """Return the limit that the program sets to the container at this step of a trace; None if it sets none.
 
     A program adds an item only if the length is below the limit, or removes items if it is above.
     """
     place = place_at(trace.steps[container - 1]) if container > 0 else None
     if place is None:
-        return ""
+        return None
     above = place_at(trace.steps[container - 2]) if container > 1 else None
     step = trace.steps[container]
     one = Container(place, step.length or 0, step.type, above.name if above is not None else "")
@@ -75,32 +72,30 @@ def limit_of(trace: Trace, container: int, sources: Sequence[Source]) -> str:
     whole = [statement for source in files for statement in statements(source.tree.body, Scope(source))]
     found = [statement for statement in whole if "len(" in statement.source.text]
     given = [replace(one, place=parameter) for parameter in parameters(found, place)]
-    limits = (where_it_removes_above(found, container) for container in (one, *given))
-    cut = where_it_is_cut(whole, place, step)
-    return where_it_adds_below(found, one) or next(filter(None, limits), "") or cut
+    limits = (removal_above(found, container) for container in (one, *given))
+    return addition_below(found, one) or next(filter(None, limits), None) or cut_of(whole, place, step)
 
 
-def where_it_adds_below(found: Sequence[Statement], one: Container) -> str:
-    """Return the first guard, if the program adds to the container only where guards found it shorter than a limit."""
+def addition_below(found: Sequence[Statement], one: Container) -> DeclaredBound | None:
+    """Return the first limit, if the program adds to the container only where it found it shorter than a limit."""
     adding = [statement for statement in found if adds(statement, one)]
-    guards = [statement for statement in found if is_guard(statement, one, BELOW + ABOVE, found)]
-    if not adding or not guards:
-        return ""
-    inside = {id(node) for guard in guards for node in shorter(guard, found, one)}
-    return where(guards[0]) if all(id(statement.node) in inside for statement in adding) else ""
+    limits = [(guard, limit) for guard in found if (limit := limit_in(guard, one, BELOW + ABOVE, found))]
+    inside = {id(node) for guard, _ in limits for node in shorter(guard, found, one)}
+    is_guarded = bool(adding) and all(id(statement.node) in inside for statement in adding)
+    return limits[0][1] if limits and is_guarded else None
 
 
-def where_it_removes_above(found: Sequence[Statement], one: Container) -> str:
-    """Return the first guard that removes items if the container is longer than a limit."""
-    guards = (guard for guard in found if is_guard(guard, one, ABOVE, found))
-    return next((where(guard) for guard in guards if removes(guard, one.place, found)), "")
+def removal_above(found: Sequence[Statement], one: Container) -> DeclaredBound | None:
+    """Return the first limit above which the program removes items."""
+    limits = ((guard, limit) for guard in found if (limit := limit_in(guard, one, ABOVE, found)))
+    return next((limit for guard, limit in limits if removes(guard, one.place, found)), None)
 
 
 def shorter(guard: Statement, found: Sequence[Statement], one: Container) -> Iterator[ast.stmt]:
     """Yield the statements that run only if the guard found the container shorter than its limit."""
-    if is_guard(guard, one, BELOW, found):
+    if limit_in(guard, one, BELOW, found):
         yield from inside_of(getattr(guard.node, "body", []))
-    if is_guard(guard, one, ABOVE, found):
+    if limit_in(guard, one, ABOVE, found):
         yield from inside_of(getattr(guard.node, "orelse", []))
         if isinstance(guard.node, ast.If) and isinstance(guard.node.body[-1], LEAVING):
             yield from inside_of(after(guard, found))
@@ -119,19 +114,18 @@ def inside_of(block: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         yield from (part for part in ast.walk(one) if isinstance(part, ast.stmt))
 
 
-def where(one: Statement) -> str:
-    """Return the file and the line of a statement."""
-    return f"{short_path(one.source.file)}:{one.line}"
-
-
-def is_guard(guard: Statement, one: Container, signs: tuple[type[ast.cmpop], ...], found: Sequence[Statement]) -> bool:
-    """Whether the statement compares the container's length with a limit that it has not reached."""
+def limit_in(
+    guard: Statement, one: Container, signs: tuple[type[ast.cmpop], ...], found: Sequence[Statement]
+) -> DeclaredBound | None:
+    """Return the limit with which a statement compares the container's length, if the container has not passed it."""
     if not isinstance(guard.node, ast.If | ast.While):
-        return False
-    return any(
-        sign in signs and is_length(length, scope, one, found) and may_be_limit(limit, one.length, scope.source.tree)
+        return None
+    limits = (
+        bound_by(limit, scope, one.length, guard)
         for length, sign, limit, scope in all_comparisons(guard.node.test, guard.scope, one, found)
+        if sign in signs and is_length(length, scope, one, found)
     )
+    return next((limit for limit in limits if limit.is_kept), None)
 
 
 #: A comparison of two values, and where it stands.
@@ -226,12 +220,6 @@ def makes_object(node: ast.expr) -> bool:
         name = last_name(node.func).lstrip("_")
         return name[:1].isupper() or name == "dict"
     return isinstance(node, ast.Dict)
-
-
-def may_be_limit(node: ast.expr, length: int, tree: ast.Module) -> bool:
-    """Whether a container of this length can still fill up to the limit. A number that the source does not tell may be."""
-    numbers = numbers_of(node, tree)
-    return numbers is None or any(length <= number <= LARGEST_LIMIT for number in numbers)
 
 
 def adds(statement: Statement, one: Container) -> bool:

@@ -9,9 +9,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from gradlife.hunting.stores.cuts import where
 from gradlife.hunting.stores.emptyings import calls_of
 from gradlife.hunting.stores.helpers import parameters_of
-from gradlife.hunting.stores.limits import where
 from gradlife.hunting.stores.place import Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import PUTTERS, fills, is_place, may_mention
 from gradlife.hunting.stores.program_sources import Source

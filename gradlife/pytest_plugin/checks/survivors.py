@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 
 from gradlife import _heap
 from gradlife.heap.torch_layout.labels import RUNNING_FRAME
-from gradlife.hunting.findings.builder import garbage_finding, growth_finding, worst_first
+from gradlife.hunting.findings.builder import garbage_finding, worst_first
 from gradlife.hunting.findings.diagnosis import versions
-from gradlife.hunting.growth import caches
+from gradlife.hunting.findings.expectations import judge
+from gradlife.hunting.findings.growth_facts import Facts, facts_of
+from gradlife.hunting.findings.severity import room_now
 from gradlife.hunting.growth.groups import Group, containers, has_variables, held_groups
 from gradlife.hunting.growth.islands import grouped_by_cycle, islands
 from gradlife.hunting.growth.reachable_growth import GrownGroup, kind_of
@@ -20,21 +22,15 @@ from gradlife.hunting.snapshots.creation_recorder import Recording
 from gradlife.hunting.snapshots.node_weights import NATIVE, weight
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.survivors import Births
+from gradlife.hunting.stores.place import HOLDS, place_at
 from gradlife.model.hunt import UNKNOWN_CODE, Explained, Finding, FindingKind
-from gradlife.model.trace import Lifetime, Trace
+from gradlife.model.trace import Lifetime, PathStep, Trace
 from gradlife.patterns import diagnose
-from gradlife.pytest_plugin.checks.library_tables import library_table
 from gradlife.pytest_plugin.checks.native_survivors import LEAST
 from gradlife.pytest_plugin.checks.why_alive import Heap, heap_of_now
 
-#: Types whose attributes legitimately keep a model's data: gradients, moments.
-OPTIMIZER = "torch.optim.optimizer.Optimizer"
-
 #: Test runners, whose own objects keep things only until they continue.
 RUNNERS = ("_pytest.", "pluggy.", "xdist.", "pytest_")
-
-#: What `with pytest.raises(...) as error` gives: with the frame that has the variable `error` it makes a cycle.
-RAISED_ERROR = "_pytest._code.code.ExceptionInfo"
 
 
 @dataclass(frozen=True)
@@ -68,16 +64,12 @@ def outliving(
     explained: list[Explained] = []
     for group in (*held, *lost):
         if has_natives(graph, group):
-            result = finding_of(heap, group, born)
+            facts = facts_of_group(heap, group, born)
             is_hidden = not hidden.isdisjoint(group.members) and fresh.isdisjoint(group.members)
-            is_unsure = is_hidden and group.anchor is None and result.retained_bytes < LEAST
-            why = unsure(result) if is_unsure else meant(result)
-            if why is None and group.anchor is not None:
-                why = library_table(graph, result, group.members)
-            if why is None:
-                found.append(as_left_once(result))
-            else:
-                explained.append(why)
+            is_undated = is_hidden and group.anchor is None and facts.finding.retained_bytes < LEAST
+            judged = judge(replace(facts, is_undated=is_undated))
+            found += [as_left_once(judged.finding)] if judged.is_leak and judged.finding is not None else []
+            explained += [judged.explained] if judged.explained is not None else []
     return Outliving(worst_first(found), tuple(explained))
 
 
@@ -133,19 +125,18 @@ def running_here() -> set[str]:
     return found
 
 
-def finding_of(heap: Heap, group: Group, born: Births) -> Finding:
-    """Convert a group to a finding; an unreachable group that the collector can free is garbage.
+def facts_of_group(heap: Heap, group: Group, born: Births) -> Facts:
+    """Return the facts about a group; an unreachable group that the collector can free is garbage.
 
     One run does not show that a module or a function gets ever more variables.
     """
     graph = heap.graph
     if group.anchor is None and graph.explain(next(iter(group.members)))["lifetime"] == Lifetime.GC.value:
-        return garbage_finding(graph, group, 1, heap.creation_sites)
+        return Facts(garbage_finding(graph, group, 1, heap.creation_sites), left_by_run=born.keys())
     found = containers(graph, group, born) if group.anchor is not None else []
     held_by = tuple(one for one in found if not has_variables(graph, one))
-    return growth_finding(
-        graph, GrownGroup(group, weight(graph, group.members), kind_of(group, held_by), held_by), heap.creation_sites
-    )
+    grown = GrownGroup(group, weight(graph, group.members), kind_of(group, held_by), held_by)
+    return facts_of(graph, grown, heap.creation_sites, room=room_now(0.0), left_by_run=born.keys())
 
 
 def as_left_once(found: Finding) -> Finding:
@@ -159,26 +150,15 @@ def as_left_once(found: Finding) -> Finding:
 
 
 def is_in_container(trace: Trace) -> bool:
-    """Whether the last Python reference on the path is an item of a container."""
-    names = [step.via for step in trace.steps if step.via.startswith((".", "[")) or "variable" in step.via]
-    return bool(names) and names[-1].startswith("[")
+    """Whether the last reference that a program writes as code is one to an item of a container."""
+    written = (step for step in reversed(trace.steps) if is_to_item(step) or place_at(step) is not None)
+    last = next(written, None)
+    return last is not None and is_to_item(last)
 
 
-def unsure(finding: Finding) -> Explained:
-    """Explain native survivors that may be older than the test: smaller amounts were not searched for at its start."""
-    return Explained("too small to assign to a test", "held by native code", round(finding.per_step.bytes))
-
-
-def meant(finding: Finding) -> Explained | None:
-    """Return why a survivor is not a leak; None if it is one."""
-    steps = finding.trace.steps
-    if finding.lifetime is Lifetime.GC and any(step.is_a(RAISED_ERROR) for step in finding.trace.cycle):
-        return Explained("kept until the collector runs", "the error of pytest.raises", finding.retained_bytes)
-    if caches.is_meant(finding):
-        return caches.explained(finding)
-    for step, after in itertools.pairwise(steps):
-        if step.via == "grad" and after.object in {"Tensor", "TensorImpl"} and not finding.per_step.graph_nodes:
-            return Explained("gradient", f"of {step.object} {step.detail}".strip(), finding.retained_bytes)
-        if step.is_a(OPTIMIZER) and step.via.startswith(".state"):
-            return Explained("optimizer state", step.object, finding.retained_bytes)
-    return None
+def is_to_item(step: PathStep) -> bool:
+    """Whether it refers to an item, or to a numbered member of a module."""
+    if not step.hops:
+        return False
+    is_direct = len(step.hops) == 1 and step.relation in HOLDS and step.type != "tuple"
+    return is_direct or step.hops[-1].label.strip("'").isdigit()

@@ -102,9 +102,9 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     """Return the lines of the whole screen."""
     head = folded_lines(head_text(report, width), width, 2)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
-        notes = (*worker_notes(report), *filling(report), *garbage_places(report))
+        notes = (*worker_notes(report), *garbage_places(report))
         ends = () if report.verdict is HuntVerdict.INCONCLUSIVE else end_notes(report)  # it is in the first line then
-        texts = [*ends, *first_screen_lines(report), *(Text(sentence(note)) for note in notes)]
+        texts = [*ends, *first_screen_lines(report), *filling(report), *(Text(sentence(note)) for note in notes)]
         lines = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
         lines += held_lines(report, MAX_HELD, width)
         return [*head, *lines, clipped(what_next(report), width)]
@@ -114,9 +114,9 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     return [*head, Text(""), *middle, *foot]
 
 
-def filling(report: HuntReport) -> Iterator[str]:
-    """Yield a note on each container that grows up to a limit of the program."""
-    yield from (f"fills up: {one.what}" for one in report.explained if one.kind == BOUNDED)
+def filling(report: HuntReport) -> Iterator[Text]:
+    """Yield a line for each container that grows up to a declared bound."""
+    yield from (Text(one.what) for one in report.explained if one.kind == BOUNDED)
 
 
 def garbage_places(report: HuntReport) -> Iterator[str]:

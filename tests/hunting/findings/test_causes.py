@@ -10,11 +10,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gradlife.hunting.growth.reachable_growth import evidence_of, grown_groups  # noqa: E402
-from gradlife.hunting.session.judgement import split_by_intent  # noqa: E402
-from gradlife.hunting.snapshots.creation_sites import CreationSites  # noqa: E402
+from gradlife.hunting.growth.reachable_growth import evidence_of  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot  # noqa: E402
 from gradlife.model.hunt import Finding  # noqa: E402
+from step_evidence import judged  # noqa: E402
 
 
 def findings(step: Callable[[], object]) -> list[Finding]:
@@ -25,7 +24,7 @@ def findings(step: Callable[[], object]) -> list[Finding]:
             step()
         snapshots.append(take_snapshot(sum(lengths[:at]), with_labels=at == len(lengths)))
     found = evidence_of(snapshots)
-    leaks, _ = split_by_intent(found.graph, grown_groups(found)[0], CreationSites())
+    leaks, _ = judged(found)
     return [one for one in leaks if one.per_step.tensors]
 
 

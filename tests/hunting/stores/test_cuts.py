@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gradlife.hunting.stores.limits import limit_of
-from stored_traces import LIST, owned, source, step, trace, variable
+from stored_traces import LIST, limit_of, owned, source, step, trace, variable
 
 LISTED = trace(variable("memory"), owned("items", "__main__.Memory"), LIST)
 BANK = trace(variable("memory"), owned("items", "__main__.Memory"), detail="float32 [2120, 64]")

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gradlife.hunting.stores.limits import limit_of
-from stored_traces import LIST, owned, source, trace, variable
+from stored_traces import LIST, limit_of, owned, source, trace, variable
 
 KEPT = trace(variable("replay"), owned("items", "__main__.Replay"), LIST)
 REPLAY = """\

@@ -8,10 +8,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from gradlife import _heap
+from gradlife.hunting.findings.growth_facts import facts_of
 from gradlife.hunting.findings.holder_path import find_holder_path
 from gradlife.hunting.findings.leak_trace import held_trace
+from gradlife.hunting.findings.severity import Room
+from gradlife.hunting.growth.arrivals import arrived
+from gradlife.hunting.growth.inplace_growth import places_that_grow
 from gradlife.hunting.growth.reachable_growth import Evidence, evidence_of, grown_groups
+from gradlife.hunting.growth.suspects import is_of_hunt
+from gradlife.hunting.session.judgement import split
+from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot
+from gradlife.model.hunt import Explained, Finding
 from gradlife.model.trace import sentence
 
 Step = Callable[[int], object]
@@ -39,6 +47,16 @@ def noted_births() -> Iterator[None]:
         yield
     finally:
         _heap.end_births()
+
+
+def judged(found: Evidence, free: int | None = None) -> tuple[list[Finding], list[Explained]]:
+    """The leaks of the program, and its growth that is expected, by the table; ``free``: bytes of memory."""
+    often, _ = grown_groups(found)
+    often += places_that_grow(found, often)
+    groups = [*often, *arrived(found, [one.group for one in often])]
+    own = [one for one in groups if not is_of_hunt(found.graph, one.group)]
+    room = Room(free, 1e6) if free is not None else None
+    return split(found.graph, [facts_of(found.graph, one, CreationSites(), found.snapshots, room) for one in own])
 
 
 def words(found: Evidence) -> tuple[list[str], int]:

@@ -147,10 +147,10 @@ def test_a_program_that_has_run_out_of_memory_has_no_steps_left() -> None:
 
 def test_what_a_program_held_when_it_failed_is_no_growth() -> None:
     held = Explained("owner of device memory", "cuda:0: kept of __main__", 5_000_000)
-    report = replace(hunt(LOSSES), explained=(held, Explained("bounded cache", "lru_cache of encode")))
+    report = replace(hunt(LOSSES), explained=(held, Explained("bounded container", "lru_cache of encode")))
     text = printed(lambda console: print_hunt(console, report), 120)
     assert "Who held the memory\n  owner of device memory  cuda:0: kept of __main__  5 MB\n" in text
-    assert "Growth that is meant\n  bounded cache  lru_cache of encode\n" in text
+    assert "Growth that is meant\n  bounded container  lru_cache of encode\n" in text
     assert "1 growth explained" in text
 
 
@@ -235,9 +235,9 @@ def test_clean_is_two_lines_with_what_is_not_covered() -> None:
 
 def test_a_container_that_fills_up_is_named_on_the_screen_of_a_clean_program() -> None:
     """Only the program's source says that it has a limit."""
-    filling = Explained(BOUNDED, "replay.items, list len 114: not full yet; train.py:18 limits its length")
+    filling = Explained(BOUNDED, "replay.items is still filling (114 of 500, limit at train.py:18)")
     assert screen(hunt(limits=(), explained=(filling,)), 100).splitlines()[1] == (
-        "Fills up: replay.items, list len 114: not full yet; train.py:18 limits its length"
+        "replay.items is still filling (114 of 500, limit at train.py:18)"
     )
 
 

@@ -1,0 +1,294 @@
+"""Programs for the table of expectations: what a row expects, and look-alikes that leak.
+
+A program is a function that makes a step; ``number`` counts the calls of the step.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import queue
+from collections import defaultdict, deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import torch
+
+Step = Callable[[int], object]
+Program = Callable[[], Step]
+
+#: The row that expects the growth of a program; empty for a leak.
+PROGRAMS: dict[str, tuple[Program, str]] = {}
+
+BOUNDED, METRIC, EMPTIED = "bounded container", "state of a metric", "emptied now and then"
+
+
+def program(row: str = "") -> Callable[[Program], Program]:
+    def note(make: Program) -> Program:
+        PROGRAMS[make.__name__] = make, row
+        return make
+
+    return note
+
+
+def weight() -> Any:
+    return torch.ones(8, requires_grad=True)
+
+
+# --- declared bounds -----------------------------------------------------------------------------------------------------
+
+
+@program(BOUNDED)
+def deque_not_full() -> Step:
+    memory: deque[Any] = deque(maxlen=1000)
+    return lambda number: memory.append((torch.ones(8), number))
+
+
+@program(BOUNDED)
+def deque_full_at_the_end() -> Step:
+    """It was a leak: it had no more room when it was judged."""
+    memory: deque[Any] = deque(maxlen=50)
+    return lambda number: memory.append((torch.ones(8), number))
+
+
+@program()
+def deque_that_memory_cannot_hold() -> Step:
+    memory: deque[Any] = deque(maxlen=1_000_000)
+    return lambda number: memory.append(torch.ones(1 << 18))
+
+
+@program()
+def limit_that_memory_cannot_hold() -> Step:
+    """It was expected, though a deque with the same bound was a leak."""
+    history: list[Any] = []
+
+    def step(number: int) -> None:
+        if len(history) < 1_000_000:
+            history.append(torch.ones(1 << 18))
+
+    return step
+
+
+@program()
+def deque_of_graphs() -> Step:
+    memory: deque[Any] = deque(maxlen=1000)
+    leaf = weight()
+    return lambda number: memory.append(leaf * 2)
+
+
+@program()
+def more_and_more_deques() -> Step:
+    memory: defaultdict[int, deque[Any]] = defaultdict(lambda: deque(maxlen=4))
+    return lambda number: memory[number // 2].append(torch.ones(8))
+
+
+@program(BOUNDED)
+def deques_that_fill_in_turns() -> Step:
+    """They were a leak: a list with a bounded deque for each class."""
+    exemplars: list[deque[Any]] = [deque(maxlen=20) for _ in range(6)]
+    return lambda number: exemplars[number // 10].append(torch.ones(8))
+
+
+@program()
+def lists_that_fill_in_turns() -> Step:
+    exemplars: list[list[Any]] = [[] for _ in range(6)]
+    return lambda number: exemplars[number // 10].append(torch.ones(8))
+
+
+@program()
+def lists_in_a_bounded_deque() -> Step:
+    memory: deque[list[Any]] = deque([[], []], maxlen=10)
+    return lambda number: memory[1].append(torch.ones(8))
+
+
+@program(BOUNDED)
+def cache_not_full() -> Step:
+    @functools.lru_cache(maxsize=1000)
+    def encode(number: int) -> Any:
+        return torch.ones(8)
+
+    return lambda number: encode(number)
+
+
+@program()
+def cache_without_a_size() -> Step:
+    @functools.cache
+    def encode(number: int) -> Any:
+        return torch.ones(8)
+
+    return lambda number: encode(number)
+
+
+@program(BOUNDED)
+def queue_not_full() -> Step:
+    """It was a leak, although its size is declared."""
+    waiting: queue.Queue[Any] = queue.Queue(maxsize=1000)
+    return lambda number: waiting.put(torch.ones(8))
+
+
+@program()
+def queue_without_a_size() -> Step:
+    waiting: queue.Queue[Any] = queue.Queue()
+    return lambda number: waiting.put(torch.ones(8))
+
+
+class Replay:
+    """A buffer of a fixed size, which is not full yet."""
+
+    def __init__(self, size: int) -> None:
+        self.items: list[Any] = []
+        self.size, self.next = size, 0
+
+    def push(self, item: Any) -> None:
+        if len(self.items) < self.size:
+            self.items.append(item)
+        else:
+            self.items[self.next] = item
+        self.next = (self.next + 1) % self.size
+
+
+@program(BOUNDED)
+def limit_in_the_source() -> Step:
+    replay = Replay(1000)
+    return lambda number: replay.push(torch.ones(8))
+
+
+@program()
+def limit_in_the_source_with_graphs() -> Step:
+    replay, leaf = Replay(1000), weight()
+    return lambda number: replay.push(leaf * 2)
+
+
+@program(BOUNDED)
+def list_of_a_fixed_size() -> Step:
+    ring: list[Any] = [None] * 1000
+
+    def step(number: int) -> None:
+        ring[number % len(ring)] = (torch.ones(8), number)
+
+    return step
+
+
+@program(BOUNDED)
+def array_of_a_fixed_size() -> Step:
+    ring = numpy.full(1000, None)
+
+    def step(number: int) -> None:
+        ring[number % len(ring)] = (torch.ones(8), number)
+
+    return step
+
+
+@program()
+def list_within_its_spare_room() -> Step:
+    """A list of numbers has room for some more items: its bytes stay the same for a while."""
+    items: list[Any] = list(range(10_000))
+    items.append(None)
+    return lambda number: items.append(torch.ones(8))
+
+
+# --- optimizers ----------------------------------------------------------------------------------------------------------
+
+
+def fine_tuning(is_new: bool) -> Step:
+    """An optimizer gets another layer every third step: one of the frozen ones, or a new one."""
+    layers = [torch.nn.Linear(8, 8) for _ in range(60)]
+    trained: list[Any] = [layers.pop()]
+    optimizer = torch.optim.Adam(trained[0].parameters())
+    for layer in layers:
+        optimizer.add_param_group({"params": list(layer.parameters())})
+
+    def step(number: int) -> None:
+        if number % 3 == 0 and is_new:
+            trained.append(torch.nn.Linear(8, 8))
+            optimizer.add_param_group({"params": list(trained[-1].parameters())})
+        elif number % 3 == 0:
+            trained.append(layers.pop())
+        optimizer.zero_grad()
+        x = torch.ones(2, 8)
+        for layer in trained:
+            x = layer(x)
+        x.sum().backward()
+        optimizer.step()
+
+    return step
+
+
+@program("optimizer state")
+def optimizer_unfreezes_parameters() -> Step:
+    return fine_tuning(is_new=False)
+
+
+@program()
+def optimizer_gets_new_parameters() -> Step:
+    return fine_tuning(is_new=True)
+
+
+# --- libraries, caches, expressions ---------------------------------------------------------------------------------------
+
+
+class Keep(logging.Handler):
+    """Keeps what it gets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[Any] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@program()
+def logging_handler() -> Step:
+    """All its records were called a table of the library."""
+    log = logging.getLogger("gradlife.kept")
+    log.handlers[:] = [Keep()]
+    return lambda number: log.warning("sample %s", [[number] * 9 for _ in range(50)])
+
+
+@program()
+def dict_of_new_keys() -> Step:
+    cache: dict[int, Any] = {}
+    return lambda number: cache.setdefault(number, torch.ones(8))
+
+
+@program()
+def longer_tensor() -> Step:
+    kept = {"batch": torch.ones(1, 64)}
+
+    def step(number: int) -> None:
+        kept["batch"] = torch.cat([kept["batch"], torch.ones(4, 64)])
+
+    return step
+
+
+# --- metrics and epochs ---------------------------------------------------------------------------------------------------
+
+
+class Auc:
+    """Keeps all scores; `reset` clears them."""
+
+    def __init__(self) -> None:
+        self.scores: list[Any] = []
+
+    def update(self, score: Any) -> None:
+        self.scores.append(score)
+
+    def compute(self) -> Any:
+        return torch.stack(self.scores).mean()
+
+    def reset(self) -> None:
+        self.scores.clear()
+
+
+@program(METRIC)
+def metric() -> Step:
+    auc = Auc()
+    return lambda number: auc.update(torch.ones(8))
+
+
+@program()
+def metric_of_graphs() -> Step:
+    auc, leaf = Auc(), weight()
+    return lambda number: auc.update(leaf * 2)
