@@ -1,4 +1,4 @@
-"""`gradlife explain`: one story in full, or the meaning of a pattern."""
+"""`gradlife explain`: one story in full, the meaning of a pattern, or what may grow."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from rich.console import Console
 from gradlife.backends.registry import DEFAULT_BACKENDS, backend_names
 from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
+from gradlife.hunting.findings.expectations import EXPECTATIONS
 from gradlife.model import Declared, RunReport, ScenarioInfo, SystemInfo
 from gradlife.patterns import SENTENCES, is_code
+from gradlife.reports.hunt.expectations import print_expectations
 from gradlife.reports.hunt.pattern import print_pattern
 from gradlife.reports.run.story import Explanation, Fix, print_explanation
 from gradlife.reports.source_diff import body_lines, source_diff
@@ -24,13 +26,20 @@ from gradlife.runner.expectations import applicable
 
 PREFIX = "mini:"
 
+#: The name of the table of growth that is expected.
+TABLE = "expectations"
+
 #: Default system whose ownership trees are shown and with which others are compared.
 SHOWN_IN_FULL = "mini:torch-2.13"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("name", metavar="NAME | PATH::NAME | GLnnn", help="a story, or the code of a pattern")
+    parser.add_argument(
+        "name",
+        metavar=f"NAME | PATH::NAME | GLnnn | {TABLE}",
+        help=f"a story, the code of a pattern, or {TABLE}: what a hunt expects to grow",
+    )
     parser.add_argument(
         "--backend", nargs="+", action="extend", metavar="NAME", help="systems to run it on, instead of all mini ones"
     )
@@ -39,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain the story or the pattern."""
+    """Explain the story, the pattern or the table."""
 
     def show(console: Console, tell: Callable[[Console], None]) -> None:
         tell(console)
@@ -58,6 +67,8 @@ def printer_for(args: argparse.Namespace) -> Callable[[Console], None]:
         code = args.name.upper()
         stories = stories_about(code)
         return lambda console: print_pattern(console, code, stories)
+    if args.name == TABLE:
+        return lambda console: print_expectations(console, EXPECTATIONS)
     story, catalogue = find(args.name)
     report, why_not = (None, "") if args.no_run else try_out(args.name, args.backend)
     fixes = [fix_of(story, twin) for twin in catalogue if twin.info.fixed_of == story.info.name]

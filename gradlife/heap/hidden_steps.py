@@ -140,15 +140,20 @@ def fold_queued_items(links: Links, at: int) -> Fold | None:
 
 def fold_call_argument(links: Links, at: int) -> Fold | None:
     """thread -> tuple of arguments -> value, named after the parameter."""
+    function, name = parameter_at(links, at)
+    return (1, f"{words(links[at])} (argument '{name}' of {function}())") if name else None
+
+
+def parameter_at(links: Links, at: int) -> tuple[str, str]:
+    """Return the function that waits to be called, and its parameter for an item of its arguments; empty if there is none."""
     if at == 0 or not links[at - 1].call or links[at].relation != "item":
-        return None
+        return "", ""
     function, _, names = links[at - 1].call.removesuffix(")").partition("(")
     parameters = names.split(",") if names else []
     rest = parameters[-1] if parameters and parameters[-1].startswith("*") else ""
     named = [name for name in parameters if name != rest]
     index = links[at].index
-    name = named[index] if 0 <= index < len(named) else rest
-    return (1, f"{words(links[at])} (argument '{name}' of {function}())") if name else None
+    return function, named[index] if 0 <= index < len(named) else rest
 
 
 FOLDS: tuple[Callable[[Links, int], Fold | None], ...] = (

@@ -7,9 +7,10 @@ from a wrapper to its C++ object. `merged_steps` shows each such series as one s
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from gradlife.heap.graph import Reference, References
-from gradlife.heap.hidden_steps import fold
+from gradlife.heap.hidden_steps import fold, parameter_at
 from gradlife.heap.internal_steps import TABLES
 from gradlife.heap.ownership_links import (
     HOOK_TABLES,
@@ -34,7 +35,8 @@ def merged_steps(raw: References, is_cycle: bool = False) -> tuple[PathStep, ...
         taken, via = fold(links, at)
         is_last = at + 1 == len(links) and not is_cycle
         if not is_native_part(links[at]):
-            steps.append(step_of(links[at], "" if is_last else via, () if is_last else links[at : at + taken]))
+            step = step_of(links[at], "" if is_last else via, () if is_last else links[at : at + taken])
+            steps.append(replace(step, argument=parameter_at(links, at)[1]))
         elif steps and not is_cycle and at + 1 == len(links):  # the target itself is a C++ object
             steps.append(step_of(links[at], ""))
         at += taken

@@ -63,3 +63,31 @@ class DeclaredBound:
         numbers = " of ".join(f"{number:,}" for number in (self.length, self.most) if number is not None)
         where = f"limit at {self.declared_by}" if ":" in self.declared_by else f"by its {self.declared_by}"
         return f"{state} ({numbers}, {where})"
+
+
+class Effect(enum.StrEnum):
+    """What a row of the table of expectations makes of growth."""
+
+    EXPECTED = "expected"  # no finding
+    NOTE = "note"  # a finding that is no leak
+    WAIT = "wait and see"  # a leak, unless a later snapshot shows less
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedGrowth:
+    """A row of the table of expectations as readers see it."""
+
+    name: str
+    applies: str  # to what
+    leak: str  # a program that looks alike and leaks, and one that needs the row: rows of the tests' table of programs
+    alike: str
+    effect: Effect = Effect.EXPECTED
+    ends: str = ""  # what bounds it, if anything does
+
+
+#: What holds for all rows.
+FOR_ALL_ROWS = (
+    "A graph is never expected.",
+    "A bound counts only if memory suffices until it is reached, and if the program has not passed it.",
+    f"A bound of more than {LARGEST_BOUND:,} items counts as none.",
+)

@@ -206,6 +206,7 @@ class Finding:
     arrivals: Arrivals | None = None  # for growth that is slower than once per step
     consequences: int = 0  # other places that grow because of this one; counted here
     emptied_at: str = ""  # "train.py:18": a statement that may empty later what grows; empty if there is none
+    is_running: bool = False  # about running threads, each of which has a stack
     expectation: str = ""  # the row of the table of expectations because of which it is a note; empty if there is none
 
     @property

@@ -111,6 +111,7 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "proof": asdict(finding.proof) if finding.proof is not None else None,
         "trace": encode_trace(finding.trace, text_of),
         **({"emptied_at": finding.emptied_at} if finding.emptied_at else {}),
+        **({"is_running": True} if finding.is_running else {}),
         **({"expectation": finding.expectation} if finding.expectation else {}),
         **({"on_ranks": asdict(finding.on_ranks)} if finding.on_ranks is not None else {}),
         **({"in_workers": asdict(finding.in_workers)} if finding.in_workers is not None else {}),

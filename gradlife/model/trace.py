@@ -22,6 +22,10 @@ ITEM_BYTES = {"bool": 1, "object": 8, "qint8": 1, "quint8": 1, "qint32": 4}
 #: ``handle (train.py:12)``, as a frame or a function is described.
 IN_FILE = re.compile(r"(?P<name>.+) \((?P<file>[^()]+):(?P<line>[0-9]+)\)")
 
+#: Tables of variables, and tables of attributes, by the labels of the references to them.
+NAMESPACES = frozenset({"__globals__", "f_locals", "__kwdefaults__"})
+MEMBER_TABLES = frozenset({"__dict__", "_parameters", "_buffers", "_modules"})
+
 
 class Lifetime(StrEnum):
     """The future of an object if nothing else happens."""
@@ -88,10 +92,50 @@ class PathStep:
     hops: tuple[Hop, ...] = ()  # the references that `via` stands for
     length: int | None = None  # of a container
     most: int | None = None  # the limit of its length: a deque's maxlen, an lru_cache's maxsize
+    argument: str = ""  # the parameter to which a waiting call passes the next object
 
     def is_a(self, *types: str) -> bool:
         """Whether its type is, or derives from, one of these full names."""
         return self.type in types or any(base in types for base in self.bases)
+
+    @property
+    def reference(self) -> tuple[tuple[str, str, int], ...]:
+        """The reference to the next object as facts, to compare it with others: relation, name and index of each part."""
+        return tuple((hop.relation, hop.label, hop.index) for hop in self.hops)
+
+    @property
+    def numberless_reference(self) -> tuple[tuple[str, str], ...]:
+        """The same without the numbers of items, by which the items of one container differ."""
+        return tuple((hop.relation, "" if hop.label.strip("'").isdigit() else hop.label) for hop in self.hops)
+
+    @property
+    def variable(self) -> str:
+        """The variable or the parameter that refers to the next object; empty if none does."""
+        if self.argument or not self.hops:
+            return self.argument
+        first = self.hops[0]
+        if first.relation == "local":
+            return "" if first.label.startswith(".") else first.label
+        if len(self.hops) < 2:
+            return ""
+        table, _, names = first.label.partition(":")
+        if table in {"__closure__", "__defaults__"}:
+            return dict(enumerate(names.split(","))).get(self.hops[1].index, "")
+        is_namespace = table in NAMESPACES or (table == "__dict__" and self.type == "module")
+        return self.hops[1].label.strip("'") if is_namespace or self.kind == "root" else ""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes by which it refers to the next object, also those of modules and hook tables on the way."""
+        if self.variable:
+            return ()
+        found = []
+        for before, hop in zip((None, *self.hops), self.hops, strict=False):
+            name, table = hop.label.strip("'"), before.label.strip("'") if before is not None else ""
+            is_named = hop.relation in {"attribute", "slot", "internal"}
+            if is_named or (hop.relation == "dict_value" and table in MEMBER_TABLES):
+                found.append(name)
+        return tuple(name for name in found if name.isidentifier() and name not in MEMBER_TABLES)
 
     @property
     def module(self) -> str:

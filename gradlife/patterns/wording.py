@@ -7,14 +7,13 @@ import builtins
 import itertools
 import linecache
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from gradlife.model.trace import PathStep, is_scalar_detail
 from gradlife.patterns.matching.pattern import Case, Fit
 from gradlife.patterns.matching.type_families import family_of
 from gradlife.patterns.stored_statement import StoredStatement
 
-VARIABLE = re.compile(r"'([^']*)'")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
@@ -32,8 +31,8 @@ UNKNOWN_OBJECT = "something"
 
 #: Modules that lines of code may name without importing them.
 MODULES = frozenset({"torch", "functools", "collections", "weakref", "copy", "queue", "logging", "atexit"})
-#: An item of the arguments of a partial function, as a path shows it: ``[0] (argument 'prev' of apply())``.
-ARGUMENT = re.compile(r"(\[\d+\]) \(")
+#: How the label of a reference to the value of a context variable begins.
+CONTEXT_VARIABLE = "contextvar "
 
 #: The number of steps from one object of a chain to the next: 1, or 2 with a container between them.
 LINKS = (1, 2)
@@ -142,7 +141,7 @@ class Wording:
     def keeping(self) -> str:
         """The line that keeps a tensor, with the tensor detached."""
         at = self.tensor_step
-        if at > 0 and re.search(r"\[-?\d+\]$", self.fit.steps[at - 1].via):
+        if at > 0 and [hop.relation for hop in self.fit.steps[at - 1].hops[-1:]] == ["item"]:
             return f"{expression(self.fit.steps, at - 1) or UNKNOWN_HOLDER}.append({self.result}.detach())"
         return f"{expression(self.fit.steps, at) or UNKNOWN_HOLDER} = {self.result}.detach()"
 
@@ -234,19 +233,14 @@ class Wording:
     @property
     def attribute(self) -> str:
         """The attribute that holds the reference."""
-        names = (name for step in self.stretch for name in attribute_names(step))
+        names = (name for step in self.stretch for name in step.attributes)
         return next(names, "attribute")
 
     @property
     def variable(self) -> str:
         """The variable of a function, frame or generator that holds it; `self` for a bound method."""
-        for step in self.stretch:
-            found = VARIABLE.search(step.via)
-            if (found and "variable" in step.via) or (found and "argument" in step.via):
-                return f"`{found[1]}`"
-            if step.via == ".__self__":
-                return "`self`"
-        return ""
+        names = (step.variable or ("self" if "__self__" in step.attributes else "") for step in self.stretch)
+        return next((f"`{name}`" for name in names if name), "")
 
     @property
     def function(self) -> str:
@@ -375,7 +369,7 @@ def has_other_names(code: str, known: Collection[str]) -> bool:
 
 def is_same_place(one: PathStep, other: PathStep) -> bool:
     """Whether both steps are objects of the same type that refer to the next one by the same attribute or item."""
-    return (one.type, one.via) == (other.type, other.via)
+    return (one.type, one.reference) == (other.type, other.reference)
 
 
 def step_family(step: PathStep) -> str:
@@ -393,11 +387,6 @@ def quoted(text: str) -> str:
     return f"`{text}`" if text else UNKNOWN_OBJECT
 
 
-def attribute_names(step: PathStep) -> Iterator[str]:
-    """Yield the attributes by which a step refers."""
-    yield from re.findall(r"\.([A-Za-z_]\w*)", step.via)
-
-
 def expression(steps: Sequence[PathStep], last: int) -> str:
     """Return a step's object as the program would write it: `state.history`; empty if impossible."""
     text = ""
@@ -409,12 +398,14 @@ def expression(steps: Sequence[PathStep], last: int) -> str:
 
 def written(step: PathStep) -> str:
     """Format one reference as code: a variable, or an attribute or index to append."""
-    if step.via.startswith((".", "[")):
-        found = ARGUMENT.match(step.via)
-        return found[1] if found else step.via
-    found = VARIABLE.search(step.via)
-    if found and IDENTIFIER.fullmatch(found[1]) and ("variable" in step.via or "argument" in step.via):
-        return found[1]
-    if found and IDENTIFIER.fullmatch(found[1]) and step.via.startswith("contextvar "):
-        return f"{found[1]}.get()"
-    return f".{step.via}" if step.via in {"grad_fn", "grad"} else ""
+    last = step.hops[-1].label if step.hops else ""
+    name = last.removeprefix(CONTEXT_VARIABLE).strip("'") if last.startswith(CONTEXT_VARIABLE) else ""
+    if IDENTIFIER.fullmatch(name):
+        return f"{name}.get()"
+    if step.argument:
+        return f"[{step.hops[-1].index}]" if step.hops else ""
+    if step.variable:
+        return step.variable if IDENTIFIER.fullmatch(step.variable) else ""
+    if step.via.startswith((".", "[")):  # written as code
+        return step.via
+    return f".{last}" if last in {"grad_fn", "grad"} else ""

@@ -94,7 +94,7 @@ def test_other_amounts_of_malloc_show_nothing(rates: tuple[float | None, ...]) -
 def test_memory_that_a_finding_or_a_cache_may_have_is_not_reported_again() -> None:
     grown = malloc_rounds(20_000, 20_000, 20_000)
     assert hunt(LOSSES, rounds=grown).unheld_rate == 0
-    assert hunt(rounds=grown, explained=(Explained("bounded cache", "a deque", 1),)).unheld_rate == 0
+    assert hunt(rounds=grown, explained=(Explained("bounded container", "a deque", 1),)).unheld_rate == 0
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_few_steps_or_two_rounds_tell_how_many_more_would_do(steps: tuple[int, .
 
 def test_what_is_explained_or_found_is_in_no_doubt() -> None:
     added = rounds(Amounts(tensors=1), 5, 7, 11)
-    assert hunt(rounds=added, explained=(Explained("bounded cache", "a deque", 1),)).verdict is HuntVerdict.CLEAN
+    assert hunt(rounds=added, explained=(Explained("bounded container", "a deque", 1),)).verdict is HuntVerdict.CLEAN
     assert hunt(LOSSES, rounds=added).verdict is HuntVerdict.LEAK
 
 
@@ -160,7 +160,7 @@ def test_memory_that_a_collection_does_not_free_is_no_garbage() -> None:
 
 def test_memory_is_explained_only_by_growth_of_about_its_size() -> None:
     """The rounds have 87 steps, in which a cache that has 870 kB now grows by at most 10 kB a step."""
-    cache = Explained("bounded cache", "a deque", 870_000)
+    cache = Explained("bounded container", "a deque", 870_000)
     found = {rate: hunt(rounds=collected(malloc_rounds(rate, rate, rate)), explained=(cache,)) for rate in (20e3, 21e3)}
     assert {rate: report.unexplained for rate, report in found.items()} == {20e3: {}, 21e3: {"malloc_bytes": 11_000}}
     unknown = replace(cache, bytes=0)

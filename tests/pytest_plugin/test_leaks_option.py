@@ -214,7 +214,7 @@ def test_one_run_is_not_said_to_grow(ran: Ran) -> None:
 
 def test_what_stays_for_a_reason_is_explained(ran: Ran) -> None:
     [cache] = ran.checked("test_keeps_in_a_bounded_cache")["explained"]
-    assert cache["kind"] == "bounded cache"
+    assert cache["kind"] == "bounded container"
 
 
 def test_a_small_cycle_is_reported_only(ran: Ran) -> None:

@@ -30,7 +30,7 @@ MIXED = (
     checked("library", Entry(BUG, Section.LIBRARY)),
     checked("cycle", Entry(CYCLE, Section.CYCLE)),
     checked("new", Entry(LOSSES)),
-    checked("cache", explained=(Explained("bounded cache", "lru_cache of encode, not full yet"),)),
+    checked("cache", explained=(Explained("bounded container", "lru_cache of encode, not full yet"),)),
     checked("odd", verdict=Verdict.NOT_REPEATABLE, trouble="run 3: ValueError: no"),
 )
 
@@ -43,7 +43,7 @@ def test_findings_are_named_by_whose_affair_they_are() -> None:
         f"library         t.py::library: {BRIEF}  (torch <2.12, pytorch/pytorch#183211: a bug)",
         f"waiting         t.py::cycle: {BRIEF}",
         f"known           t.py::known: {BRIEF}  (baseline, until 2999-01-31, gh#123)",
-        "explained       t.py::cache: bounded cache: lru_cache of encode, not full yet",
+        "explained       t.py::cache: bounded container: lru_cache of encode, not full yet",
     ]
 
 

@@ -157,7 +157,7 @@ def hunt(*findings: Finding, **values: object) -> HuntReport:
     return HuntReport(**{**everything, **values})  # type: ignore[arg-type]
 
 
-CLEAN = hunt(explained=(Explained("bounded cache", "lru_cache(maxsize=8) of encode (train.py:12)", 81920),))
+CLEAN = hunt(explained=(Explained("cache that fills", "lru_cache(maxsize=8) of encode (train.py:12)", 81920),))
 LEAKING = hunt(LOSSES)
 EVERYTHING = hunt(
     LOSSES,

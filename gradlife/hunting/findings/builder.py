@@ -45,6 +45,9 @@ from gradlife.model.hunt import (
 )
 from gradlife.model.trace import PROFILED, UNHELD, Ledger, Lifetime, Trace
 
+#: The dict of `threading` that holds the running threads.
+RUNNING_THREADS = "_active"
+
 ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.RETAINED, FindingKind.NEEDS_GC]
 
 
@@ -61,7 +64,7 @@ def growth_finding(graph: _heap.Graph, grown: GrownGroup, creation_sites: Creati
         if grown.unseen_holder is not None:
             trace = replace(trace, ledger=replace(trace.ledger, native=(grown.unseen_holder,)))
     trace = with_siblings(graph, trace, raw, grown.group.members)
-    return finding(
+    one = finding(
         kind,
         lifetime,
         as_alias(trace) if is_alias(graph, grown.group, path.node, path.holder) else trace,
@@ -75,6 +78,13 @@ def growth_finding(graph: _heap.Graph, grown: GrownGroup, creation_sites: Creati
         also_held_by=other_holders(graph, grown.group, path),
         arrivals=grown.arrivals,
     )
+    holders = () if path.holder is None else (path.holder, *path.others)
+    return replace(one, is_running=any(is_running_threads(graph, node) for node in holders))
+
+
+def is_running_threads(graph: _heap.Graph, container: int) -> bool:
+    """Whether it is the dict of `threading` that holds the running threads."""
+    return any(link.label.strip("'") == RUNNING_THREADS for link in graph.path_references(container))
 
 
 def is_alias(graph: _heap.Graph, group: Group, node: int, holder: int | None) -> bool:
@@ -299,10 +309,10 @@ def is_kept_for_a_key(one: Finding) -> bool:
     return any(hop.relation == "dict_value" and hop.label[:1] == "<" for step in one.trace.steps for hop in step.hops)
 
 
-def holder(one: Finding) -> tuple[tuple[str, str], ...]:
+def holder(one: Finding) -> tuple[tuple[str, object], ...]:
     """Return the path to the holder, for comparison."""
-    *path, last = [(step.object, step.via) for step in one.trace.steps[:-1]] or [("", "")]
-    return (*path, (last[0], ""))
+    *path, last = [(step.object, step.reference) for step in one.trace.steps[:-1]] or [("", ())]
+    return (*path, (last[0], ()))
 
 
 def rank(one: Finding) -> tuple[int, bool, float, int, int]:

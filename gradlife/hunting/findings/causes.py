@@ -5,8 +5,7 @@ Each step runs all hooks ever registered. Whatever those hooks keep grows with t
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
@@ -19,9 +18,6 @@ from gradlife.model.hunt import UNKNOWN_CODE, Finding
 
 #: The code of what a metric keeps.
 METRIC = "GL514"
-
-#: The number of an item in a path. That of a name belongs to the name: `losses_1` and `losses_2` are two variables.
-NUMBER = re.compile(r"(?<=\[)\d+(?=\])")
 
 #: Most references between a hook and what its owner keeps: a method, its object, the object's dict.
 MAX_BETWEEN = 3
@@ -74,9 +70,9 @@ def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Fi
     return [*found, *others]
 
 
-def merged(groups: Sequence[GrowingGroup], cause_of: Callable[[Finding], tuple[str, ...]]) -> list[GrowingGroup]:
+def merged(groups: Sequence[GrowingGroup], cause_of: Callable[[Finding], tuple[Hashable, ...]]) -> list[GrowingGroup]:
     """Merge the groups with the same cause, if it is known. The outermost container that grows leads, else the fastest."""
-    causes: dict[tuple[str, ...], list[GrowingGroup]] = {}
+    causes: dict[tuple[Hashable, ...], list[GrowingGroup]] = {}
     for one in groups:
         causes.setdefault(cause_of(one.finding) or (str(id(one)),), []).append(one)
     return [led(ones) for ones in causes.values()]
@@ -88,7 +84,7 @@ def led(groups: Sequence[GrowingGroup]) -> GrowingGroup:
     return replace(first, finding=with_consequences(first.finding, rest))
 
 
-def statement_of(one: Finding) -> tuple[str, ...]:
+def statement_of(one: Finding) -> tuple[Hashable, ...]:
     """Return the line that stores, and the path to the outermost container; empty if either is unknown.
 
     One statement stores in many containers of one container: `lists[key].append(result)`.
@@ -97,26 +93,26 @@ def statement_of(one: Finding) -> tuple[str, ...]:
     first = next((at for at, step in enumerate(steps) if step.length is not None), None)
     if one.stored_at is None or one.grows_at is None or first is None:
         return ()
-    return (one.stored_at.file, str(one.stored_at.line), *(step.via for step in steps[:first]))
+    return (one.stored_at.file, str(one.stored_at.line), *(step.reference for step in steps[:first]))
 
 
-def metric_of(one: Finding) -> tuple[str, ...]:
+def metric_of(one: Finding) -> tuple[Hashable, ...]:
     """Return the path to the metric whose state grows; empty if it is no such state."""
     if one.code != METRIC:
         return ()
     at = len(one.trace.steps) - 1 if one.grows_at is None else one.grows_at
-    return tuple(step.via for step in one.trace.steps[: at - 1])
+    return tuple(step.reference for step in one.trace.steps[: at - 1])
 
 
-def twins_of(one: Finding) -> tuple[str, ...]:
+def twins_of(one: Finding) -> tuple[Hashable, ...]:
     """Return what the first screen shows of a finding, without numbers: the lists of two threads, or the parts of two layers,
     are one cause. Empty if its pattern, its container or the line that made it is unknown.
     """
     if one.code == UNKNOWN_CODE or one.grows_at is None or not one.created_at:
         return ()
     line = (one.stored_at.file, str(one.stored_at.line)) if one.stored_at is not None else ("", "")
-    path = (f"{step.object}{step.via}" for step in one.trace.steps[: one.grows_at])
-    return (one.code, *line, *one.created_at, *(NUMBER.sub("#", step) for step in path))
+    path = ((step.object, step.numberless_reference) for step in one.trace.steps[: one.grows_at])
+    return (one.code, *line, *one.created_at, *path)
 
 
 def is_hook(one: GrowingGroup) -> bool:

@@ -6,14 +6,13 @@ A row applies if its evidence, a question about facts, says so. What holds for a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 from gradlife.heap.diff import reference_text
 from gradlife.hunting.findings.growth_facts import Facts
-from gradlife.model.growth import DeclaredBound
+from gradlife.model.growth import DeclaredBound, Effect, ExpectedGrowth
 from gradlife.model.hunt import BOUNDED, METRIC_STATE, Explained, Finding
 from gradlife.model.trace import Lifetime
 from gradlife.patterns.wording import expression
@@ -25,27 +24,13 @@ EMPTIED = "emptied now and then"
 RAISED_ERROR = "_pytest._code.code.ExceptionInfo"
 
 
-class Effect(StrEnum):
-    """What a row makes of growth."""
-
-    EXPECTED = "expected"  # no finding
-    NOTE = "note"  # a finding that is no leak
-    WAIT = "wait and see"  # a leak, unless a later snapshot shows less
-
-
-@dataclass(frozen=True)
-class Expectation:
+@dataclass(frozen=True, kw_only=True)
+class Expectation(ExpectedGrowth):
     """One row: something that grows, or stays, in programs that are right."""
 
-    name: str
-    applies: str  # to what, for readers
     evidence: Callable[[Facts], bool]
     reason: Callable[[Facts], str]  # what a report says of it, after the row's name
-    leak: str  # a program that looks alike and leaks, and one that needs the row: rows of the tests' table of programs
-    alike: str
-    effect: Effect = Effect.EXPECTED
     bound: Callable[[Facts], DeclaredBound | None] = lambda facts: None
-    bound_words: str = "none"
 
 
 @dataclass(frozen=True)
@@ -129,134 +114,137 @@ def released(facts: Facts) -> str:
 
 EXPECTATIONS: tuple[Expectation, ...] = (
     Expectation(
-        "value of an expression",
-        "a list, a dict or the like that an expression is building, such as a comprehension: no name holds it yet",
-        lambda facts: facts.is_in_expression,
-        lambda facts: f"{facts.steps[0].object} {facts.steps[0].detail} builds a {facts.steps[facts.at].object}",
+        name="value of an expression",
+        applies="a list, a dict or the like that an expression is building, such as a comprehension: no name holds it yet",
+        evidence=lambda facts: facts.is_in_expression,
+        reason=lambda facts: f"{facts.steps[0].object} {facts.steps[0].detail} builds a {facts.steps[facts.at].object}",
         leak="comprehension_of_graphs",
         alike="comprehension",
     ),
     Expectation(
-        "larger in each step",
-        "a variable that each step replaces with something larger, made without the old value, such as a longer batch",
-        lambda facts: facts.is_replaced,
-        lambda facts: f"{place(facts)}: replaced at each step by a larger one that is not made of it",
-        leak="longer_tensor",
+        name="larger in each step",
+        applies="a variable that each step replaces with something larger, made without the old value, such as a longer batch",
+        evidence=lambda facts: facts.is_replaced,
+        reason=lambda facts: f"{place(facts)}: replaced at each step by a larger one that is not made of it",
+        leak="longer_bank",
         alike="longer_batch",
     ),
     Expectation(
-        "compile cache",
-        "caches of `torch.compile`, if each round only compiled new versions of known functions",
-        lambda facts: facts.is_compiled_again and facts.is_of_compiler,
-        compiled_again,
+        name="compile cache",
+        applies="caches of `torch.compile`, if each round only compiled new versions of known functions",
+        evidence=lambda facts: facts.is_compiled_again and facts.is_of_compiler,
+        reason=compiled_again,
         leak="compiled_new_function",
         alike="compiled_new_shape",
-        bound_words="`recompile_limit`",
+        ends="`recompile_limit`",
     ),
     Expectation(
-        "kept for some steps",
-        "memory of finished steps that is released together, as in truncated back-propagation and gradient accumulation",
-        lambda facts: facts.release is not None,
-        released,
-        leak="last_loss_kept",
+        name="kept for some steps",
+        applies="memory of finished steps that is released together, as in truncated back-propagation and gradient accumulation",
+        evidence=lambda facts: facts.release is not None,
+        reason=released,
+        leak="losses_never_released",
         alike="loss_released_every_few_steps",
     ),
     Expectation(
-        BOUNDED,
-        "a `deque(maxlen=...)`, an `lru_cache(maxsize=...)`, a queue with a size, a list or an array of a fixed size "
-        "(`[None] * 1000`), several bounded deques in a container that gets no more of them; and what the program limits "
-        "(`if len(rows) < most:`, `while len(rows) > most:`) or cuts to its newest items (`del rows[:-1000]`)",
-        lambda facts: facts.bound is not None,
-        lambda facts: f"{place(facts)} is {facts.bound}",
+        name=BOUNDED,
+        applies=(
+            "a `deque(maxlen=...)`, an `lru_cache(maxsize=...)`, a queue with a size, a list or an array of a fixed size "
+            "(`[None] * 1000`), several bounded deques in a container that gets no more of them; and what the program limits "
+            "(`if len(rows) < most:`, `while len(rows) > most:`) or cuts to its newest items (`del rows[:-1000]`)"
+        ),
+        evidence=lambda facts: facts.bound is not None,
+        reason=lambda facts: f"{place(facts)} is {facts.bound}",
         leak="deque_that_memory_cannot_hold",
         alike="deque_not_full",
         bound=lambda facts: facts.bound,
-        bound_words="as declared, at most 1,000,000 items",
+        ends="what is declared",
     ),
     Expectation(
-        "optimizer state",
-        "entries in the state of an optimizer for parameters that are older than the growth: first steps, late unfreezing",
-        lambda facts: facts.is_state_of_old_parameters,
-        lambda facts: f"{place(facts)}: parameters get their first step",
+        name="optimizer state",
+        applies="entries in the state of an optimizer for parameters that are older than the growth, as in late unfreezing",
+        evidence=lambda facts: facts.is_state_of_old_parameters,
+        reason=lambda facts: f"{place(facts)}: parameters get their first step",
         leak="optimizer_gets_new_parameters",
         alike="optimizer_unfreezes_parameters",
-        bound_words="one entry for each parameter",
+        ends="one entry for each parameter",
     ),
     Expectation(
-        "gradient",
-        "the gradient, without a graph, of a tensor that is older than the growth",
-        lambda facts: facts.is_gradient_of_old_tensor,
-        lambda facts: f"{place(facts)}: parameters get their first gradient",
+        name="gradient",
+        applies="the gradient, without a graph, of a tensor that is older than the growth",
+        evidence=lambda facts: facts.is_gradient_of_old_tensor,
+        reason=lambda facts: f"{place(facts)}: parameters get their first gradient",
         leak="gradients_of_new_tensors",
         alike="first_gradients",
-        bound_words="one for each parameter",
+        ends="one for each parameter",
     ),
     Expectation(
-        "table of a library",
-        "a table of Python or of torch that no object of the program leads to, such as the source lines of generated code; "
-        "if it grows in each round, only small data",
-        lambda facts: facts.is_in_library_table,
-        lambda facts: f"module {facts.steps[0].module}: {reference_text(facts.steps)}",
+        name="table of a library",
+        applies=(
+            "a table of Python or of torch that no object of the program leads to, such as the source lines of generated code; "
+            "if it grows in each round, only small data"
+        ),
+        evidence=lambda facts: facts.is_in_library_table,
+        reason=lambda facts: f"module {facts.steps[0].module}: {reference_text(facts.steps)}",
         leak="logging_handler",
         alike="source_lines",
     ),
     Expectation(
-        "cache that fills",
-        "what gets less in every round, because its keys repeat",
-        lambda facts: facts.is_slowing,
-        lambda facts: f"{place(facts)} gets less in every round",
+        name="cache that fills",
+        applies="what gets less in every round, because its keys repeat",
+        evidence=lambda facts: facts.is_slowing,
+        reason=lambda facts: f"{place(facts)} gets less in every round",
         leak="dict_of_new_keys",
         alike="dict_of_repeating_keys",
     ),
     Expectation(
-        "results of an evaluation",
-        "what the program gathers after its last step, and reads as a whole once",
-        lambda facts: bool(facts.read_at),
-        lambda facts: f"{place(facts)}: {facts.read_at} reads all of it",
+        name="results of an evaluation",
+        applies="what the program gathers after its last step, and reads as a whole once",
+        evidence=lambda facts: bool(facts.read_at),
+        reason=lambda facts: f"{place(facts)}: {facts.read_at} reads all of it",
         leak="outputs_of_requests",
         alike="outputs_of_evaluation",
     ),
     Expectation(
-        "kept until the collector runs",
-        "the error of `pytest.raises`, which is in a cycle with the test's frame",
-        lambda facts: (
+        name="kept until the collector runs",
+        applies="the error of `pytest.raises`, which is in a cycle with the test's frame",
+        evidence=lambda facts: (
             facts.finding.lifetime is Lifetime.GC and any(step.is_a(RAISED_ERROR) for step in facts.finding.trace.cycle)
         ),
-        lambda facts: "the error of pytest.raises",
+        reason=lambda facts: "the error of pytest.raises",
         leak="test_with_cycle",
         alike="test_with_raises",
     ),
     Expectation(
-        "too small to assign to a test",
-        "some kB that native code holds: smaller amounts are not searched for before a test",
-        lambda facts: facts.is_undated,
-        lambda facts: "held by native code",
+        name="too small to assign to a test",
+        applies="some kB that native code holds: smaller amounts are not searched for before a test",
+        evidence=lambda facts: facts.is_undated,
+        reason=lambda facts: "held by native code",
         leak="test_with_native_reference",
         alike="test_with_small_native_reference",
     ),
     Expectation(
-        METRIC_STATE,
-        "what an object with `update`, `compute` and `reset` keeps until its `reset()`, unless the program computes it again "
-        "and again and never resets it",
-        lambda facts: facts.is_state_of_metric,
-        lambda facts: f"{place(facts)}: its reset() empties it",
+        name=METRIC_STATE,
+        applies=(
+            "what an object with `update`, `compute` and `reset` keeps until its `reset()`, unless the program computes it again "
+            "and again and never resets it"
+        ),
+        evidence=lambda facts: facts.is_state_of_metric,
+        reason=lambda facts: f"{place(facts)}: its reset() empties it",
         leak="metric_never_reset",
         alike="metric",
         effect=Effect.NOTE,
     ),
     Expectation(
-        EMPTIED,
-        "what a statement of the program may empty later, at the end of an epoch: a leak, until later snapshots show that it "
-        "is emptied",
-        lambda facts: bool(facts.emptied_at),
-        lambda facts: f"{place(facts)}: {facts.emptied_at} empties it, and it grows again",
-        leak="list_cleared_never",
+        name=EMPTIED,
+        applies=(
+            "what a statement of the program may empty later, at the end of an epoch: a leak, until later snapshots show that it "
+            "is emptied"
+        ),
+        evidence=lambda facts: bool(facts.emptied_at),
+        reason=lambda facts: f"{place(facts)}: {facts.emptied_at} empties it, and it grows again",
+        leak="list_cleared_at_the_end",
         alike="list_cleared_each_epoch",
         effect=Effect.WAIT,
     ),
 )
-
-
-def table_rows() -> Iterable[tuple[str, str, str, str]]:
-    """Yield the table as readers see it: name, effect, what it applies to, and its bound."""
-    return ((row.name, row.effect.value, row.applies, row.bound_words) for row in EXPECTATIONS)

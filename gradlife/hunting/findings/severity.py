@@ -35,9 +35,6 @@ HANDLES = frozenset(
 #: Codes of hooks and handlers that pile up: each step runs all of them and takes longer than the one before.
 RUN_EACH_STEP = frozenset({"GL355", "GL526", "GL605", "GL612"})
 
-#: The dict of `threading` that holds the running threads. Each has a stack.
-RUNNING_THREADS = "_active"
-
 
 @dataclass(frozen=True)
 class Room:
@@ -146,7 +143,7 @@ def is_small(one: Finding) -> bool:
     is_growing = one.kind is FindingKind.GROWTH or (one.kind is FindingKind.NEVER and one.is_collectable)
     if not is_growing or one.code in RUN_EACH_STEP or rate.storages or rate.graph_nodes:
         return False
-    if any(row.type in HANDLES for row in one.retained_types) or is_running(one) or is_longer_tensor(one):
+    if any(row.type in HANDLES for row in one.retained_types) or one.is_running or is_longer_tensor(one):
         return False
     return max(rate.bytes, rate.retained_bytes) < MIN_PLAIN_BYTES
 
@@ -159,9 +156,3 @@ def is_nothing(one: Finding) -> bool:
 def is_longer_tensor(one: Finding) -> bool:
     """Whether one tensor takes more memory after each step."""
     return one.code == LONGER_CODE and one.trace.tensor is not None
-
-
-def is_running(one: Finding) -> bool:
-    """Whether the finding is about running threads."""
-    names = (*one.also_held_by, *(step.via for step in one.trace.steps))
-    return any(RUNNING_THREADS in name for name in names)

@@ -16,7 +16,7 @@ from gradlife.heap.torch_layout.labels import (
     TENSOR_HOOKS,
     UNPACK_HOOK,
 )
-from gradlife.hunting.stores.place import IN_FILE, INSIDE, Place, PlaceKind, place_at
+from gradlife.hunting.stores.place import INSIDE, Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import assigns, fills
 from gradlife.hunting.stores.statements import Fits, Function, Scope, called, calls, parts
 from gradlife.model.trace import Hop, PathStep
@@ -131,7 +131,7 @@ def registrations_of(hop: Hop) -> tuple[str, ...]:
 def kept_by_library(steps: Sequence[PathStep]) -> Iterator[Fits]:
     """Find statements that make a library keep one of these steps."""
     for step in steps:
-        if "atexit" in step.via:
+        if any("atexit" in hop.label for hop in step.hops):
             yield is_for_the_end
         if step.type == "logging.LogRecord":
             yield is_logging
@@ -159,9 +159,9 @@ def sets_on_ctx(node: ast.stmt, scope: Scope, place: Place) -> bool:
 def callback_of(steps: Sequence[PathStep]) -> str:
     """Return the name of the registered function, as the program writes it."""
     for step in steps[:2]:
-        found = IN_FILE.match(step.detail) if step.type in {"function", "method"} else None
+        found = step.code if step.type in {"function", "method"} else None
         if found is not None:
-            return found["name"].rpartition(".")[2]
+            return found.name.rpartition(".")[2]
     return ""
 
 
@@ -191,9 +191,9 @@ def is_logging(node: ast.stmt, scope: Scope) -> bool:
 
 def cached_function(step: PathStep) -> Iterator[Fits]:
     """Find the decorator that caches what a function returns, or the call that wraps the function."""
-    found = IN_FILE.match(step.detail)
+    found = step.code
     if found is not None:
-        name = found["name"].rpartition(".")[2]
+        name = found.name.rpartition(".")[2]
         yield partial(is_decorated, name=name)
         yield partial(is_call, names=("lru_cache", "cache"), argument=name)
         yield partial(is_call, names=("lru_cache", "cache"))
@@ -206,9 +206,9 @@ def is_decorated(node: ast.stmt, scope: Scope, name: str) -> bool:
 
 def suspended(step: PathStep) -> Iterator[Fits]:
     """Find the statement at which a frame is suspended."""
-    found = IN_FILE.match(step.detail)
+    found = step.code
     if found is not None:
-        yield partial(stands_at, name=found["name"], line=int(found["line"]))
+        yield partial(stands_at, name=found.name, line=found.line)
 
 
 def stands_at(node: ast.stmt, scope: Scope, name: str, line: int) -> bool:
@@ -236,10 +236,10 @@ def is_class(node: ast.stmt, scope: Scope, name: str) -> bool:
 
 def makes_function(step: PathStep) -> Iterator[Fits]:
     """Find the statement that makes a function: its definition, or the statement that contains the lambda."""
-    found = IN_FILE.match(step.detail) if step.type == "function" else None
+    found = step.code if step.type == "function" else None
     if found is None:
         return
-    name, line = found["name"], int(found["line"])
+    name, line = found.name, found.line
     if name.endswith("<lambda>"):
         around = name.rpartition(f".{INSIDE}.")[0]
         yield partial(stands_at, name=around, line=line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,9 +20,6 @@ DISPLAYS = CONTAINERS | {"tuple", "frozenset"}
 
 #: Dicts of a module whose entries can be read as attributes.
 MEMBERS = frozenset({"_modules", "_parameters", "_buffers"})
-
-#: ``handle (train.py:12)``, as a frame or a function is described.
-IN_FILE = re.compile(r"(?P<name>.+) \((?P<file>[^()]+):(?P<line>[0-9]+)\)")
 
 #: The part of a qualified name that marks an inner function.
 INSIDE = "<locals>"
@@ -58,8 +54,8 @@ def place_at(step: PathStep) -> Place | None:
     if first.label.startswith(("__closure__:", "__defaults__:", "__kwdefaults__")):
         return variable_of_function(step)
     if step.relation == "local":
-        found = IN_FILE.match(step.detail)
-        return Place(first.label, PlaceKind.LOCAL, function=found["name"] if found else step.detail)
+        found = step.code
+        return Place(first.label, PlaceKind.LOCAL, function=found.name if found else step.detail)
     if step.type in CONTAINERS:
         return Place(last.label[1:-1], PlaceKind.KEY) if is_text(first) and len(step.hops) == 1 else None
     labels = [hop.label.strip("'") for hop in step.hops]
@@ -88,16 +84,16 @@ def of_dict(step: PathStep, name: str) -> Place:
 
 def variable_of_function(step: PathStep) -> Place | None:
     """Return the enclosing variable that a function captures, or its argument with a default value."""
-    found = IN_FILE.match(step.detail)
+    found = step.code
     what, _, names = step.hops[0].label.partition(":")
     parts = names.split(",")
     index = next((hop.index for hop in step.hops[1:] if hop.relation == "item" and hop.index >= 0), 0)
     if found is None or index >= len(parts) or not parts[index].isidentifier():
         return None
     if what != "__closure__":
-        return Place(parts[index], PlaceKind.LOCAL, function=found["name"])
-    around = found["name"].rpartition(f".{INSIDE}.")[0]
-    return Place(parts[index], PlaceKind.LOCAL, function=around, captured_at=f"{found['file']}:{found['line']}")
+        return Place(parts[index], PlaceKind.LOCAL, function=found.name)
+    around = found.name.rpartition(f".{INSIDE}.")[0]
+    return Place(parts[index], PlaceKind.LOCAL, function=around, captured_at=f"{found.file}:{found.line}")
 
 
 def places_outward(steps: Sequence[PathStep], last: int) -> Iterator[tuple[int, Place]]:

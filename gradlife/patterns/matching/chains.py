@@ -34,7 +34,7 @@ def is_plain_chain(case: Case) -> bool:
     Containers are a chain only where each holds the next at the same place.
     """
     steps = [step for step in case.steps if step.kind == "python"]
-    kinds = [(step.type, step.via if step.length is not None else "") for step in steps]
+    kinds = [(step.type, step.reference if step.length is not None else ()) for step in steps]
     return case.site is None and any(kinds.count(kind) >= 3 for kind in set(kinds))
 
 

@@ -12,16 +12,23 @@ pytest.importorskip("torch")
 from fabricated_hunts import LOSSES, step
 from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
 from gradlife.model.hunt import Amounts, Confidence, Finding, StoredAt
+from gradlife.model.trace import Hop, PathStep
 
 LINE = StoredAt("train.py", 8, "buckets[key].append(x)", "", Confidence.SURE)
+
+
+def through(kind: str, name: str, label: str = "", index: int = -1) -> PathStep:
+    """A step that refers to the next by an item, or by the name of a variable or an attribute."""
+    hop = Hop("", "item" if index >= 0 else "dict_value", label, index)
+    return replace(step(kind, name), hops=(hop,))
 
 
 def growing(variable: str, nbytes: float, *, at: int, stored: StoredAt | None = LINE) -> Finding:
     """The growth of a dict, or of a list in it."""
     steps = (
-        step("module __main__", f"global variable '{variable}'"),
-        replace(step("dict len 4", "[3]"), length=4),
-        replace(step("list len 9", "[7]"), length=9),
+        through("module __main__", f"global variable '{variable}'", variable),
+        replace(through("dict len 4", "[3]", "3"), length=4),
+        replace(through("list len 9", "[7]", index=7), length=9),
         step("Tensor float32 []", ""),
     )
     trace = replace(LOSSES.trace, steps=steps)
@@ -45,9 +52,11 @@ def test_of_lists_that_grow_alike_the_fastest_leads() -> None:
 
 def part_of(layer: int, code: str = "GL615", variable: str = "net") -> Finding:
     """The growth of a module list of one layer. The line that fills it is not known."""
-    names = (f"global variable '{variable}'", f"[{layer}]", f".steps[{layer}]", "")
-    steps = tuple(
-        step(kind, name) for kind, name in zip(("module", "Sequential", "Steps", "Tensor"), names, strict=True)
+    steps = (
+        through("module", f"global variable '{variable}'", variable),
+        through("Sequential", f"[{layer}]", f"'{layer}'"),
+        through("Steps", f".steps[{layer}]", index=layer),
+        step("Tensor", ""),
     )
     found = growing("net", 100, at=3, stored=None)
     return replace(found, diagnosis=replace(found.diagnosis, code=code), trace=replace(LOSSES.trace, steps=steps))

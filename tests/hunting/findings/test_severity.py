@@ -93,7 +93,7 @@ def test_the_rate_of_what_would_be_freed_counts() -> None:
         pytest.param(
             replace(PLAIN, diagnosis=replace(PLAIN.diagnosis, code="GL605")), Severity.MAJOR, id="hooks that all run"
         ),
-        pytest.param(replace(PLAIN, also_held_by=("threading._active",)), Severity.MAJOR, id="threads that run"),
+        pytest.param(replace(PLAIN, is_running=True), Severity.MAJOR, id="threads that run"),
         pytest.param(replace(CYCLE, per_step=Amounts(objects=2)), Severity.MAJOR, id="never freed"),
         pytest.param(WAITING, Severity.MINOR, id="waits for the collector"),
         pytest.param(replace(KEPT, retained_bytes=50_000), Severity.NOTE, id="a small part of the peak"),

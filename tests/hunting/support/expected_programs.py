@@ -6,6 +6,7 @@ A program is a function that makes a step; ``number`` counts the calls of the st
 from __future__ import annotations
 
 import functools
+import linecache
 import logging
 import queue
 from collections import defaultdict, deque
@@ -253,16 +254,6 @@ def dict_of_new_keys() -> Step:
     return lambda number: cache.setdefault(number, torch.ones(8))
 
 
-@program()
-def longer_tensor() -> Step:
-    kept = {"batch": torch.ones(1, 64)}
-
-    def step(number: int) -> None:
-        kept["batch"] = torch.cat([kept["batch"], torch.ones(4, 64)])
-
-    return step
-
-
 # --- metrics and epochs ---------------------------------------------------------------------------------------------------
 
 
@@ -292,3 +283,281 @@ def metric() -> Step:
 def metric_of_graphs() -> Step:
     auc, leaf = Auc(), weight()
     return lambda number: auc.update(leaf * 2)
+
+
+# --- graphs, gradients, tables of libraries -------------------------------------------------------------------------------
+
+
+@program("gradient")
+def first_gradients() -> Step:
+    """Each step makes the gradient of one more parameter, as late unfreezing does."""
+    parameters = [torch.nn.Parameter(torch.ones(8)) for _ in range(60)]
+
+    def step(number: int) -> None:
+        parameters[number].grad = torch.ones(8)
+
+    return step
+
+
+@program()
+def gradients_of_new_tensors() -> Step:
+    parameters: list[Any] = []
+
+    def step(number: int) -> None:
+        parameters.append(torch.nn.Parameter(torch.ones(8)))
+        parameters[-1].grad = torch.ones(8)
+
+    return step
+
+
+@program("table of a library")
+def source_lines() -> Step:
+    """The source of generated code, as `dataclasses` and `attrs` note it."""
+
+    def step(number: int) -> None:
+        lines = [f"x = {number + line}" for line in range(200)]
+        linecache.cache[f"<made {number}>"] = (len(lines), None, lines, f"<made {number}>")
+
+    return step
+
+
+# --- programs that are hunted whole ---------------------------------------------------------------------------------------
+
+#: The source of a program, and the row that expects its growth; empty for a leak.
+SCRIPTS: dict[str, tuple[str, str]] = {}
+
+TRAINING = """\
+import random, sys
+import torch
+
+model = torch.nn.Linear(64, 64)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+def loss_of(x):
+    return model(x).square().mean()
+
+def train(loss):
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def script(name: str, source: str, row: str = "") -> None:
+    SCRIPTS[name] = TRAINING + source, row
+
+
+script(
+    "comprehension",
+    """
+def answer(x):
+    train(loss_of(x))
+    return model(x).detach()
+
+answers = [answer(torch.ones(2, 64)) for _ in range(110)]
+""",
+    "value of an expression",
+)
+script(
+    "comprehension_of_graphs",
+    """
+def answer(x):
+    train(loss_of(x))
+    return model(x)
+
+answers = [answer(torch.ones(2, 64)) for _ in range(110)]
+""",
+)
+script(
+    "longer_batch",
+    """
+for step in range(110):
+    batch = torch.randn(64 + step, 64)
+    train(loss_of(batch))
+""",
+    "larger in each step",
+)
+script(
+    "longer_bank",
+    """
+bank = torch.zeros(1, 64)
+for step in range(110):
+    batch = torch.randn(4, 64)
+    train(loss_of(batch))
+    bank = torch.cat([bank, batch])
+""",
+)
+script(
+    "loss_released_every_few_steps",
+    """
+class State: pass
+state = State()
+state.losses = []
+for step in range(200):
+    loss = loss_of(torch.randn(256, 64))
+    train(loss_of(torch.randn(8, 64)))
+    state.losses.append(loss)
+    if len(state.losses) == 6:
+        sum(state.losses).backward()
+        state.losses.clear()
+""",
+    "kept for some steps",
+)
+script(
+    "losses_never_released",
+    """
+class State: pass
+state = State()
+state.losses = []
+for step in range(200):
+    loss = loss_of(torch.randn(256, 64))
+    train(loss_of(torch.randn(8, 64)))
+    state.losses.append(loss)
+""",
+)
+script(
+    "dict_of_repeating_keys",
+    """
+cache = {}
+for step in range(300):
+    train(loss_of(torch.randn(8, 64)))
+    cache.setdefault(random.Random(step).randrange(120), torch.ones(8))
+""",
+    "cache that fills",
+)
+script(
+    "metric_never_reset",
+    """
+class Auc:
+    def __init__(self):
+        self.scores = []
+    def update(self, score):
+        self.scores.append(score)
+    def compute(self):
+        return torch.stack(self.scores).mean()
+    def reset(self):
+        self.scores = []
+
+auc = Auc()
+for epoch in range(6):
+    for _ in range(30):
+        train(loss_of(torch.randn(8, 64)))
+        auc.update(torch.ones(64))
+    print(float(auc.compute()))
+""",
+)
+script(
+    "list_cleared_each_epoch",
+    """
+outputs = []
+for epoch in range(3):
+    for _ in range(350):
+        train(loss_of(torch.randn(8, 64)))
+        outputs.append(torch.ones(64))
+    outputs.clear()
+""",
+    EMPTIED,
+)
+script(
+    "list_cleared_at_the_end",
+    """
+outputs = []
+for epoch in range(3):
+    for _ in range(350):
+        train(loss_of(torch.randn(8, 64)))
+        outputs.append(torch.ones(64))
+outputs.clear()
+""",
+)
+script(
+    "compiled_new_shape",
+    """
+import torch._dynamo
+torch._dynamo.config.recompile_limit = 1000
+scaled = torch.compile(lambda x: x * 2, backend="eager", dynamic=False)
+for step in range(110):
+    train(loss_of(torch.randn(8, 64)))
+    scaled(torch.ones(step + 2))
+""",
+    "compile cache",
+)
+script(
+    "compiled_new_function",
+    """
+kept = []
+for step in range(110):
+    train(loss_of(torch.randn(8, 64)))
+    kept.append(torch.compile(lambda x: x * 2, backend="eager"))
+    kept[-1](torch.ones(2))
+""",
+)
+
+# --- tests, which run once ------------------------------------------------------------------------------------------------
+
+#: A module of tests.
+SUITE = """\
+import collections, functools
+import pytest
+import torch
+
+model = torch.nn.Linear(64, 64)
+adam = torch.optim.Adam(model.parameters())
+other = torch.nn.Linear(64, 64)
+sgd = torch.optim.SGD(other.parameters(), lr=0.1, momentum=0.9)
+loss = torch.nn.Linear(64, 1)
+recent, kept = collections.deque(maxlen=100), []
+huge = collections.deque(maxlen=1_000_000)
+
+@functools.lru_cache(maxsize=8)
+def mask(size):
+    return torch.ones(size)
+
+def test_first_step():
+    model(torch.ones(4, 64)).sum().backward()
+    adam.step()
+
+def test_first_step_with_momentum():
+    other(torch.ones(4, 64)).sum().backward()
+    sgd.step()
+
+def test_first_gradients():
+    loss(torch.ones(4, 64)).sum().backward()
+
+def test_new_parameters():
+    kept.append(torch.nn.Linear(64, 64))
+    adam.add_param_group({"params": list(kept[-1].parameters())})
+    kept[-1](torch.ones(4, 64)).sum().backward()
+    adam.step()
+
+def test_bounded_deque():
+    recent.append((torch.ones(64), 1))
+
+def test_cache():
+    mask(64)
+
+def test_deque_that_memory_cannot_hold():
+    huge.append(torch.ones(1 << 20))
+
+def test_with_raises():
+    x = torch.ones(64)
+    with pytest.raises(ValueError) as error:
+        raise ValueError("wrong")
+    assert x is not None
+
+def test_with_cycle():
+    x = [torch.ones(1 << 14)]
+    x.append(x)
+"""
+
+#: The row that expects what a test leaves; empty if it is a finding.
+TESTS = {
+    "test_first_step": "optimizer state",
+    "test_first_step_with_momentum": "optimizer state",
+    "test_first_gradients": "gradient",
+    "test_new_parameters": "",
+    "test_bounded_deque": BOUNDED,
+    "test_cache": BOUNDED,
+    "test_deque_that_memory_cannot_hold": "",
+    "test_with_raises": "kept until the collector runs",
+    "test_with_cycle": "",
+}
