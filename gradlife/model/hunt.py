@@ -554,6 +554,13 @@ class HuntReport:
         return finding.severity.is_at_least(self.fail_on)
 
     @property
+    def tolerated(self) -> Severity | None:
+        """The worst severity, if leaks were found but none of them makes the exit status 1; else None."""
+        if self.verdict is not HuntVerdict.LEAK or self.ranks or any(map(self.is_failure, self.findings)):
+            return None
+        return min((one.severity for one in self.findings), key=list(Severity).index, default=None)
+
+    @property
     def exit_status(self) -> int:
         """0 if clean, 1 if a leak was found, 3 if inconclusive. The caller keeps the status of a script that failed.
 

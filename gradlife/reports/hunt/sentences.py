@@ -289,7 +289,9 @@ def sums(report: HuntReport) -> str:
 
 
 def verdict_word(report: HuntReport) -> tuple[str, str]:
-    """Return the verdict as a reader sees it, with its colour."""
+    """Return the verdict as a reader sees it, with its colour. LEAK is only what the exit status calls one."""
+    if report.tolerated is not None:
+        return report.tolerated.value, NOTE
     is_growing = report.verdict is HuntVerdict.INCONCLUSIVE and all(one.is_right for one in report.controls)
     return ("GROWS", BAD) if is_growing and report.unexplained else WORDS[report.verdict]
 

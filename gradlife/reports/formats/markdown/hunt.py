@@ -37,7 +37,7 @@ def hunt_markdown(report: HuntReport) -> str:
 
 def lines(report: HuntReport) -> Iterator[str]:
     """Yield the lines of the report."""
-    yield f"## gradlife: {report.verdict.value} in {code_span(report.target)}"
+    yield f"## gradlife: {report.tolerated or report.verdict} in {code_span(report.target)}"
     yield f"\n{plain(headline(report))}.\n"
     if report.stepped_by:
         yield f"A step is {code_span(report.stepped_by)}; {plain(method(report))}."
