@@ -220,8 +220,8 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         applies="some kB that native code holds: smaller amounts are not searched for before a test",
         evidence=lambda facts: facts.is_undated,
         reason=lambda facts: "held by native code",
-        leak="test_with_native_reference",
-        alike="test_with_small_native_reference",
+        leak="test_native_code_keeps_a_tensor",
+        alike="test_native_code_keeps_very_little",
     ),
     Expectation(
         name=METRIC_STATE,

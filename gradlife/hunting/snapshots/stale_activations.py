@@ -25,6 +25,9 @@ MODULE = "torch.nn.modules.module.Module"
 #: Attributes in which a module declares its members, or that hold hooks.
 DECLARED = ("_parameters", "_buffers", "_modules", "_forward", "_backward", "_state_dict", "_load_state", "_full")
 
+#: What captures a tensor for its calls: the next step calls it, as it does a wrapped `forward`.
+CALLABLE = frozenset({"function", "method", "functools.partial"})
+
 #: Endings of the parameters from which `torch.nn.utils` computes an attribute.
 SOURCE_ENDINGS = ("_orig", "_g", "_v")
 
@@ -71,7 +74,7 @@ def module_of(graph: _heap.Graph, node: int) -> int | None:
     steps = graph.path_references(node)
     for at in range(len(steps) - 2, -1, -1):
         step = steps[at]
-        if step.kind != "python":
+        if step.kind != "python" or step.type in CALLABLE:
             return None
         if MODULE in step.bases.splitlines() and (step.label == "__dict__" or step.relation == "attribute"):
             # From Python 3.13 on, attributes of a module stand in it, without a dict.

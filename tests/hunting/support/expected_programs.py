@@ -323,8 +323,9 @@ def source_lines() -> Step:
 
 # --- programs that are hunted whole ---------------------------------------------------------------------------------------
 
-#: The source of a program, and the row that expects its growth; empty for a leak.
+#: The source of a program, and the row that expects its growth; empty for a leak, CLEAN if nothing is said.
 SCRIPTS: dict[str, tuple[str, str]] = {}
+CLEAN = "clean"
 
 TRAINING = """\
 import random, sys
@@ -469,6 +470,63 @@ for epoch in range(3):
 outputs.clear()
 """,
 )
+AFTER_TRAINING = """
+for _ in range(60):
+    train(loss_of(torch.randn(8, 64)))
+outputs = []
+"""
+script(
+    "outputs_of_evaluation",
+    AFTER_TRAINING
+    + """
+def evaluate():
+    for _ in range(120):
+        with torch.no_grad():
+            outputs.append(model(torch.randn(32, 64)))
+    return torch.cat(outputs).mean()
+
+print(float(evaluate()))
+""",
+    CLEAN,
+)
+script(
+    "outputs_of_requests",
+    AFTER_TRAINING
+    + """
+def handle(x):
+    with torch.no_grad():
+        outputs.append(model(x))
+
+for _ in range(400):
+    handle(torch.randn(32, 64))
+""",
+)
+script(
+    "forward_wrapped_anew",
+    """
+def wrap(model):
+    batch = torch.ones(64, 64)
+    plain = type(model).forward.__get__(model)
+    model.forward = lambda x: plain(x) if batch is not None else x
+
+for step in range(110):
+    wrap(model)
+    train(loss_of(torch.randn(8, 64)))
+""",
+    CLEAN,
+)
+script(
+    "activation_left_on_a_module",
+    """
+def work(x):
+    model.activation = model(x)
+    return model.activation.square().mean()
+
+for step in range(110):
+    train(work(torch.randn(256, 64)))
+    model.activation = model.activation.detach()
+""",
+)
 script(
     "compiled_new_shape",
     """
@@ -560,4 +618,10 @@ TESTS = {
     "test_deque_that_memory_cannot_hold": "",
     "test_with_raises": "kept until the collector runs",
     "test_with_cycle": "",
+}
+
+#: The same in `tests/pytest_plugin/test_native_survivors.py`.
+NATIVE_TESTS = {
+    "test_native_code_keeps_a_tensor": "",
+    "test_native_code_keeps_very_little": "too small to assign to a test",
 }
