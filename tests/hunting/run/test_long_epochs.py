@@ -53,7 +53,7 @@ def test_a_list_that_each_long_epoch_empties_is_no_leak(tmp_path: Path) -> None:
     [explained] = report["explained"]
     assert (explained["kind"], explained["what"]) == (
         "emptied now and then",
-        "global variable 'trainer'.outputs: program.py:18 empties it, and it grows again",
+        "trainer.outputs: program.py:18 empties it, and it grows again",
     )
 
 

@@ -133,7 +133,7 @@ def test_a_replay_buffer_that_fills_before_training_begins_is_explained(tmp_path
     """The first graph of the program was taken for one that the buffer keeps, which made its growth a leak."""
     status, report = hunted(tmp_path, REPLAY, "torch.randn(16, 32)")
     assert (status, report["verdict"], report["findings"]) == (0, "clean", [])
-    assert "global variable 'replay'.data" in report["explained"][0]["what"]
+    assert "replay.data" in report["explained"][0]["what"]
 
 
 MEAN_FIRST = """\

@@ -479,15 +479,12 @@ script(
     "outputs_of_evaluation",
     AFTER_TRAINING
     + """
-def evaluate():
-    for _ in range(120):
-        with torch.no_grad():
-            outputs.append(model(torch.randn(32, 64)))
-    return torch.cat(outputs).mean()
-
-print(float(evaluate()))
+with torch.no_grad():
+    for _ in range(400):
+        outputs.append(model(torch.randn(8, 64)))
+print(torch.cat(outputs).mean())
 """,
-    CLEAN,
+    "results of an evaluation",
 )
 script(
     "outputs_of_requests",
