@@ -9,7 +9,7 @@ from gradlife import _heap
 from gradlife.heap.path_steps import length_and_most
 from gradlife.hunting.growth.reachable_growth import ROUNDS
 from gradlife.hunting.snapshots.live_objects import attributes, live_objects
-from gradlife.hunting.snapshots.noted_facts import identity_of, items_of, node_at, reference_count
+from gradlife.hunting.snapshots.noted_facts import identity_of, item_count, items_of, node_at
 from gradlife.hunting.snapshots.step_snapshots import ARRAY, StepSnapshot
 from gradlife.model.growth import DeclaredBound
 from gradlife.model.trace import PathStep
@@ -74,7 +74,7 @@ def bound_of_several(snapshots: Sequence[StepSnapshot], container: int, inner: C
     """Return the bound of bounded containers inside one that gets no more of them, together."""
     graph = snapshots[-1].graph
     one = identity_of(graph, container)
-    if len({reference_count(snapshot, one) for snapshot in snapshots}) > 1:
+    if len({item_count(snapshot, one) for snapshot in snapshots}) > 1:
         return None
     sizes = [length_and_most(graph.references_along([node])[0]) for node in inner]
     if not sizes or any(most is None for _, most in sizes):

@@ -577,6 +577,7 @@ def test_first_step_with_momentum():
 
 def test_first_gradients():
     loss(torch.ones(4, 64)).sum().backward()
+    assert loss.weight.grad is not None
 
 def test_new_parameters():
     kept.append(torch.nn.Linear(64, 64))
