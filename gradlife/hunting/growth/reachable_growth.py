@@ -16,8 +16,10 @@ from gradlife import _heap
 from gradlife.hunting.growth.carried_state import Carrier, find_carrier
 from gradlife.hunting.growth.groups import Group, all_tops, containers, held_groups
 from gradlife.hunting.growth.islands import grouped_by_cycle, islands
+from gradlife.hunting.growth.longer_containers import LongerContainer, longer_containers
 from gradlife.hunting.growth.nested_growth import nested
 from gradlife.hunting.growth.per_object_growth import spread_groups
+from gradlife.hunting.growth.rates import are_steady
 from gradlife.hunting.snapshots.node_weights import (
     MIN_OBJECT_BYTES,
     MIN_PLAIN_BYTES,
@@ -47,9 +49,6 @@ MIN_SLOWING_STEPS = 29
 
 #: A container grows if its length rises by at least this share of its new items; a full container does not grow.
 MIN_GROWTH = 0.5
-
-#: The least growth of a round per step, as a share of the fastest round. Leaks that occur every few steps vary.
-MIN_SHARE = 0.25
 
 #: What is spread over many objects, or holds the previous one, needs this many new objects per step. Fewer come now and then.
 MIN_LINKS = 0.1
@@ -153,7 +152,7 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
             others.append(group)
             if sum(count > 0 for count in counts[:-1]) and has_growing_holder(group, evidence):
                 unsure.append(group)
-    judged = [group for group in others if evidence.born[group.tops[0]] in evidence.judged_rounds]
+    judged = [group for group in others if evidence.born.get(group.tops[0], -1) in evidence.judged_rounds]
     for group in spread_groups(judged, evidence.graph, evidence.snapshots[evidence.judged_rounds.start].graph):
         counts = counts_by_round(group, evidence)
         if is_significant(counts, evidence):
@@ -166,7 +165,23 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
         (unsure if is_slowing(group, evidence) else sure).append(group)
     lost = grouped_by_cycle(evidence.graph, islands(evidence.graph, evidence.born))
     sure += [group for group in lost if is_steady(counts_by_round(group, evidence), evidence)]
-    return [with_growth_rate(group, evidence) for group in sure], unsure
+    found = [with_growth_rate(group, evidence) for group in sure]
+    longer = longer_than_known(evidence, [*(one.group for one in found), *unsure])
+    return [*found, *(as_grown(one) for one in longer if one.bytes >= MIN_PLAIN_BYTES)], unsure
+
+
+def longer_than_known(evidence: Evidence, known: Sequence[Group]) -> list[LongerContainer]:
+    """Return the containers that get longer in each judged round and do not hold one of these groups."""
+    taken = {node for group in known for node in (group.anchor or 0, *group.members, *group.holders)}
+    taken |= {node for group in known for node in containers(evidence.graph, group, evidence.born)}
+    around = evidence.snapshots[evidence.judged_rounds.start :]
+    return [*longer_containers(evidence.graph, around, evidence.born, evidence.judged_rounds, taken)]
+
+
+def as_grown(one: LongerContainer) -> GrownGroup:
+    """Return a container that gets longer as a group that grows."""
+    rate = Amounts(objects=one.items, retained_bytes=one.bytes, bytes=one.bytes)
+    return GrownGroup(one.group, rate, GrowthKind.CONTAINER, (one.node,))
 
 
 def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
@@ -182,13 +197,13 @@ def nested_growth(groups: Sequence[Group], evidence: Evidence) -> list[Group]:
 
 def have_holders_grown(group: Group, evidence: Evidence) -> bool:
     """Whether the holders together gained about as many items as were born. A replaced item adds none."""
-    new = sum(evidence.born[top] in evidence.judged_rounds for top in group.tops)
+    new = sum(evidence.born.get(top, -1) in evidence.judged_rounds for top in group.tops)
     return sum(max(0, sum(increments(node, evidence))) for node in group.holders) >= MIN_GROWTH * new
 
 
 def with_growth_rate(group: Group, evidence: Evidence) -> GrownGroup:
     """Return the group with its growth rate and growing containers."""
-    members = [node for node in group.members if evidence.born[node] in evidence.judged_rounds]
+    members = [node for node in group.members if evidence.born.get(node, -1) in evidence.judged_rounds]
     steps = sum(map(evidence.steps, evidence.judged_rounds))
     rate = weight(evidence.graph, members, steps)
     if is_plain(members, evidence.graph):
@@ -223,7 +238,7 @@ def kind_of(group: Group, growing: Sequence[int]) -> GrowthKind:
 def retained_by_new(group: Group, evidence: Evidence) -> int:
     """Return the bytes that would be freed with the new items of a growing container."""
     tops = all_tops(evidence.graph, group)
-    return sum(evidence.graph.retained(top) for top in tops if evidence.born[top] in evidence.judged_rounds)
+    return sum(evidence.graph.retained(top) for top in tops if evidence.born.get(top, -1) in evidence.judged_rounds)
 
 
 def rebuilt_containers(group: Group, evidence: Evidence) -> list[int]:
@@ -243,7 +258,7 @@ def has_many_of_each_round(node: int, evidence: Evidence) -> bool:
 
 def counts_by_round(group: Group, evidence: Evidence) -> list[int]:
     """Count the members born in each judged round that `counted_members` returns."""
-    rounds = [evidence.born[node] for node in counted_members(group, evidence)]
+    rounds = [evidence.born.get(node, -1) for node in counted_members(group, evidence)]
     return [rounds.count(number) for number in evidence.judged_rounds]
 
 
@@ -255,7 +270,7 @@ def counted_members(group: Group, evidence: Evidence) -> list[int]:
     """
     leaking = leak_types()
     relevant = [node for node in group.members if matters(evidence.graph, node, leaking)]
-    is_old = not any(evidence.born[node] in evidence.judged_rounds for node in relevant)
+    is_old = not any(evidence.born.get(node, -1) in evidence.judged_rounds for node in relevant)
     return list(group.members) if is_old and takes_much_memory(group, evidence) else relevant
 
 
@@ -269,7 +284,7 @@ def takes_much_memory(group: Group, evidence: Evidence) -> bool:
     """Whether small objects take many bytes per step in every judged round."""
     sums: Counter[int] = Counter()
     for node in group.members:
-        sums[evidence.born[node]] += evidence.graph.describe(node).bytes or 0
+        sums[evidence.born.get(node, -1)] += evidence.graph.describe(node).bytes or 0
     is_of_data = all(map(is_data, {evidence.graph.type(node) for node in group.members}))
     min_bytes = MIN_PLAIN_BYTES if is_of_data else MIN_OBJECT_BYTES
     return all(sums[number] >= min_bytes * evidence.steps(number) for number in evidence.judged_rounds)
@@ -277,8 +292,7 @@ def takes_much_memory(group: Group, evidence: Evidence) -> bool:
 
 def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
     """Whether every judged round added per step at least `MIN_SHARE` of what the fastest did."""
-    rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged_rounds, strict=True)]
-    return len(rates) > 1 and min(rates) > MIN_SHARE * max(rates)
+    return are_steady(counts, list(map(evidence.steps, evidence.judged_rounds)))
 
 
 def is_significant(counts: Sequence[int], evidence: Evidence) -> bool:
@@ -349,7 +363,7 @@ def chain_tops(group: Group, evidence: Evidence) -> set[int]:
     rounds: dict[tuple[int, tuple[str, str]], set[int]] = {}
     for node in counted_members(group, evidence):
         key = (group.members[node], evidence.graph.kind_and_type(node))
-        rounds.setdefault(key, set()).add(evidence.born[node])
+        rounds.setdefault(key, set()).add(evidence.born.get(node, -1))
     return {top for (top, _), found in rounds.items() if found.issuperset(evidence.judged_rounds)}
 
 
@@ -391,5 +405,5 @@ def is_growing_container(container: int, group: Group, evidence: Evidence) -> bo
     """
     added = increments(container, evidence)
     inside = set(evidence.graph.referents(container)).intersection(group.tops)
-    new = sum(evidence.born[node] in evidence.judged_rounds for node in inside)
+    new = sum(evidence.born.get(node, -1) in evidence.judged_rounds for node in inside)
     return min(added, default=0) > 0 and sum(added) >= MIN_GROWTH * new

@@ -12,6 +12,11 @@ def is_larger(case: Case) -> bool:
     return case.growth.kind is GrowthKind.LARGER and is_without_graph(case)
 
 
+def is_filled(case: Case) -> bool:
+    """Whether the object at the end is the container that grows: its new items are text and numbers."""
+    return case.growth.kind is GrowthKind.CONTAINER and case.growth.step == len(case.steps) - 1
+
+
 def is_spread(case: Case) -> bool:
     """Whether each of many objects got one."""
     return case.growth.kind is GrowthKind.SPREAD

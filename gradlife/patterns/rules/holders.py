@@ -7,6 +7,7 @@ import re
 from gradlife.model.hunt import FindingKind
 from gradlife.patterns.matching.chains import is_plain_chain
 from gradlife.patterns.matching.growth_kinds import (
+    is_filled,
     is_larger,
     is_longer_state,
     is_of_tee,
@@ -526,6 +527,28 @@ PLAIN_PATHS = (
         when=is_longer_state,
         kinds=GROWTH,
         example="module train global variable 'metric' → AveragePrecision .preds → Tensor float32 [240, 10]",
+    ),
+    Pattern(
+        "GL511",
+        "each step adds entries to a dictionary",
+        "Each step adds entries to {holder} ({what}) under new keys, and nothing removes any.",
+        "Remove entries that are needed no longer, or bound the dictionary.",
+        "while len({holder_code}) > 10_000:\n    del {holder_code}[next(iter({holder_code}))]  # the oldest",
+        paths=("=dict$",),
+        when=is_filled,
+        kinds=GROWTH,
+        example="module train global variable 'index' → dict",
+    ),
+    Pattern(
+        "GL512",
+        "each step adds items to a container",
+        "Each step adds items to {holder} ({what}), and nothing removes any.",
+        "Keep only the last few, or write them to a file.",
+        "",
+        paths=("=list$", "=deque$", "=set$"),
+        when=is_filled,
+        kinds=GROWTH,
+        example="module train global variable 'lines' → list",
     ),
     Pattern(
         "GL704",

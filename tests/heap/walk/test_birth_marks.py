@@ -109,11 +109,11 @@ def test_a_program_that_freezes_objects_begins_a_new_line_of_marks() -> None:
 
 def test_noting_ends_when_all_that_began_it_have_ended() -> None:
     _heap.begin_births()
-    assert gc.callbacks.count(_heap.restore_births) == 1
+    assert list[object](gc.callbacks).count(_heap.restore_births) == 1
     _heap.end_births()
     assert _heap.walk().has_births
     _heap.end_births()
-    assert gc.callbacks.count(_heap.restore_births) == 0
+    assert list[object](gc.callbacks).count(_heap.restore_births) == 0
     assert not _heap.walk().has_births
     _heap.begin_births()
 
