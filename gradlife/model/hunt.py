@@ -278,6 +278,16 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
+class SmallGrowth:
+    """A container that got longer in every round by less than counts as a leak, and that nothing explains."""
+
+    what: str  # "losses", as the program writes it
+    type: str
+    items: float  # per step
+    bytes: float  # per step
+
+
+@dataclass(frozen=True, slots=True)
 class Control:
     """A leak, or its clean twin, that the hunt planted to check itself."""
 
@@ -383,6 +393,7 @@ class HuntReport:
     rounds: tuple[Round, ...]
     findings: tuple[Finding, ...]
     explained: tuple[Explained, ...] = ()
+    small_growth: tuple[SmallGrowth, ...] = ()  # largest first
     controls: tuple[Control, ...] = ()
     limits: tuple[str, ...] = ()  # what the evidence cannot support, worst first
     script_status: int | None = None  # exit status of the script; None if there was no script or it still runs

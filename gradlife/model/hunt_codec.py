@@ -58,6 +58,7 @@ def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dic
         "findings": [encode_finding(finding, text_of) for finding in report.findings],
         "explained": [asdict(one) for one in report.explained],
         "unexplained": report.unexplained,
+        "small_growth": [asdict(one) for one in report.small_growth],
         "more_steps": report.more_steps,
         "controls": [{**asdict(control), "is_right": control.is_right} for control in report.controls],
         "limits": list(report.limits),

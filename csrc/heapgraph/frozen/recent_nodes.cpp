@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "heapgraph/frozen/comparison.hpp"
+#include "heapgraph/frozen/longer_containers.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -15,6 +16,7 @@ NodeSet subjects_of(FrozenGraph& frozen, const Graph& earlier) {
   NodeSet found(graph.size());
   for (const TypeChange& row : compare_objects(earlier, graph, SIZE_MAX))
     for (NodeId node : row.examples) found.add(node);
+  for (const LongerContainer& row : longer_containers({&earlier, &graph})) found.add(row.node);
   for (size_t i = 0; i < graph.size(); ++i) {
     const NodeId node = static_cast<NodeId>(i);
     if (graph.type_of(node).kind != NodeKind::python || graph.size_of(node) >= large || !paths.is_reached(node))

@@ -6,8 +6,8 @@
 
 namespace gradlife::heap {
 
-// Returns the objects that the earlier graph of the same process does not have, all native, large and unreachable
-// ones, what refers to them, and the paths to all of these. Needs sizes.
+// Returns the objects that the earlier graph of the same process does not have, containers that are longer since, all
+// native, large and unreachable ones, what refers to them, and the paths to all of these. Needs sizes.
 NodeSet recent_nodes(FrozenGraph& frozen, const Graph& earlier);
 
 }  // namespace gradlife::heap

@@ -178,6 +178,12 @@ def longer_than_known(evidence: Evidence, known: Sequence[Group]) -> list[Longer
     return [*longer_containers(evidence.graph, around, evidence.born, evidence.judged_rounds, taken)]
 
 
+def small_growth(evidence: Evidence, known: Sequence[Group]) -> list[LongerContainer]:
+    """Return the containers that get longer by less than counts as a leak, largest first."""
+    found = [one for one in longer_than_known(evidence, known) if one.bytes < MIN_PLAIN_BYTES]
+    return sorted(found, key=lambda one: -one.bytes)
+
+
 def as_grown(one: LongerContainer) -> GrownGroup:
     """Return a container that gets longer as a group that grows."""
     rate = Amounts(objects=one.items, retained_bytes=one.bytes, bytes=one.bytes)

@@ -23,6 +23,7 @@ from gradlife.hunting.growth.reachable_growth import (
     evidence_of,
     grown_groups,
     is_slowing,
+    small_growth,
 )
 from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_of, without_planted
 from gradlife.hunting.snapshots.stale_activations import has_fresh_attributes
@@ -51,6 +52,7 @@ class Suspects:
     grown_in_place: tuple[Place, ...] = ()  # places whose one object is larger after each round
     has_slowing_growth: bool = False  # something grows less in every round
     has_old_garbage: bool = False  # a full collection may free objects that the rounds left
+    has_small_growth: bool = False  # a container gets longer by less than counts
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def find_suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Susp
     latest = [node for node, number in evidence.born.items() if number == len(evidence.snapshots) - 2]
     places = tuple(place_of(graph, one) for one in grown_in_place)
     fresh = has_fresh_attributes(graph, latest)
-    return Suspects(bool(groups), types, fresh, clean, places, has_slowing_growth, has_old_garbage)
+    small = bool(small_growth(evidence, [*unsure, *(one.group for one in sure)]))
+    return Suspects(bool(groups), types, fresh, clean, places, has_slowing_growth, has_old_garbage, small)
 
 
 def may_collect(evidence: Evidence) -> bool:

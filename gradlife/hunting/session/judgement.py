@@ -17,7 +17,7 @@ from gradlife.hunting.findings.builder import (
     worst_first,
 )
 from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
-from gradlife.hunting.findings.expectations import EMPTIED, explained_by, judge, row_named
+from gradlife.hunting.findings.expectations import EMPTIED, explained_by, judge, place, row_named
 from gradlife.hunting.findings.growth_facts import Facts, facts_of
 from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import Room, graded, room_now
@@ -35,9 +35,11 @@ from gradlife.hunting.growth.reachable_growth import (
     ROUNDS,
     Evidence,
     GrownGroup,
+    as_grown,
     evidence_of,
     grown_groups,
     is_slowing,
+    small_growth,
     with_growth_rate,
 )
 from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_of, without_planted
@@ -50,11 +52,14 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
 from gradlife.hunting.stores.whole_reads import is_only_filled
 from gradlife.model.growth import Growth, GrowthKind
-from gradlife.model.hunt import Explained, Finding, HuntReport, Round
+from gradlife.model.hunt import Explained, Finding, HuntReport, Round, SmallGrowth
 from gradlife.model.trace import Trace
 
 #: Fewer tensors in a container for each step since the last snapshot may be of the steps.
 MANY_EACH_STEP = 4
+
+#: Containers that get longer by less than counts which a report lists at most.
+MOST_SMALL = 8
 
 #: The generators of a hunt's plan, and their file, as traces name it.
 PLAN = frozenset(one.__qualname__ for one in vars(Hunt).values() if inspect.isgeneratorfunction(one))
@@ -100,11 +105,20 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         rounds=rounds,
         findings=worst_first(graded(findings, room)),
         explained=tuple(explained),
+        small_growth=tuple(small_rows(hunt, evidence, [*unsure, *(one.group for one in (*sure, *infrequent))])),
         controls=tuple(judged_controls(evidence, planted, hunt.controls)),
         limits=(*snapshots[-1].limits, *limits_of_creation_sites(hunt, findings), *limits_of_waiting(hunt)),
         script_status=facts.script_status,
         trouble=facts.trouble,
     )
+
+
+def small_rows(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> Iterator[SmallGrowth]:
+    """Yield the containers that get longer by less than counts, but those that the table of expectations explains."""
+    for one in small_growth(evidence, known)[:MOST_SMALL]:
+        facts = facts_of(evidence.graph, as_grown(one), hunt.creation_sites, evidence.snapshots)
+        if judge(facts).is_leak and not facts.is_of_compiler:
+            yield SmallGrowth(place(facts), evidence.graph.type(one.node), one.items, one.bytes)
 
 
 def report_of_few(hunt: Hunt, facts: TargetFacts) -> HuntReport:

@@ -482,7 +482,7 @@ class Hunt:
     @property
     def clean_result(self) -> CleanResult | None:
         """The result if no snapshot shows a leak; None if one does or if not all are judged yet."""
-        found = self.suspects.clean if self.suspects is not None else None
+        found = self.suspects.clean if self.suspects is not None and not self.suspects.has_small_growth else None
         is_whole = found is not None and MIN_SNAPSHOTS <= found.snapshots == len(self.snapshots)
         return found if is_whole else None
 

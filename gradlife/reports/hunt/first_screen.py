@@ -41,6 +41,7 @@ from gradlife.reports.hunt.sentences import (
     how_often,
     how_sure,
     listed,
+    small_containers,
     verdict_word,
 )
 from gradlife.reports.hunt.workers import leaking_workers, worker_notes
@@ -115,8 +116,9 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
 
 
 def filling(report: HuntReport) -> Iterator[Text]:
-    """Yield a line for each container that grows up to a declared bound."""
+    """Yield a line for each container that grows up to a declared bound, and one for those with small growth."""
     yield from (Text(one.what) for one in report.explained if one.kind == BOUNDED)
+    yield from (Text(line) for line in [small_containers(report)] if line)
 
 
 def garbage_places(report: HuntReport) -> Iterator[str]:

@@ -24,6 +24,9 @@ from gradlife.reports.theme import BAD, GOOD, NOTE
 from gradlife.reports.values import counted, size
 
 #: The verdicts, each with its colour.
+#: Names of containers with small growth in a headline.
+MOST_NAMES = 3
+
 WORDS = {
     HuntVerdict.LEAK: ("LEAK", BAD),
     HuntVerdict.NEEDS_GC: ("needs-gc", NOTE),
@@ -310,7 +313,8 @@ def headline(report: HuntReport) -> str:
                 return f"nothing grew on any of {report.world_size:,} ranks"
             if not report.rounds:
                 return "nothing grew in its worker processes"
-            return f"{growth_of_notes(report)} in {rounds_of(report)}{grown}{how_sure(report, has_rounds=False)}"
+            least = f"{rate_of_small_growth(report)}{growth_of_notes(report)} in {rounds_of(report)}"
+            return f"{least}{grown}{how_sure(report, has_rounds=False)}"
     wrong = [control.name for control in report.controls if not control.is_right]
     if wrong:
         were = "planted controls {} were" if len(wrong) > 1 else "planted control {} was"
@@ -323,7 +327,25 @@ def growth_of_notes(report: HuntReport) -> str:
     grown = {one.code for one in report.findings if one.kind is FindingKind.GROWTH}
     if grown == {LONGER_CODE}:
         return "a tensor grew by less than a byte per step, nothing else grew"
-    return "nothing grew but what metrics keep until reset()" if grown else "nothing grew"
+    if grown:
+        return "nothing grew but what metrics keep until reset()"
+    return "nothing else grew" if report.small_growth else "nothing grew"
+
+
+def rate_of_small_growth(report: HuntReport) -> str:
+    """Say how much got longer by less than counts as a leak; empty if nothing did."""
+    rows = report.small_growth
+    if not rows:
+        return ""
+    items, nbytes = sum(one.items for one in rows), sum(one.bytes for one in rows)
+    return f"{items:.3g} objects ({size(round(nbytes))}) per {report.step} are unexplained; "
+
+
+def small_containers(report: HuntReport) -> str:
+    """Name the containers with small growth; empty if there are none."""
+    rows = [f"{one.what} ({one.type}, {size(round(one.bytes))})" for one in report.small_growth]
+    more = [f"{counted(len(rows) - MOST_NAMES, 'more container')}"] if len(rows) > MOST_NAMES else []
+    return f"Unexplained per {report.step}: {listed([*rows[:MOST_NAMES], *more])}" if rows else ""
 
 
 def how_sure(report: HuntReport, *, has_rounds: bool = True) -> str:
