@@ -60,7 +60,8 @@ class DeclaredBound:
 
     def __str__(self) -> str:
         state = "full" if self.length is not None and self.length == self.most else "still filling"
-        numbers = " of ".join(f"{number:,}" for number in (self.length, self.most) if number is not None)
+        words = [f"{number:,}" for number in (self.length, self.most) if number is not None]
+        numbers = " of ".join(words) if self.length is not None else f"at most {words[0]}"
         where = f"limit at {self.declared_by}" if ":" in self.declared_by else f"by its {self.declared_by}"
         return f"{state} ({numbers}, {where})"
 
