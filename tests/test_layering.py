@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -326,61 +324,3 @@ def test_python_behind_another_header_is_noticed(tmp_path: Path) -> None:
     assert wrong_includes(tmp_path / "engine/graph/up.cpp", tmp_path) == ["engine/backward/run.hpp"]
     assert wrong_includes(tmp_path / "base/up.cpp", tmp_path) == ["engine/graph/node.hpp"]
     assert wrong_includes(tmp_path / "base/pyref.hpp", tmp_path) == []
-
-
-MAX_FILES = 25
-SOURCES = {".py", ".cpp", ".hpp", ".c", ".h"}
-#: One file an operation: a list, not a structure. Modules of the engine have torch's names and places.
-LISTS = {"csrc/engine/ops", "csrc/engine_py/ops", "gradlife/engine"}
-
-
-def crowded(paths: Iterable[Path], root: Path) -> dict[str, int]:
-    """Folders with more than 25 source files of their own, with how many."""
-    count = Counter(path.parent.relative_to(root).as_posix() for path in paths if path.suffix in SOURCES)
-    return {folder: files for folder, files in count.items() if files > MAX_FILES and folder not in LISTS}
-
-
-def test_no_folder_has_more_files_than_a_stranger_can_survey() -> None:
-    paths = [
-        path for part in ("csrc", "gradlife", "scenarios", "tests", "benchmarks") for path in (ROOT / part).rglob("*.*")
-    ]
-    assert crowded(paths, ROOT) == {}
-
-
-def test_a_crowded_folder_is_noticed(tmp_path: Path) -> None:
-    files = [tmp_path / f"{number}.py" for number in range(26)]
-    assert crowded(files, tmp_path) == {".": 26}
-
-
-LONGEST = 600
-
-
-def test_no_file_is_longer_than_one_thought() -> None:
-    files = [
-        path
-        for part in ("csrc", "gradlife", "scenarios")
-        for path in (ROOT / part).rglob("*.*")
-        if path.suffix in SOURCES
-    ]
-    assert {path.name: lines for path in files if (lines := path.read_text("utf-8").count("\n")) > LONGEST} == {}
-
-
-#: The engine is to be read from end to end: C++ with its Python face, and the Python modules.
-ENGINE_FOLDERS, ENGINE_LINES = ("csrc/engine", "csrc/engine_py", "gradlife/engine"), 26_000
-
-
-def lines_of(*folders: Path) -> int:
-    """The lines of all source files in these folders and those below."""
-    files = [path for folder in folders for path in folder.rglob("*.*") if path.suffix in SOURCES]
-    return sum(path.read_text("utf-8").count("\n") for path in files)
-
-
-def test_the_engine_stays_small_enough_to_read() -> None:
-    assert 20_000 < lines_of(*(ROOT / folder for folder in ENGINE_FOLDERS)) <= ENGINE_LINES
-
-
-def test_lines_are_counted_in_every_folder_and_kind_of_source(tmp_path: Path) -> None:
-    for number, name in enumerate(("one.cpp", "deep/two.hpp", "deep/three.py", "notes.md")):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("line\n" * 10**number)
-    assert lines_of(tmp_path) == 111

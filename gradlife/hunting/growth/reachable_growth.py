@@ -60,6 +60,9 @@ MIN_LENGTH = 0.5
 #: After a short round the last snapshot is kept, too, if at most this many others are.
 MIN_KEPT = 3
 
+#: Stands for the top of nodes that several places lead to.
+SHARED = -1
+
 #: Containers that a program may rebuild in each step, from the old one and new items.
 REBUILT_TYPES = frozenset({"list", "tuple", "dict", "set", "frozenset", "collections.OrderedDict", "collections.deque"})
 
@@ -365,12 +368,19 @@ def is_steady_chain(group: Group, evidence: Evidence) -> bool:
 
 
 def chain_tops(group: Group, evidence: Evidence) -> set[int]:
-    """Return the tops that have, below them, objects of one type born in every judged round: the links of a chain."""
+    """Return the tops that have, below them, objects of one type born in every judged round: the links of a chain.
+
+    Where two variables carry one chain on, as `h, c = cell(x, (h, c))` does, neither alone holds its nodes: they are tops.
+    """
     rounds: dict[tuple[int, tuple[str, str]], set[int]] = {}
+    shared: set[int] = set()
     for node in counted_members(group, evidence):
-        key = (group.members[node], evidence.graph.kind_and_type(node))
-        rounds.setdefault(key, set()).add(evidence.born.get(node, -1))
-    return {top for (top, _), found in rounds.items() if found.issuperset(evidence.judged_rounds)}
+        what, top = evidence.graph.kind_and_type(node), group.members[node]
+        is_shared = what[0] == "grad_node" and top == node and top not in group.tops
+        shared |= {node} if is_shared else set()
+        rounds.setdefault((SHARED if is_shared else top, what), set()).add(evidence.born.get(node, -1))
+    found = {top for (top, _), born in rounds.items() if born.issuperset(evidence.judged_rounds)}
+    return found - {SHARED} | shared if SHARED in found else found
 
 
 def chain_alone(group: Group, evidence: Evidence) -> Group:
