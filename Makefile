@@ -256,7 +256,7 @@ debug-python: ## on a debug CPython: total reference counts stay flat over repea
 
 $(DEBUG)/.built: $(BUILD_FILES) $(shell find gradlife -name '*.py' 2>/dev/null) | $(VENV)/.deps
 	[ -x $(DEBUG_BIN)/python ] || $(DEBUG_PYTHON) -m venv --without-pip $(DEBUG)/venv
-	$(BIN)/python -W ignore -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python install --quiet jinja2 packaging psutil rich cmake ninja scikit-build-core
+	$(BIN)/python -W ignore -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python install --quiet jinja2 packaging rich cmake ninja scikit-build-core
 	$(BIN)/python -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python $(INSTALL) --no-deps \
 	  --force-reinstall --config-settings=build-dir=$(DEBUG)/cmake --config-settings=cmake.build-type=Debug \
 	  --config-settings="cmake.define.CMAKE_CXX_FLAGS=$(DEBUG_FLAGS)" --config-settings="cmake.define.CMAKE_C_FLAGS=$(DEBUG_FLAGS)" .

@@ -235,13 +235,14 @@ class Scenario:
         fix: str = "",
         fixed_of: Scenario | None = None,
         context: str = "",
+        profile: str = "",
     ) -> None:
         if isolation not in ISOLATIONS:
             raise ValueError(f"isolation of {function.__name__} is {isolation!r}, not one of {ISOLATIONS}")
         if isinstance(origin, str):
             raise TypeError(f"origin of {function.__name__} is a text, not a list of them")
         origin = tuple(origin)
-        texts = {"title": title, "needs": needs, "fix": fix, "context": context}
+        texts = {"title": title, "needs": needs, "fix": fix, "context": context, "profile": profile}
         texts.update((f"origin {number}", one) for number, one in enumerate(origin, 1))
         if pattern is not None:
             texts["pattern"] = pattern
@@ -254,7 +255,8 @@ class Scenario:
         self.pattern = pattern
         self.expects = tuple(expects)
         self.differs = tuple(differs)
-        self.needs = needs
+        self.needs = f"{needs} engine".strip() if profile and "engine" not in needs.split() else needs
+        self.profile = profile
         self.isolation = isolation
         self.fix = fix
         self.fixed_of = fixed_of
@@ -280,10 +282,11 @@ class Scenario:
         origin: Iterable[str] | None = None,
         needs: str | None = None,
         isolation: str | None = None,
+        profile: str | None = None,
     ) -> Callable[[Story], Scenario]:
         """Decorate the fixed story: the same except for the fix, so that each is the other's control.
 
-        origin, needs and isolation default to those of the leaking story.
+        origin, needs, isolation and profile default to those of the leaking story.
         """
 
         def decorate(function: Story) -> Scenario:
@@ -298,6 +301,7 @@ class Scenario:
                 self.isolation if isolation is None else isolation,
                 fix,
                 self,
+                profile=self.profile if profile is None else profile,
             )
             self.twins.append(twin)
             return twin
@@ -314,6 +318,7 @@ def scenario(
     needs: str = "",
     isolation: str = "fork",
     contexts: str = "",
+    profile: str = "",
 ) -> Callable[[Story], Scenario]:
     """Decorate a story, a function of one `Lab`; its docstring is the story's text.
 
@@ -325,11 +330,15 @@ def scenario(
 
     contexts: space-separated names of CONTEXTS. The story becomes one scenario per context, `NAME[CONTEXT]`, and uses
     `Lab.forward` and `Lab.backward` for the parts that depend on the context. The first scenario is returned.
+
+    profile: the engine's profile for a story about a design that no release has, such as
+    `torch-1.2+function_ownership=weak_at_construction`. The engine takes it on for the story. No other system can answer:
+    the story runs on `mini:torch-1.2` only, and is not available elsewhere.
     """
 
     def decorate(function: Story) -> Scenario:
         if not contexts:
-            return Scenario(function, title, origin, pattern, expects, differs, needs, isolation)
+            return Scenario(function, title, origin, pattern, expects, differs, needs, isolation, profile=profile)
         return within_contexts(function, contexts, title, origin, pattern, tuple(expects), differs, needs, isolation)
 
     return decorate

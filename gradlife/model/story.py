@@ -50,6 +50,7 @@ class ScenarioInfo:
     expects: tuple[Declared, ...] = ()
     differs: tuple[DeclaredDifference, ...] = ()
     context: str = ""  # the context it runs in, if it has several
+    profile: str = ""  # the engine's profile that it is about: "torch-1.2+function_ownership=weak_at_construction"
 
     @property
     def family(self) -> str:

@@ -32,7 +32,8 @@ def digest_of(path: Path, info: ScenarioInfo) -> str:
     found = definitions.get(info.family)
     parts = reached(found, definitions) if found is not None else [one for many in definitions.values() for one in many]
     within = f"|{info.context}" if info.context else ""
-    digest = hashlib.sha256(f"{info.needs}|{info.isolation}{within}".encode())
+    own = f"|{info.profile}" if info.profile else ""
+    digest = hashlib.sha256(f"{info.needs}|{info.isolation}{within}{own}".encode())
     for part in parts:
         for word in words(part, is_story=found is not None and part in found):
             digest.update(word.encode("utf-8", "surrogatepass") + b"\0")

@@ -61,6 +61,7 @@ def works(action):
     origin=["pytorch/pytorch#22983", "pytorch/pytorch#22998"],
     expects=[
         *second_time("saved_tensors with freed buffers", FREED),
+        *second_time("saved_tensors of a dead node", DEAD),
         Expect(
             "next_functions with freed buffers",
             True,
@@ -122,6 +123,7 @@ def buffers_freed_is_not_node_dead(lab):
     lab.stage(FREED)
     del y
     lab.value("next_functions of a dead node", works(lambda: node.next_functions))
+    lab.attempt("saved_tensors of a dead node", lambda: node.saved_tensors)
     lab.stage(DEAD)
     del node
     lab.stage("all dropped", all_names_gone=True)

@@ -165,9 +165,10 @@ def gradient_penalty_through_replicas(lab):
     Penalty computed: `autograd.grad(..., create_graph=True)` runs Gather's backward, which applies Scatter, and so on: a
     second graph whose nodes hang on those of the first.
 
-    Network output dropped: nothing in Python refers to the first graph any more, only nodes of the second one do. If ctx
-    objects owned their nodes (1.1), it took just one control block going to zero to lose the weight's gradient, as the
-    reporter saw on two GPUs. Backward done: the gradient must be complete, and dropping the penalty must free all.
+    Network output dropped: nothing in Python refers to the first graph any more, only nodes of the second one do. Backward
+    done: the gradient must be complete, and dropping the penalty must free all. It is, in every release, because this
+    Broadcast copies its argument for each replica. What loses the gradient in 1.1 is a parameter that is returned as it
+    is: see `penalty_through_replicas_output_dropped`.
     """
     fw = lab.fw
     weight = fw.ones(1, 4).requires_grad_()

@@ -26,7 +26,7 @@ def doubling(lab):
     title="Rejected: a node made with ctx, behind a weak pointer",
     origin=["pytorch/pytorch#22983"],
     pattern="GL106",
-    needs="engine",
+    profile="torch-1.2+function_ownership=weak_at_construction",
     expects=[
         Expect("output has a grad_fn", False, probe="value", because=LOST),
         Expect("gradient of x", None, probe="value", because=LOST),
@@ -42,18 +42,18 @@ def node_weak_at_construction(lab):
     That is why the node is made at the first call instead, in the hands of the function that will pass it on to the
     outputs, and why a Function that was constructed and never called has no node.
     """
-    with lab.fw.profile("torch-1.2", function_ownership="weak_at_construction"):
-        x = lab.tensor(requires_grad=True)
-        y = doubling(lab).apply(x)
-        lab.value("output has a grad_fn", y.grad_fn is not None)
-        lab.attempt("backward", lambda: y.sum().backward())
-        lab.value("gradient of x", x.grad)
-        lab.stage("backward tried")
+    x = lab.tensor(requires_grad=True)
+    y = doubling(lab).apply(x)
+    lab.value("output has a grad_fn", y.grad_fn is not None)
+    lab.attempt("backward", lambda: y.sum().backward())
+    lab.value("gradient of x", x.grad)
+    lab.stage("backward tried")
 
 
 @node_weak_at_construction.fixed(
     title="Accepted: a node made by the call",
     fix="make the node in apply and let the outputs own it; it owns ctx",
+    profile="torch-1.2",
     expects=[
         Expect("output has a grad_fn", True, probe="value"),
         Expect("gradient of x", [2.0] * 4, probe="value", because="output -> node -> ctx, with a weak way back"),
@@ -61,13 +61,12 @@ def node_weak_at_construction(lab):
 )
 def node_made_by_the_call(lab):
     """The design of PyTorch 1.2: the same program, with the node made by `apply`."""
-    with lab.fw.profile("torch-1.2"):
-        x = lab.tensor(requires_grad=True)
-        y = doubling(lab).apply(x)
-        lab.value("output has a grad_fn", y.grad_fn is not None)
-        lab.attempt("backward", lambda: y.sum().backward())
-        lab.value("gradient of x", x.grad)
-        lab.stage("backward tried")
+    x = lab.tensor(requires_grad=True)
+    y = doubling(lab).apply(x)
+    lab.value("output has a grad_fn", y.grad_fn is not None)
+    lab.attempt("backward", lambda: y.sum().backward())
+    lab.value("gradient of x", x.grad)
+    lab.stage("backward tried")
 
 
 def read_and_drop(y):
@@ -81,7 +80,7 @@ def read_and_drop(y):
     title="Rejected: ask ctx's reference count before deleting",
     origin=["pytorch/pytorch#16888", "pytorch/pytorch#22983"],
     pattern="GL106",
-    needs="engine",
+    profile="torch-1.1+function_ownership=refcount_check",
     expects=[
         Expect(
             "gradient of x",
@@ -103,23 +102,21 @@ def refcount_asked_before_deleting(lab):
     deleter has to take for every node; any name in a debugger changes the answer; and the owner is still owned by what
     it owns. So the symptom was left alone and the ownership inverted.
     """
-    with lab.fw.profile("torch-1.1", function_ownership="refcount_check"):
-        x = lab.tensor(requires_grad=True)
-        y = doubling(lab).apply(x)
-        read_and_drop(y)
-        y.sum().backward()
-        lab.value("gradient of x", x.grad)
-        node = y.grad_fn
-        del y
-        lab.attempt(
-            "next functions of a held grad_fn", lambda: [type(after).__name__ for after, _ in node.next_functions]
-        )
-        lab.stage("backward done")
+    x = lab.tensor(requires_grad=True)
+    y = doubling(lab).apply(x)
+    read_and_drop(y)
+    y.sum().backward()
+    lab.value("gradient of x", x.grad)
+    node = y.grad_fn
+    del y
+    lab.attempt("next functions of a held grad_fn", lambda: [type(after).__name__ for after, _ in node.next_functions])
+    lab.stage("backward done")
 
 
 @refcount_asked_before_deleting.fixed(
     title="Accepted: one count for one node",
     fix="the node owns ctx; every holder of the node shares one count",
+    profile="torch-1.2",
     expects=[
         Expect(
             "gradient of x",
@@ -131,10 +128,9 @@ def refcount_asked_before_deleting(lab):
 )
 def one_count_for_one_node(lab):
     """The same program with the ownership inverted: there is one count, so there is nothing to ask."""
-    with lab.fw.profile("torch-1.2"):
-        x = lab.tensor(requires_grad=True)
-        y = doubling(lab).apply(x)
-        read_and_drop(y)
-        y.sum().backward()
-        lab.value("gradient of x", x.grad)
-        lab.stage("backward done")
+    x = lab.tensor(requires_grad=True)
+    y = doubling(lab).apply(x)
+    read_and_drop(y)
+    y.sum().backward()
+    lab.value("gradient of x", x.grad)
+    lab.stage("backward done")

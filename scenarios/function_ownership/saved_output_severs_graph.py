@@ -36,8 +36,6 @@ def next_names(tensor):
     origin=[
         "pytorch/pytorch#18619",
         "pytorch/pytorch#22983",
-        "pytorch/pytorch#14960",
-        "pytorch/pytorch#1653",
         "pytorch/pytorch#16888",
     ],
     pattern="GL106",

@@ -137,7 +137,7 @@ def legacy_instance_without_its_graph(lab):
 
 @scenario(
     title="A hook put on a legacy instance before its call",
-    origin=["pytorch/pytorch#22983"],
+    origin=["pytorch/pytorch#22983", "pytorch/pytorch#22925"],
     pattern="GL108",
     needs="legacy",
     expects=[

@@ -27,7 +27,7 @@ def raise_boom(packed):
 
 @scenario(
     title="a pack hook raises at the second of two tensors",
-    origin=["pytorch/pytorch#60975"],
+    origin=["pytorch/pytorch#60975", "pytorch/pytorch#34172", "pytorch/pytorch#94456"],
     needs="hooks",
     expects=[
         Expect("product", "RuntimeError: Boom: pack boom", probe="value", on=OLD, because=AS_RUNTIME_ERROR),
@@ -124,7 +124,7 @@ def pack_raises_on_one_slot(lab):
 
 @scenario(
     title="an unpack hook raises in backward",
-    origin=["pytorch/pytorch#60975"],
+    origin=["pytorch/pytorch#60975", "pytorch/pytorch#34172", "pytorch/pytorch#94456"],
     needs="hooks",
     expects=[
         Expect("backward", "RuntimeError: Boom: unpack boom", probe="value", on=OLD, because=AS_RUNTIME_ERROR),

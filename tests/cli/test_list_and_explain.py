@@ -32,6 +32,20 @@ def test_a_list_as_json_goes_to_a_file_beside_the_printed_one(gradlife: Gradlife
     assert len(json.loads(file.read_text(encoding="utf-8"))["scenarios"]) == 3
 
 
+def test_the_stories_of_a_source_are_listed(gradlife: Gradlife) -> None:
+    status, output, errors = gradlife("list", "--source", "pytorch/pytorch#147242", "--json", "-")
+    assert (status, errors) == (0, "")
+    listed = json.loads(output)["scenarios"]
+    assert "unpack_order_under_compiled_autograd" in [one["name"] for one in listed]
+    assert all("pytorch/pytorch#147242" in one["origin"] for one in listed)
+
+
+def test_a_source_that_no_story_names_is_a_usage_error(gradlife: Gradlife) -> None:
+    status, output, errors = gradlife("list", "--source", "pytorch/pytorch#14724")
+    assert (status, output) == (2, "")
+    assert "unknown source 'pytorch/pytorch#14724'" in errors
+
+
 def test_the_built_in_stories_are_listed_without_a_path(gradlife: Gradlife) -> None:
     status, output, _ = gradlife("list")
     assert status == 0

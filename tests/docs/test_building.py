@@ -69,7 +69,7 @@ def test_every_code_has_a_program_that_leaks(written: dict[str, str]) -> None:
 def test_a_page_shows_since_which_release(written: dict[str, str]) -> None:
     assert "| torch 1.9.1 | never |" in written["GL101"]
     assert "| torch 1.10.2 | gc |" in written["GL101"]
-    assert "1.10.2: [pytorch/pytorch#56017](https://github.com/pytorch/pytorch/issues/56017)" in written["GL101"]
+    assert "1.10.2: [pytorch/pytorch#58271](https://github.com/pytorch/pytorch/issues/58271)" in written["GL101"]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 DOCUMENTATION = "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function"
+EXTENDING = "https://pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd"
 NODE_IS_GONE = (
     "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has already been "
     "deallocated.  The most likely reason this occurred is because you assigned x.grad_fn to a local variable and then let "
@@ -17,7 +18,13 @@ NEXT_BEFORE_CALL = (
 HOOK_BEFORE_CALL = (
     "Legacy autograd function had _register_hook called before the function was invoked.  This usage pattern is no longer "
     "supported: please call _register_hook AFTER calling your function, or port your code to use non-legacy autograd "
-    f"function, see: {DOCUMENTATION}"
+    f"function, see: {EXTENDING}"
+)
+HOOK_DICT_BEFORE_CALL = HOOK_BEFORE_CALL.replace("_register_hook", "register_hook")
+CALLED_TWICE = (
+    "Legacy autograd function object was called twice.  You will probably get incorrect gradients from this computation, as "
+    "the saved tensors from the second invocation will clobber the saved tensors from the first invocation.  Please consider "
+    f"rewriting your autograd function in the modern style; for information on the new format, please see: {EXTENDING}"
 )
 DEPRECATED = (
     "Legacy autograd function with non-static forward method is deprecated and will be removed in 1.3. Please use new-style "
@@ -30,7 +37,7 @@ REFUSAL = (
 BACKWARD_BEFORE_CALL = (
     "Legacy autograd function attempted to call backward before forward was called.  This could occur if you manually called "
     "_do_backward on Function.  In any case, this is very naughty!  If you absolutely need this to work, try porting your "
-    f"code to use non-legacy autograd function, see: {DOCUMENTATION}"
+    f"code to use non-legacy autograd function, see: {EXTENDING}"
 )
 
 

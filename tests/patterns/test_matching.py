@@ -22,6 +22,7 @@ from gradlife.patterns import diagnose, fingerprint
 from gradlife.patterns.known_leaks import KnownLeak, has_bug, known_leaks
 from gradlife.patterns.matching.matcher import find, find_around
 from gradlife.patterns.matching.path_tokens import Token, tokens_of
+from gradlife.runner.history import history as history_of
 
 
 def tokens(text: str) -> tuple[Token, ...]:
@@ -188,12 +189,12 @@ def test_a_known_leak_is_reported_the_versions_that_have_it(version: str, is_bad
 
 #: Of each known leak a release that has it and one that has not.
 RELEASES = {
-    "pytorch/pytorch#22983": ("1.1.0", "1.2.0"),
+    "pytorch/pytorch#58271": ("1.9.1", "1.10.0"),
     "pytorch/pytorch#20199": ("1.6.0", "1.7.0"),
     "pytorch/pytorch#141960": ("2.5.1", "2.6.0"),
     "pytorch/pytorch#149354": ("2.7.1", "2.8.0"),
     "pytorch/pytorch#183211": ("2.13.0", "2.14.0"),
-    "pytorch/pytorch#94990": ("1.4.0", "1.3.1"),
+    "pytorch/pytorch#94990": ("1.10.0", "1.9.1"),
     "pytorch/pytorch#96726": ("1.13.0", "1.12.1"),
     "pytorch/pytorch#82528": ("2.0.0", "1.13.1"),
     "pytorch/pytorch#129901": ("2.0.0", "1.13.1"),
@@ -207,6 +208,31 @@ def test_a_known_leak_is_one_of_some_releases_and_not_of_all(leak: KnownLeak) ->
     with_it, without = RELEASES[leak.link]
     assert has_bug(leak, with_it)
     assert not has_bug(leak, without)
+
+
+#: Of known leaks that are PyTorch's own: a story that shows it, and its subject.
+SHOWN_BY = {
+    "pytorch/pytorch#58271": ("ctx_keeps_output", "ctx"),
+    "pytorch/pytorch#94990": ("ctx_saves_view_of_output", "ctx"),
+    "pytorch/pytorch#82528": ("multi_grad_hook_keeps_its_graph", "note"),
+}
+
+
+@pytest.mark.parametrize("link", SHOWN_BY)
+def test_a_known_leak_has_the_releases_in_which_its_story_was_never_freed(link: str) -> None:
+    (leak,) = [one for one in known_leaks() if one.link == link]
+    name, subject = SHOWN_BY[link]
+    found = history_of(name)
+    (row,) = [row for row in found.rows if (row.probe, row.subject) == ("liveness", subject)]
+    read = {
+        system.version: moment.value
+        for system, moment in zip(found.systems, row.moments, strict=True)
+        if system.framework == "torch" and moment.value is not None
+    }
+    assert read != {}
+    assert {version for version, value in read.items() if value == "never"} == {
+        version for version in read if has_bug(leak, version)
+    }
 
 
 def test_known_leaks_are_data_that_can_be_read() -> None:

@@ -283,3 +283,26 @@ def test_a_framework_that_cannot_be_imported_is_one_error(
         api.run([write_story(STORY)], backends=["fake"])
     reason = "ModuleNotFoundError: No module named 'gradlife.no_such_framework'"
     assert str(caught.value) == f"gradlife.no_such_framework can't be imported: {reason}"
+
+
+OWN_PROFILE = """
+@scenario(title="as in 1.2", profile="torch-1.2+function_ownership=weak_at_construction")
+def own_profile(lab):
+    lab.value("policy", lab.fw.current_profile().changes()["function_ownership"])
+    lab.stage("asked")
+"""
+
+
+def test_a_story_with_a_profile_of_its_own_runs_where_that_profile_is_asked_only(write_story: WriteStory) -> None:
+    report = api.run([write_story(OWN_PROFILE)], backends=["mini:torch-1.2", "mini:torch-2.13", "fake"])
+    assert [(run.system, run.outcome) for run in report.runs] == [
+        ("mini:torch-1.2", "ok"),
+        ("mini:torch-2.13", "not available"),
+        ("fake", "not available"),
+    ]
+    assert report.runs[1].reason == (
+        "it is about the engine's profile torch-1.2+function_ownership=weak_at_construction"
+    )
+    assert [reading.value for reading in report.readings if reading.key[2:] == ("policy", "value")] == [
+        "weak_at_construction"
+    ]

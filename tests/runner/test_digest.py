@@ -33,10 +33,13 @@ def kept(lab):
 '''
 
 
-def digest(tmp_path: Path, text: str, name: str = "kept", needs: str = "", isolation: str = "fork") -> str:
+def digest(
+    tmp_path: Path, text: str, name: str = "kept", needs: str = "", isolation: str = "fork", profile: str = ""
+) -> str:
     file = tmp_path / "story.py"
     file.write_text(text, encoding="utf-8")
-    return digest_of(file, ScenarioInfo(f"s/{name}", name, "s", "t", needs=needs, isolation=isolation))
+    info = ScenarioInfo(f"s/{name}", name, "s", "t", needs=needs, isolation=isolation, profile=profile)
+    return digest_of(file, info)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +82,9 @@ def test_what_a_story_needs_and_where_it_runs_belong_to_it(tmp_path: Path) -> No
         digest(tmp_path, STORY),
         digest(tmp_path, STORY, needs="hooks"),
         digest(tmp_path, STORY, isolation="fresh"),
+        digest(tmp_path, STORY, profile="torch-1.2"),
     }
-    assert len(found) == 3
+    assert len(found) == 4
 
 
 def test_a_story_with_another_name_has_the_same_digest(tmp_path: Path) -> None:

@@ -60,6 +60,14 @@ def test_a_fixed_twin_takes_over_what_it_does_not_change() -> None:
     assert story.fixed_of is None
 
 
+def test_a_story_with_a_profile_of_its_own_needs_the_engine_and_so_do_its_twins() -> None:
+    story = scenario(title="leaks", profile="torch-1.2+saved_slot=owning")(lambda lab: None)
+    same = story.fixed(title="the same", fix="none")(lambda lab: None)
+    other = story.fixed(title="does not", fix="none", profile="torch-1.2")(lambda lab: None)
+    assert [each.profile for each in (story, same, other)] == ["torch-1.2+saved_slot=owning"] * 2 + ["torch-1.2"]
+    assert [each.needs for each in (story, same, other)] == ["engine"] * 3
+
+
 def test_a_file_collects_its_scenarios_in_the_order_in_which_they_are_written() -> None:
     story = leak()
     twin = story.fixed(title="does not", fix="detach")(lambda lab: None)

@@ -25,17 +25,17 @@ class UndefinedGradNode final : public Node {
 };
 
 template <class MakeNode>
-TensorList behind(const TensorList& inputs, MakeNode&& make) {
+TensorList behind(const TensorList& inputs, const TensorList& results, MakeNode&& make) {
   NodePtr node;
   if (needs_graph(inputs)) {
     node = make();
     node->set_next_edges(gradient_edges(inputs));
   }
   TensorList outputs;
-  for (const Tensor& input : inputs) {
-    outputs.push_back(input ? variable_data(input) : Tensor());
+  for (const Tensor& result : results) {
+    outputs.push_back(result ? variable_data(result) : Tensor());
     if (!node) continue;
-    if (input) {
+    if (result) {
       set_history(outputs.back(), node);
     } else {
       node->add_placeholder_input();
@@ -47,11 +47,15 @@ TensorList behind(const TensorList& inputs, MakeNode&& make) {
 }  // namespace
 
 TensorList with_delayed_error(const TensorList& inputs, const std::string& text) {
-  return behind(inputs, [&] { return make_node<ErrorNode>(text); });
+  return with_delayed_error(inputs, inputs, text);
+}
+
+TensorList with_delayed_error(const TensorList& inputs, const TensorList& results, const std::string& text) {
+  return behind(inputs, results, [&] { return make_node<ErrorNode>(text); });
 }
 
 TensorList without_gradient(const TensorList& inputs) {
-  return behind(inputs, [] { return make_node<UndefinedGradNode>(); });
+  return behind(inputs, inputs, [] { return make_node<UndefinedGradNode>(); });
 }
 
 }  // namespace gradlife

@@ -11,6 +11,9 @@ namespace gradlife {
 // cannot be differentiated again. Empty inputs stay empty.
 TensorList with_delayed_error(const TensorList& inputs, const std::string& text);
 
+// Return aliases of `results`, behind such a node if one of `inputs`, from which they were computed, requires grad.
+TensorList with_delayed_error(const TensorList& inputs, const TensorList& results, const std::string& text);
+
 // Return aliases of `inputs` behind an "UndefinedGradBackward" node, which passes no gradient.
 TensorList without_gradient(const TensorList& inputs);
 

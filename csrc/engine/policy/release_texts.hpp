@@ -29,6 +29,8 @@ inline constexpr ReleaseText unconverted_argument = {
     traits::since(113, false),
     "Unable to convert call argument to Python object (#define PYBIND11_DETAILED_ERROR_MESSAGES or ",
     "make_tuple(): unable to convert arguments to Python object ("};
+inline constexpr ReleaseText forward_result = {traits::since(108, true), "Tensor or tuple of Tensor", "Variable"};
+inline constexpr ReleaseText tensor_of_hooks = {traits::since(109, true), "Tensor", "variable"};
 inline constexpr ReleaseText an_input = {traits::since(213, false), "An input", "A input"};
 inline constexpr ReleaseText check_nan = {traits::since(213, false), ", check_nan=False", ""};
 inline constexpr ReleaseText leaf_changed = {

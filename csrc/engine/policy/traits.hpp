@@ -56,11 +56,12 @@ inline constexpr Trait changed_view_saved_as_output = since(210, false);
 // Functions and their contexts.
 inline constexpr Trait warns_of_legacy_functions = since(102, false);
 inline constexpr Trait legacy_register_hook_text = until(108, true);
-inline constexpr Trait refuses_legacy_access = since(108, false);
+inline constexpr Trait none_gradient_is_zero = until(102, false);  // of an input that requires grad; seen by node hooks
+inline constexpr Trait refuses_legacy_access = since(109, false);
 inline constexpr Trait has_context_name = since(108, true);
 inline constexpr Trait has_do_backward = until(108, false);
 inline constexpr Trait checks_to_save_first = since(200, false);
-inline constexpr Trait forward_may_return_objects = since(200, false);
+inline constexpr Trait forward_may_return_objects = since(109, false);
 inline constexpr Trait has_setup_context = since(200, false);
 inline constexpr Trait refuses_dirty_view_of_leaf = since(200, true);
 inline constexpr Trait views_returned_input = since(113, true);  // without gradient; 1.13 also a changed one

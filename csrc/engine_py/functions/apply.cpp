@@ -196,7 +196,6 @@ TensorList saved_tensors_of(const FunctionObject& context) {
 
 void save_tensors(PyObject* context, const NodePtr& node, const OutputMarks& marks, const Ref& to_save) {
   FunctionObject* object = function_object(context);
-  object->has_freed_buffers = false;
   std::vector<SavedSlot> saved;
   check_to_save(to_save.get(), true);
   if (to_save && to_save.get() != Py_None)
@@ -220,6 +219,11 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     custom.set_next_edges(std::move(inputs.next_edges));
     custom.is_tensor_input = inputs.is_tensor;
     custom.output_info.clear();
+    custom.input_info.clear();
+    const bool is_zero = has(*object->policy, traits::none_gradient_is_zero);
+    if (is_zero || object->policy->legacy_functions != LegacyFunctions::refused)
+      for (const Tensor& input : inputs.tensors)
+        custom.input_info.push_back({input->sizes(), input->dtype(), is_zero && requires_grad(input)});
   }
   // Since 2.0 it is checked first, its items only if they are to be saved; the context loses it if a later step fails.
   const bool looks_first = has(*object->policy, traits::checks_to_save_first);
@@ -240,8 +244,9 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     PyObject* output = PyTuple_GET_ITEM(outputs.get(), i);
     if (!is_tensor(output)) {
       if (!has(*object->policy, traits::forward_may_return_objects) || output == nullptr)
-        raise_python(PyExc_TypeError, "%s.forward: expected Tensor or tuple of Tensor (got %s) for return value %zd",
-                     Py_TYPE(context)->tp_name, Py_TYPE(output)->tp_name, i);
+        raise_python(PyExc_TypeError, "%s.forward: expected %s (got %s) for return value %zd",
+                     Py_TYPE(context)->tp_name, text_for(*object->policy, texts::forward_result),
+                     Py_TYPE(output)->tp_name, i);
       if (is_executable) {
         static_cast<PyNode&>(*node).output_info.emplace_back();
         node->add_placeholder_input();

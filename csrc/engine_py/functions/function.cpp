@@ -5,6 +5,7 @@
 #include "base/events.hpp"
 #include "base/immortal.hpp"
 #include "engine/graph/autograd.hpp"
+#include "engine/graph/error_nodes.hpp"
 #include "engine/ops/ops.hpp"
 #include "engine_py/call/args.hpp"
 #include "engine_py/interpreter/errors.hpp"
@@ -24,6 +25,14 @@ const NodeSpec* spec_of(const char* name) {
   return specs->back();
 }
 
+// The name of a context's node. Up to 1.4 that of a legacy Function, which is its own context, has a suffix.
+std::string node_name(PyObject* context) {
+  if (function_object(context)->policy->legacy_functions == LegacyFunctions::refused) return short_name(context);
+  const Ref legacy = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(context)), "_is_legacy"));
+  if (!legacy) drop_error();
+  return std::string(short_name(context)) + (legacy.get() == Py_True ? "LegacyBackward" : "");
+}
+
 // A control block over a node inside its context: owning it means owning a reference to the context.
 class ContextBlock final : public RefCounted {
  public:
@@ -40,7 +49,7 @@ class ContextBlock final : public RefCounted {
 }  // namespace
 
 PyNode::PyNode(PyObject* context, bool owns_context, Identity identity)
-    : Node(identity), context_(context), owns_context_(owns_context), spec_(spec_of(short_name(context))) {
+    : Node(identity), context_(context), owns_context_(owns_context), spec_(spec_of(node_name(context).c_str())) {
   if (owns_context_) Py_INCREF(context_);
 }
 
@@ -99,10 +108,7 @@ void PyNode::visit_owned(OwnedVisitor& visitor) const {
 TensorList PyNode::materialize(TensorList gradients) const {
   if (!function_object(context_)->materialize_grads) return gradients;
   for (size_t i = 0; i < gradients.size() && i < output_info.size(); ++i)
-    if (!gradients[i] && output_info[i].is_defined) {
-      gradients[i] = ops::full(output_info[i].sizes, 0, output_info[i].dtype);
-      gradients[i]->bump_version();  // zeros here are filled in place
-    }
+    if (!gradients[i] && output_info[i].is_defined) gradients[i] = zeros_like(output_info[i]);
   return gradients;
 }
 
@@ -122,7 +128,10 @@ TensorList PyNode::collect(Borrowed result) const {
     if (is_tensor_input[static_cast<size_t>(i)]) {
       if (gradient != Py_None && !is_tensor(gradient))
         raise_python(PyExc_RuntimeError, "expected Variable or None (got %s)", short_name(gradient));
+      const size_t index = gradients.size();
       gradients.push_back(unwrap_optional(gradient));
+      const bool is_zero = !gradients.back() && index < input_info.size() && input_info[index].is_defined;
+      if (is_zero) gradients.back() = zeros_like(input_info[index]);
     } else if (gradient != Py_None) {
       raise_python(PyExc_RuntimeError,
                    "function %s returned a gradient different than None at position %zd, but the corresponding forward "
@@ -131,6 +140,19 @@ TensorList PyNode::collect(Borrowed result) const {
     }
   }
   return gradients;
+}
+
+// Returns the gradients that _do_backward returned, without history: they can't be differentiated again.
+TensorList PyNode::collect_legacy(const TensorList& gradients, Borrowed result) const {
+  if (!PyTuple_Check(result.get())) raise_python(PyExc_TypeError, "_do_backward has to return a tuple");
+  TensorList results;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.get()); ++i) {
+    PyObject* gradient = PyTuple_GET_ITEM(result.get(), i);
+    if (gradient != Py_None && !is_tensor(gradient))
+      raise_python(PyExc_RuntimeError, "expected Variable (got '%s')'", short_name(gradient));
+    results.push_back(unwrap_optional(gradient));
+  }
+  return with_delayed_error(gradients, results, std::string(name()) + " is not differentiable twice");
 }
 
 // Returns the arguments of backward. A boxed list is the gradients' only owner, so that backward can release each.
@@ -143,15 +165,26 @@ TensorList PyNode::apply(TensorList&& gradients) {
   if (context_ == nullptr && policy().is_oneflow) fail_released(*this);
   require(context_ != nullptr, "the context of ", name(), " is gone");
   const Ref keep = Ref::borrow(context_);
-  const Ref arguments = arguments_of(materialize(std::move(gradients)));
   // A legacy Function is its own context and defines backward itself; a hostile __getattr__ may raise here.
   const Ref legacy = checked(PyObject_GetAttrString(context_, "_is_legacy"));
-  const char* method = legacy.get() == Py_True                            ? "_do_backward"
-                       : function_object(context_)->takes_boxed_gradients ? "apply_boxed"
-                                                                          : "apply";
+  if (legacy.get() == Py_True) {
+    const Ref passed = wrap_tuple(gradients);
+    return collect_legacy(gradients, checked(in_user_code([&] {
+                                       return PyObject_CallMethod(context_, "_do_backward", "OO", passed.get(),
+                                                                  Py_True);
+                                     })).get());
+  }
+  const Ref arguments = arguments_of(materialize(std::move(gradients)));
+  const char* method = function_object(context_)->takes_boxed_gradients ? "apply_boxed" : "apply";
   const Ref function = checked(PyObject_GetAttrString(context_, method));
   const Ref result = checked(in_user_code([&] { return PyObject_CallObject(function.get(), arguments.get()); }));
   return collect(result.get());
+}
+
+Tensor zeros_like(const TensorInfo& info) {
+  Tensor zeros = ops::full(info.sizes, 0, info.dtype);
+  zeros->bump_version();  // they are filled in place
+  return zeros;
 }
 
 NodePtr node_of_context(PyObject* context) {

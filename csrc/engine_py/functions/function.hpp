@@ -56,6 +56,7 @@ class PyNode final : public Node {
 
   std::vector<SavedSlot> saved;
   std::vector<TensorInfo> output_info;
+  std::vector<TensorInfo> input_info;  // of the tensors; `is_defined`: None as its gradient becomes zeros (until 1.2)
   std::vector<bool> is_tensor_input;
 
  protected:
@@ -66,6 +67,7 @@ class PyNode final : public Node {
   TensorList materialize(TensorList gradients) const;
   Ref arguments_of(TensorList gradients) const;
   TensorList collect(Borrowed result) const;
+  TensorList collect_legacy(const TensorList& gradients, Borrowed result) const;
 
   PyObject* context_;
   bool owns_context_;
@@ -117,6 +119,8 @@ struct UnpackedInputs {
   bool has_setup_context = false;
 };
 UnpackedInputs unpack_inputs(PyObject* const* arguments, Py_ssize_t count);
+// Zeros in the shape of an input or an output.
+Tensor zeros_like(const TensorInfo& info);
 Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, Ref outputs);
 
 }  // namespace gradlife

@@ -175,10 +175,7 @@ Ref register_pre_hook(Node& node, Borrowed callable) {
 }
 
 void register_hook_dict(Node& node, Borrowed tensor) {
-  const bool is_custom = node.has_python_context();
-  if (!is_tensor(tensor))
-    raise_python(is_custom ? PyExc_RuntimeError : PyExc_TypeError, "_register_hook_dict expected a %s",
-                 is_custom ? "Tensor" : "variable");
+  if (!is_tensor(tensor)) raise_python(PyExc_TypeError, "_register_hook_dict expected a variable");
   const Tensor& impl = unwrap(tensor);
   PyObject* dict = tensor_object(tensor)->backward_hooks;
   if (dict == nullptr) return;

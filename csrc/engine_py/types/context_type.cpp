@@ -18,6 +18,7 @@ namespace gradlife {
 namespace {
 
 constexpr const char* docs_link = "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function";
+constexpr const char* extending_link = "https://pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd";
 
 // If the context owns its node, both are created together.
 void make_owned_node(PyObject* self) {
@@ -127,13 +128,16 @@ void function_dealloc(PyObject* self) {
   if (object->policy->is_oneflow)
     raise_python(PyExc_AttributeError, "'%s' object has no attribute '%s'",
                  reinterpret_cast<const PyObject*>(object)->ob_type->tp_name, attribute);
-  if (std::string(attribute) == "register_hook" && has(*object->policy, traits::legacy_register_hook_text))
-    raise_python(
-        PyExc_RuntimeError,
-        "Legacy autograd function had _register_hook called before the function was invoked.  This usage pattern is no "
-        "longer supported: please call _register_hook AFTER calling your function, or port your code to use non-legacy "
-        "autograd function, see: %s",
-        docs_link);
+  const bool is_dict = std::string(attribute) == "_register_hook_dict";
+  if ((is_dict || std::string(attribute) == "register_hook") &&
+      has(*object->policy, traits::legacy_register_hook_text)) {
+    const char* method = is_dict ? "register_hook" : "_register_hook";  // not the one that was called
+    raise_python(PyExc_RuntimeError,
+                 "Legacy autograd function had %s called before the function was invoked.  This usage pattern is no "
+                 "longer supported: please call %s AFTER calling your function, or port your code to use non-legacy "
+                 "autograd function, see: %s",
+                 method, method, extending_link);
+  }
   if (has(*object->policy, traits::refuses_legacy_access))
     raise_python(
         PyExc_RuntimeError,
@@ -155,6 +159,15 @@ NodePtr need_node(PyObject* self, const char* attribute) {
 }
 
 using Methods = NodeMethods<need_node>;
+
+PyObject* function_register_hook_dict(PyObject* self, PyObject* tensor) {
+  return guarded([&] {
+    if (!is_tensor(tensor))
+      raise_python(PyExc_RuntimeError, "_register_hook_dict expected a %s",
+                   text_for(*function_object(self)->policy, texts::tensor_of_hooks));
+    register_hook_dict(*need_node(self, "_register_hook_dict"), tensor);
+  });
+}
 
 PyObject* get_metadata(PyObject* self, void*) {
   return guarded([&] {
@@ -281,7 +294,7 @@ PyMethodDef function_methods[] = {{"apply", reinterpret_cast<PyCFunction>(reinte
                                    METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
                                   {"_do_forward", fast_method(function_do_forward), METH_FASTCALL, nullptr},
                                   {"register_hook", Methods::register_hook, METH_O, nullptr},
-                                  {"_register_hook_dict", Methods::register_hook_dict, METH_O, nullptr},
+                                  {"_register_hook_dict", function_register_hook_dict, METH_O, nullptr},
                                   {"_set_sequence_nr", Methods::set_sequence_nr, METH_O, nullptr},
                                   {"_sequence_nr", Methods::sequence_nr, METH_NOARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};

@@ -1,6 +1,7 @@
 #include "engine_py/wrappers/wrapper.hpp"
 
 #include "base/events.hpp"
+#include "engine/graph/autograd.hpp"
 #include "engine/policy/release_texts.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
@@ -102,7 +103,18 @@ Ref wrap(Tensor&& tensor) {
 
 Ref wrap(const Tensor& tensor) { return wrap(Tensor(tensor)); }
 
+// Up to 1.1 a new wrapper of a tensor takes a control block of its own over the tensor's node, if that is part of a
+// context.
+void take_own_block(const Tensor& tensor) {
+  AutogradMeta* meta = tensor->meta();
+  if (meta == nullptr || !meta->grad_fn || !meta->grad_fn->has_python_context()) return;
+  const FunctionOwnership ownership = meta->grad_fn->policy().function_ownership;
+  if (ownership == FunctionOwnership::ctx_owns_node || ownership == FunctionOwnership::refcount_check)
+    meta->grad_fn = NodePtr::share(meta->grad_fn.get());
+}
+
 Ref wrap_as(Tensor&& tensor, PyTypeObject* type) {
+  take_own_block(tensor);
   if (!tensor->policy().is_oneflow) return new_wrapper(tensor.detach(), type);
   type = bare_class_of(type);
   Ref wrapper = new_wrapper(tensor.detach(), type);

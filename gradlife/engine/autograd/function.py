@@ -156,7 +156,7 @@ class Function(_SingleLevelFunction):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply a legacy Function; all profiles from torch 1.5 on refuse. OneFlow applies the class instead."""
-        return type(self).apply(*args) if is_oneflow() else self._do_forward(*args)
+        return type(self).apply(*args) if is_oneflow() else self._do_forward(*args, **kwargs)
 
     @classmethod
     def _bind_arguments(cls, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -184,12 +184,14 @@ class Function(_SingleLevelFunction):
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Computes the outputs."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        _raise_not_implemented("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Computes the gradients of the inputs from those of the outputs."""
-        raise NotImplementedError(
+        if (1, 2) < release() < (1, 10):
+            raise NotImplementedError("You must implement the backward function for custom autograd.Function.")
+        _raise_not_implemented(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
             "mode AD."
         )
@@ -210,6 +212,10 @@ class Function(_SingleLevelFunction):
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
             "generate_vmap_rule=True."
         )
+
+
+def _raise_not_implemented(text: str) -> None:
+    raise NotImplementedError(*([text] if release() > (1, 2) else []))
 
 
 class InplaceFunction(Function):

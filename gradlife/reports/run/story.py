@@ -82,6 +82,8 @@ def head(story: ScenarioInfo) -> Iterator[RenderableType]:
         yield Hanging(Text("  origin   ", QUIET), Text(", ".join(story.origin)))
     if story.needs:
         yield Hanging(Text("  needs    ", QUIET), Text(story.needs))
+    if story.profile:
+        yield Hanging(Text("  profile  ", QUIET), Text(f"{story.profile} (the mini engine; no release)"))
 
 
 def stages(width: int, explanation: Explanation) -> Iterator[RenderableType]:

@@ -50,6 +50,7 @@ def plain_story(story: Scenario, path: str) -> dict[str, Any]:
         "file": path,
         "line": story.line,
         "context": story.context,
+        "profile": story.profile,
         "expects": [plain_expect(expect) for expect in story.expects],
         "differs": [vars(differs) for differs in story.differs],
     }

@@ -50,7 +50,7 @@ def run_story(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None
     gc.disable()
     lab = None
     try:
-        reason = missing_feature(fw, story.needs)
+        reason = missing_feature(fw, story.needs) or other_profile(story.profile, job["profile"])
         if reason is not None:
             emit({"kind": "unavailable", "reason": reason})
             return
@@ -60,8 +60,9 @@ def run_story(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None
         gc.collect()
         lab = WorkerLab(fw, job["system"], job["profile"], emit, job.get("also", ()))
         lab.context = story.context
-        story(lab)
-        lab.finish()
+        with own_profile(fw, story.profile):
+            story(lab)
+            lab.finish()
         emit({"kind": "done", "seconds": time.perf_counter() - started})
     except BaseException as error:
         if lab is not None:
@@ -72,6 +73,18 @@ def run_story(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None
     finally:
         if was_enabled:
             gc.enable()
+
+
+def other_profile(wanted: str, profile: str) -> str | None:
+    """Return why a story about a profile of its own is not available on a system with another profile, or None."""
+    if not wanted or wanted.partition("+")[0] == profile:
+        return None
+    return f"it is about the engine's profile {wanted}"
+
+
+def own_profile(fw: Any, wanted: str) -> Any:
+    """Return a context manager that sets the engine's profile for a story that names one."""
+    return fw.profile(wanted) if wanted else contextlib.nullcontext()
 
 
 def failure(error: BaseException, file: str) -> dict[str, Any]:

@@ -227,7 +227,11 @@ def test_a_module_that_a_release_lacks_cannot_be_imported(profile: str, said: li
             "Legacy autograd function had _register_hook called",
             "Legacy autograd function had next_functions",
         ),
-        ("torch-1.8", "Legacy autograd function had _register_hook called", "Attribute 'next_functions' is invalid"),
+        (
+            "torch-1.8",
+            "Legacy autograd function had _register_hook called",
+            "Legacy autograd function had next_functions",
+        ),
         ("torch-1.9", "Attribute 'register_hook' is invalid", "Attribute 'next_functions' is invalid"),
     ],
 )
