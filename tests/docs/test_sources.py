@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from source_releases import renewed
 
 from gradlife.model import ScenarioInfo
 from gradlife.runner import api
@@ -64,7 +65,7 @@ def statements() -> Iterator[Statement]:
             source = line.rpartition(": ")[2]
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if line.startswith("| ") and cells[0] != "statement":
-            text, shown_by = cells
+            text, shown_by, _ = cells
             yield Statement(source, text, shown_by)
 
 
@@ -94,6 +95,11 @@ def test_the_page_names_the_stories_of_a_source(source: str, stories: dict[str, 
     named = {name for statement in STATEMENTS for name in statement.stories}
     of_source = {story.family for story in stories.values() if source in story.origin}
     assert of_source - named - FURTHER == set()
+
+
+def test_the_page_has_the_releases_on_which_its_stories_were_recorded() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == renewed(page), "python docs/_ext/source_releases.py renews it"
 
 
 def test_what_is_left_out_of_the_page_exists(stories: dict[str, ScenarioInfo]) -> None:

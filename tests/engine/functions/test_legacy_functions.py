@@ -6,6 +6,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -255,7 +256,7 @@ def test_second_call_that_raises_its_warning_leaves_the_first_graph_whole() -> N
         f, x = Id(), leaf(3.0)
         y = f(x)
         warnings.filterwarnings("error", message="Legacy autograd function object was called twice")
-        assert failure(lambda function=f: function(leaf(5.0))) == f"UserWarning: {CALLED_TWICE}"
+        assert failure(partial(f, leaf(5.0))) == f"UserWarning: {CALLED_TWICE}"
         y.backward()
         assert x.grad.tolist() == [3.0]
         del f, x, y
@@ -282,7 +283,7 @@ def test_do_backward_checks_its_arguments(profile: str) -> None:
             (((), True), "RuntimeError: Id got an invalid number of gradients (expected 1 got 0)"),
         ]
         for arguments, text in calls:
-            assert failure(lambda arguments=arguments: f._do_backward(*arguments)) == text
+            assert failure(partial(f._do_backward, *arguments)) == text
         assert [gradient.tolist() for gradient in f._do_backward((None,), True)] == [[0.0]]
         del y
 
@@ -292,7 +293,7 @@ def test_legacy_call_takes_tensors_only(profile: str) -> None:
     with legacy(profile):
         for wrong, name in ((5, "int"), (None, "NoneType"), ([leaf()], "list")):
             text = f"RuntimeError: expected a Variable argument, but got {name}"
-            assert failure(lambda wrong=wrong: Id()(wrong)) == text
+            assert failure(partial(Id(), wrong)) == text
 
 
 class Two(torch.autograd.Function):
