@@ -70,9 +70,11 @@ def printer_for(args: argparse.Namespace) -> Callable[[Console], None]:
     if args.name == TABLE:
         return lambda console: print_expectations(console, EXPECTATIONS)
     story, catalogue = find(args.name)
-    report, why_not = (None, "") if args.no_run else try_out(args.name, args.backend)
+    own = PREFIX + story.info.profile if story.info.profile else ""
+    backends = args.backend or ([own] if own else None)
+    report, why_not = (None, "") if args.no_run else try_out(args.name, backends)
     fixes = [fix_of(story, twin) for twin in catalogue if twin.info.fixed_of == story.info.name]
-    owners_in = args.backend or [SHOWN_IN_FULL]
+    owners_in = backends or [SHOWN_IN_FULL]
     profiles = declared_by_profile(story.info)
     explanation = Explanation(story.info, profiles, fixes, report, why_not, owners_in)
     return lambda console: print_explanation(console, explanation)
@@ -116,7 +118,9 @@ def try_out(name: str, backends: Sequence[str] | None) -> tuple[RunReport | None
 
 
 def declared_by_profile(story: ScenarioInfo) -> list[tuple[str, tuple[Declared, ...]]]:
-    """Return what a story declares for each profile."""
+    """Return what a story declares for each profile, or for its own."""
+    if story.profile:
+        return [(story.profile, applicable(story, system_of(story.profile.partition("+")[0])))]
     names = [name for name in backend_names() if name.startswith(PREFIX)]
     profiles = [name.removeprefix(PREFIX) for name in names or DEFAULT_BACKENDS if name.startswith(PREFIX)]
     return [(profile, applicable(story, system_of(profile))) for profile in profiles]
