@@ -86,3 +86,13 @@ def test_an_unknown_pattern_has_its_nearest_ones(gradlife: Gradlife) -> None:
     status, _, errors = gradlife("explain", "GL999")
     assert status == 2
     assert errors.startswith("gradlife: error: unknown pattern 'GL999' (try: ")
+
+
+def test_a_story_about_a_design_is_explained_on_its_own_profile_only(gradlife: Gradlife) -> None:
+    status, output, _ = gradlife("explain", "node_weak_at_construction")
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    assert status == 0
+    assert "value output has a grad_fn no" in lines
+    declared = lines[lines.index("What each profile is declared to do") + 1]
+    assert declared.startswith("torch-1.2+function_ownership=weak_at_construction output has a grad_fn")
+    assert not any("torch-2.13" in line for line in lines)
