@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
@@ -55,12 +55,17 @@ class Verification:
 
 
 def verify(before: HuntReport, after: HuntReport) -> Verification:
-    """Match each finding of the first hunt in the second: by fingerprint, or by name where one has no fingerprint.
+    """Match each finding of the first hunt in the second: by fingerprint, or by name where one has no fingerprint; then by
+    its place, where a fix has changed what is kept.
 
     Only findings that make the exit status of ``after`` 1 decide.
     """
     left = list(after.findings)
-    pairs = [(finding, taken(finding, left)) for finding in before.findings]
+    found = [taken(finding, left, is_same) for finding in before.findings]
+    pairs = [
+        (finding, same or taken(finding, left, is_same_place))
+        for finding, same in zip(before.findings, found, strict=True)
+    ]
     changes = [change(one, other, other is not None and after.is_failure(other)) for one, other in pairs]
     new = tuple(one for one in left if after.is_failure(one))
     minor = tuple(one for one in left if one not in new)
@@ -78,9 +83,9 @@ def has_grown(report: HuntReport) -> bool:
     return bool(report.unexplained) and all(one.is_right for one in report.controls)
 
 
-def taken(finding: Finding, left: list[Finding]) -> Finding | None:
+def taken(finding: Finding, left: list[Finding], is_one: Callable[[Finding, Finding], bool]) -> Finding | None:
     """Remove and return the same leak among those left."""
-    same = next((one for one in left if is_same(one, finding)), None)
+    same = next((one for one in left if is_one(finding, one)), None)
     if same is not None:
         left.remove(same)
     return same
@@ -91,6 +96,19 @@ def is_same(one: Finding, other: Finding) -> bool:
     if one.fingerprint and other.fingerprint:
         return one.fingerprint == other.fingerprint
     return (one.kind, one.code, suspects(one)) == (other.kind, other.code, suspects(other))
+
+
+def is_same_place(before: Finding, after: Finding) -> bool:
+    """Whether both are kept in one place of one module, whatever they are. An earlier version noted no other fingerprint."""
+    if not before.legacy_fingerprint:
+        return bool(before.fingerprint) and before.fingerprint == after.legacy_fingerprint
+    return (before.legacy_fingerprint, root(before)) == (after.legacy_fingerprint, root(after))
+
+
+def root(finding: Finding) -> str:
+    """Return the module that the path begins at; empty for another root."""
+    first = finding.trace.steps[0] if finding.trace.steps else None
+    return first.detail if first is not None and first.type == "module" else ""
 
 
 def suspects(finding: Finding) -> Sequence[tuple[str, str]]:

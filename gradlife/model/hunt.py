@@ -190,7 +190,9 @@ class Finding:
     per_step: Amounts
     survivors: int = 1  # in the group
     retained_bytes: int = 0  # retained by the group's holder
-    fingerprint: str = ""  # hexadecimal; of the suspect stretch without indices, addresses and sizes
+    fingerprint: str = (
+        ""  # hexadecimal; of the code, the root, the names on the suspect stretch, the function that stores
+    )
     created_at: tuple[str, ...] = ()  # "train.py:41 in step", the innermost line of the program first
     proof: Proof | None = None
     also_held_by: tuple[str, ...] = ()  # other containers that keep as much: each must be cut too
@@ -208,6 +210,7 @@ class Finding:
     emptied_at: str = ""  # "train.py:18": a statement that may empty later what grows; empty if there is none
     is_running: bool = False  # about running threads, each of which has a stack
     expectation: str = ""  # the row of the table of expectations because of which it is a note; empty if there is none
+    legacy_fingerprint: str = ""  # as earlier versions made it; other leaks may share it
 
     @property
     def code(self) -> str:

@@ -101,6 +101,7 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "retained_types": [asdict(one) for one in finding.retained_types],
         "device_bytes": finding.device_bytes,
         "fingerprint": finding.fingerprint,
+        "legacy_fingerprint": finding.legacy_fingerprint,
         "grows_at": finding.grows_at,
         "arrivals": asdict(finding.arrivals) if finding.arrivals is not None else None,
         "consequences": finding.consequences,

@@ -6,6 +6,7 @@ from gradlife.patterns.codes import FAMILIES, SENTENCES, family, is_code, senten
 from gradlife.patterns.diagnosis import diagnose
 from gradlife.patterns.fingerprints import fingerprint
 from gradlife.patterns.known_leaks import meets
+from gradlife.patterns.legacy_fingerprints import legacy_fingerprint
 from gradlife.patterns.rules.table import PATTERNS, patterns_of
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "family",
     "fingerprint",
     "is_code",
+    "legacy_fingerprint",
     "meets",
     "patterns_of",
     "sentence",

@@ -9,11 +9,12 @@ from dataclasses import replace
 from gradlife.hunting.stores.patches import patch_for
 from gradlife.hunting.stores.program_sources import program_sources
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
+from gradlife.hunting.stores.storing_function import storing_function
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth, GrowthKind
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import Amounts, Arrivals, Confidence, Diagnosis, Finding, FindingKind, Patch
 from gradlife.model.trace import Lifetime, StepStatus, Trace
-from gradlife.patterns import diagnose, fingerprint
+from gradlife.patterns import diagnose, fingerprint, legacy_fingerprint
 from gradlife.patterns.rewrites.kept_graph import DETACH
 
 #: The reason that a trace shows at the container that grows.
@@ -43,13 +44,14 @@ def finding(
 
     ``growth`` is as in `diagnose`; ``executed``: files and lines of the program that ran in a step.
     """
-    printed = fingerprint(trace, growth=growth)
     grows_at = growth.step if growth.kind is GrowthKind.CONTAINER else None
     evidence = Evidence(created_at, frozenset(executed))
     sources = program_sources()
     stored = stored_at(trace, evidence, sources, growth)
     statement = stored.source if stored is not None and stored.confidence is Confidence.SURE else ""
     diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions(), statement=statement)
+    function, certain = storing_function(trace, stored, created_at, sources, growth)
+    printed = fingerprint(trace, code=diagnosis.code, function=function, statement=certain, growth=growth)
     patch = patch_for(diagnosis.code, trace, stored, sources, growth) if not also_held_by else None
     if patch is not None:
         diagnosis = with_code(diagnosis, patch)
@@ -69,6 +71,7 @@ def finding(
         patch=patch,
         grows_at=grows_at,
         arrivals=arrivals,
+        legacy_fingerprint=legacy_fingerprint(trace, growth=growth),
     )
 
 

@@ -34,9 +34,11 @@ class FindingsLog:
     def take(self, report: HuntReport) -> tuple[Finding, ...]:
         """Return the findings that were not reported before; write and remember them."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        fresh = tuple(one for one in report.findings if one.fingerprint not in self._written)
+        fresh = tuple(one for one in report.findings if not self._has(one))
         for one in report.findings:
-            entry = self._written.setdefault(one.fingerprint, {"code": one.code, "title": one.title, "first": now})
+            old = self._written.pop(one.legacy_fingerprint, None)  # of an earlier version
+            first = old or {"code": one.code, "title": one.title, "first": now}
+            entry = self._written.setdefault(one.fingerprint, first)
             entry["last"] = now
         if self._state is not None:
             with suppress(OSError):  # on a full disk the state is lost, and the program goes on
@@ -45,6 +47,10 @@ class FindingsLog:
             with suppress(UsageError):
                 append(self.path, "".join(line_of(one, report, now) for one in fresh))
         return fresh
+
+    def _has(self, one: Finding) -> bool:
+        """Whether it was reported before, perhaps by an earlier version."""
+        return one.fingerprint in self._written or one.legacy_fingerprint in self._written
 
 
 def line_of(finding: Finding, report: HuntReport, now: str) -> str:

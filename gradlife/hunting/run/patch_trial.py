@@ -14,6 +14,7 @@ from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.patched_files import text_of
 from gradlife.hunting.run.trial import losses_of, prepare_trial
 from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
+from gradlife.model.fix_verification import is_same_place
 from gradlife.model.hunt import NO_RATE, Amounts, Finding, HuntReport, Proof, malloc_rates
 from gradlife.model.trace import UNHELD
 
@@ -115,6 +116,7 @@ def rest_of(finding: Finding, before: HuntReport, after: HuntReport) -> Finding 
     A program may have other leaks, which this change does not end.
     """
     same = next((one for one in after.findings if one.fingerprint == finding.fingerprint), None)
+    same = same or next((one for one in after.findings if is_same_place(finding, one)), None)
     if same is not None:
         return same
     known = ((one, rate_before(one, finding, before)) for one in after.findings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,13 @@ from typing import Any
 from gradlife.errors import UsageError
 from gradlife.model.from_json import built, parsed
 from gradlife.model.hunt import Finding
+from gradlife.patterns.fingerprints import has_own_class
 from gradlife.pytest_plugin.outcomes.results import Checked, Section, Verdict
 
 FORMAT = "gradlife.leaks-baseline/1"
+
+#: The version of the fingerprints that entries have now. Those of version 1 know neither modules nor functions.
+VERSION = 2
 
 #: Digits of a fingerprint in summaries.
 SHOWN_DIGITS = 8
@@ -32,6 +36,7 @@ class Known:
     reason: str = ""
     link: str = ""
     until: str = ""  # "2027-01-31"; empty: forever
+    version: int = VERSION  # of the fingerprint; 1 in a file that does not say it
 
     @property
     def has_expired(self) -> bool:
@@ -51,18 +56,15 @@ class Baseline:
 
     entries: dict[str, Known] = field(default_factory=dict)
 
-    def known(self, fingerprint: str) -> Known | None:
-        """Return the entry of a finding. An entry written by hand may have only the digits that a summary shows."""
-        exact = self.entries.get(fingerprint)
-        if exact is not None:
-            return exact
-        short = (one for one in self.entries.values() if len(one.fingerprint) >= SHOWN_DIGITS)
-        return next((one for one in short if fingerprint.startswith(one.fingerprint)), None)
+    def known(self, finding: Finding) -> Known | None:
+        """Return the entry of a finding, by its fingerprint, else by the one that earlier versions gave it."""
+        found = named(self.entries, finding.fingerprint)
+        return found if found is not None else named(self.older, finding.legacy_fingerprint)
 
     def excuse(self, finding: Finding, nodeid: str) -> tuple[bool, str]:
         """Whether a finding is accepted, with the reason why, or why no longer."""
-        known = self.known(finding.fingerprint)
-        if known is None or (not has_path(finding) and bare(nodeid) not in known.tests):
+        known = self.known(finding)
+        if known is None or (not is_specific(finding) and bare(nodeid) not in known.tests):
             return False, ""
         if known.has_expired:
             return False, f"expired: {known.words}"
@@ -70,15 +72,24 @@ class Baseline:
 
     def unused(self, checked: Iterable[Checked]) -> list[Known]:
         """Return the entries whose tests were all judged and did not have this leak; one that names no test is kept."""
-        seen: set[str] = set()
-        ran: set[str] = set()
-        for one in checked:
-            if one.verdict in (Verdict.CLEAN, Verdict.LEAK):
-                ran.add(bare(one.nodeid))
-            found = (self.known(entry.finding.fingerprint) for entry in one.entries)
-            seen.update(known.fingerprint for known in found if known is not None)
+        tests = list(checked)
+        ran = judged(tests)
+        found = (self.known(entry.finding) for one in tests for entry in one.entries)
+        seen = {known.fingerprint for known in found if known is not None}
         missed = (one for one in self.entries.values() if one.fingerprint not in seen)
         return [one for one in missed if one.tests and ran.issuperset(one.tests)]
+
+    @property
+    def older(self) -> dict[str, Known]:
+        """The entries that an earlier version may have written."""
+        return {name: one for name, one in self.entries.items() if one.version < VERSION}
+
+    def to_renew(self, checked: Iterable[Checked]) -> list[Known]:
+        """Return the entries that know a leak of these tests only by the fingerprint that an earlier version gave it."""
+        findings = (entry.finding for one in checked for entry in one.entries)
+        found = ((one, self.known(one)) for one in findings)
+        old = {known.fingerprint: known for one, known in found if known is not None and is_old(known, one)}
+        return list(old.values())
 
     @property
     def expired(self) -> list[Known]:
@@ -86,9 +97,30 @@ class Baseline:
         return [one for one in self.entries.values() if one.has_expired]
 
 
-def has_path(finding: Finding) -> bool:
-    """Whether its fingerprint is specific: without a path or a cycle it says little more than a type."""
-    return bool(finding.trace.steps or finding.trace.cycle)
+def is_old(known: Known, leak: Finding | Known) -> bool:
+    """Whether an entry knows this leak only by the fingerprint that an earlier version gave it."""
+    return not leak.fingerprint.startswith(known.fingerprint)
+
+
+def judged(checked: Iterable[Checked]) -> set[str]:
+    """Return the names of the tests that have a verdict."""
+    return {bare(one.nodeid) for one in checked if one.verdict in (Verdict.CLEAN, Verdict.LEAK)}
+
+
+def named(entries: Mapping[str, Known], fingerprint: str) -> Known | None:
+    """Return the entry with a fingerprint. An entry written by hand may have only the digits that a summary shows."""
+    if fingerprint in entries:
+        return entries[fingerprint]
+    short = (one for one in entries.values() if len(one.fingerprint) >= SHOWN_DIGITS)
+    return next((one for one in short if fingerprint.startswith(one.fingerprint)), None)
+
+
+def is_specific(finding: Finding) -> bool:
+    """Whether its fingerprint names a place of the program: a path does, and a cycle with a class of the program or a line
+    that made it. Any other fingerprint says little more than a type.
+    """
+    trace = finding.trace
+    return bool(trace.steps) or has_own_class(trace.cycle) or bool(trace.cycle and finding.stored_at)
 
 
 def bare(nodeid: str) -> str:
@@ -115,6 +147,7 @@ def both(one: Known, other: Known) -> Known:
         reason=one.reason or other.reason,
         link=one.link or other.link,
         until=min(days, default=""),
+        version=max(one.version, other.version),
     )
 
 
@@ -149,7 +182,7 @@ def entry_of(item: dict[str, Any]) -> Known:
     unknown = sorted(item.keys() - {one.name for one in fields(Known)})
     if unknown:
         raise ValueError(f"an entry has no {unknown[0]!r}, but {', '.join(one.name for one in fields(Known))}")
-    found: Known = built(Known, item)
+    found: Known = built(Known, {"version": 1, **item})
     try:
         datetime.date.fromisoformat(found.until or "2000-01-01")
     except ValueError:
@@ -160,26 +193,35 @@ def entry_of(item: dict[str, Any]) -> Known:
 def updated(baseline: Baseline, checked: Sequence[Checked]) -> Baseline:
     """Return the baseline with current leaks, and without those that fully checked tests no longer have."""
     gone = {one.fingerprint for one in baseline.unused(checked)}
-    now = list(leaks_of(checked))
-    kept = [whole(one, now) for one in baseline.entries.values() if one.fingerprint not in gone]
-    return merged([*kept, *now])
+    now = [(leak, baseline.known(finding)) for leak, finding in leaks_of(checked)]
+    kept = [one for one in baseline.entries.values() if one.fingerprint not in gone]
+    ran = judged(checked)
+    whole = (each for one in kept for each in renewed(one, [leak for leak, known in now if known == one], ran))
+    return merged([*whole, *(leak for leak, _ in now)])
 
 
-def whole(known: Known, leaks: Iterable[Known]) -> Known:
-    """Complete the fingerprint of an entry that was written with its first digits and leaks now."""
-    if len(known.fingerprint) < SHOWN_DIGITS:
-        return known
-    longer = (one.fingerprint for one in leaks if one.fingerprint.startswith(known.fingerprint))
-    return replace(known, fingerprint=next(longer, known.fingerprint))
+def renewed(known: Known, leaks: Sequence[Known], ran: Collection[str]) -> Iterator[Known]:
+    """Yield an entry with the whole fingerprint of now for each of its leaks. An old fingerprint stays for its tests that were
+    not judged: they may have another leak.
+    """
+    for leak in leaks:
+        tests = leak.tests if is_old(known, leak) else known.tests
+        yield replace(known, fingerprint=leak.fingerprint, tests=tests, version=VERSION)
+    rest = tuple(one for one in known.tests if one not in ran)
+    if not leaks:
+        yield known
+    elif rest and all(is_old(known, leak) for leak in leaks):
+        yield replace(known, tests=rest)
 
 
-def leaks_of(checked: Iterable[Checked]) -> Iterator[Known]:
-    """Return an entry for each leak of a test."""
+def leaks_of(checked: Iterable[Checked]) -> Iterator[tuple[Known, Finding]]:
+    """Yield an entry for each leak of a test, with its finding."""
     for one in checked:
         for entry in one.of(Section.NEW, Section.LIBRARY, Section.KNOWN):
             finding = entry.finding
             if not entry.why.startswith("allowed"):
-                yield Known(finding.fingerprint, finding.code, finding.title, (bare(one.nodeid),))
+                known = Known(finding.fingerprint, finding.code, finding.title, (bare(one.nodeid),), version=VERSION)
+                yield known, finding
 
 
 def dumps(baseline: Baseline) -> str:

@@ -58,7 +58,7 @@ def names(allowed: str, finding: Finding) -> bool:
     if allowed == finding.code:
         return True
     if len(allowed) >= MIN_DIGITS and re.fullmatch("[0-9a-f]+", allowed):
-        return finding.fingerprint.startswith(allowed)
+        return finding.fingerprint.startswith(allowed) or finding.legacy_fingerprint.startswith(allowed)
     requirement, mark, link = allowed.partition(":")
     try:
         is_met = bool(mark) and meets(requirement, versions())

@@ -107,5 +107,6 @@ def document(suite: SuiteResult, exit_status: int) -> dict[str, Any]:
             "entries": len(baseline.entries),
             "expired": [asdict(one) for one in baseline.expired],
             "unused": [asdict(one) for one in baseline.unused(suite.checked)],
+            "to_renew": [asdict(one) for one in baseline.to_renew(suite.checked)],
         },
     }

@@ -59,6 +59,7 @@ def headline(suite: SuiteResult) -> str:
     expired, unused = len(suite.baseline.expired), len(suite.baseline.unused(suite.checked))
     parts += [f"{expired} expired in the baseline"] if expired else []
     parts += [f"{unused} unused in the baseline"] if unused and not suite.is_updating else []
+    parts += ["renew the baseline"] if renewal(suite) else []
     return f"{counted(totals['checked'], 'test')} checked: {' · '.join(parts) or 'no leaks'}"
 
 
@@ -73,10 +74,21 @@ def problem_lines(suite: SuiteResult) -> Iterator[list[str]]:
         yield [
             f"{'limit':<15} {words}: {unsearched[0]}{' and others' * (len(unsearched) > 1)}; run fewer tests at once"
         ]
+    if asked := renewal(suite):
+        yield [f"{'renew':<15} {asked}"]
     for known in suite.baseline.expired:
         yield [f"{'expired':<15} {entry_words(known)}"]
     for known in [] if suite.is_updating else suite.baseline.unused(suite.checked):
         yield [f"{'unused':<15} {entry_words(known)}: take it out, or --leaks-update-baseline"]
+
+
+def renewal(suite: SuiteResult) -> str:
+    """Return the request to renew a baseline whose fingerprints other leaks may share; empty if it is renewed or has none."""
+    old = [] if suite.is_updating else suite.baseline.to_renew(suite.checked)
+    if not old:
+        return ""
+    have = "baseline entry has a fingerprint" if len(old) == 1 else "baseline entries have fingerprints"
+    return f"{len(old)} {have} of an earlier gradlife, which other leaks may share: renew with --leaks-update-baseline"
 
 
 def entry_words(known: Known) -> str:
