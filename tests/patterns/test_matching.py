@@ -18,7 +18,7 @@ from gradlife.model.trace import (
     bytes_of_detail,
     is_scalar_detail,
 )
-from gradlife.patterns import diagnose, fingerprint
+from gradlife.patterns import diagnose, fingerprint, legacy_fingerprint
 from gradlife.patterns.known_leaks import KnownLeak, has_bug, known_leaks
 from gradlife.patterns.matching.matcher import find, find_around
 from gradlife.patterns.matching.path_tokens import Token, tokens_of
@@ -93,7 +93,8 @@ def test_another_variable_is_another_leak() -> None:
 
 
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
-    assert fingerprint(history(3)) == "abe74ef1e3edb62b"
+    assert fingerprint(history(3), code="GL512") == "937f8a88097cb8b3"
+    assert legacy_fingerprint(history(3)) == "abe74ef1e3edb62b"
 
 
 def ring(*steps: PathStep) -> Trace:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from textwrap import dedent
+from typing import Any
 
 import pytest
 
 from fabricated_hunts import LOSSES
 from gradlife.errors import UsageError
 from gradlife.model.hunt import Finding
-from gradlife.model.trace import Ledger, Lifetime, Trace
+from gradlife.model.trace import Ledger, Lifetime, PathStep, Trace
 from gradlife.pytest_plugin.outcomes.baseline import Baseline, Known, bare, dumps, merged, read, updated
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Section, Verdict
-from plugin_suites import run_suite
+from plugin_suites import Ran, run_suite
 
 TEST, OTHER = "tests/test_a.py::test_step", "tests/test_b.py::test_other"
 KNOWN = Known(LOSSES.fingerprint, "GL402", "a list of losses", (TEST,), "upstream", "gh#123", "2999-01-31")
@@ -192,3 +194,68 @@ def test_a_suite_that_leaks_starts_with_a_baseline_and_fails_for_what_is_new(tmp
     assert "3 tests checked: 1 new · 1 known · 1 expired in the baseline · 1 unused in the baseline" in then.text
     assert "unused          dead GL402 gone (baseline, until 2020-01-01: was mended): take it out" in then.text
     assert [one["fingerprint"] for one in then.report["baseline"]["unused"]] == ["dead"]
+
+
+def test_a_leak_of_the_same_name_in_another_module_is_new_and_lines_above_change_nothing(tmp_path: Path) -> None:
+    options = ("--leaks", "--leaks-baseline=known.json")
+    first = run_suite(tmp_path, *options, "--leaks-update-baseline", test_a=SUITE)
+    moved = "# a line\n# more\n" + dedent(SUITE).replace("def test_clean", "x = 1\n\n\ndef test_clean")
+    then = run_suite(tmp_path, *options, test_a=moved, test_b=SUITE)
+    assert [one["section"] for name in ("a", "b") for one in of_file(then, name)] == ["known", "new"]
+    [old], [now] = of_file(first, "a"), of_file(then, "a")
+    assert now["fingerprint"] == old["fingerprint"]
+    assert "renew the baseline" not in then.text
+
+
+def of_file(ran: Ran, name: str) -> list[dict[str, Any]]:
+    """The findings of a file's tests."""
+    return [each for one in ran.report["tests"] if one["nodeid"].startswith(f"test_{name}") for each in one["findings"]]
+
+
+#: What an earlier version wrote for `SUITE` in two files: one entry for both leaks.
+OLD = """\
+{"format": "gradlife.leaks-baseline/1",
+ "entries": [
+  {"fingerprint": "47394f32f37bb0a9", "code": "GL512", "title": "each step appends to a list", "tests": \
+["test_a.py::test_old", "test_b.py::test_old"], "reason": "upstream", "link": "", "until": ""}
+ ]}
+"""
+
+
+def test_a_baseline_of_an_earlier_version_is_read_asks_to_be_renewed_and_is(tmp_path: Path) -> None:
+    (tmp_path / "known.json").write_text(OLD, encoding="utf-8")
+    options = ("--leaks", "--leaks-baseline=known.json")
+    first = run_suite(tmp_path, *options, test_a=SUITE, test_b=SUITE)
+    assert first.status == 0
+    assert "4 tests checked: 2 known · renew the baseline" in first.text
+    assert first.text.count("renew with --leaks-update-baseline") == 1
+    assert [one["fingerprint"] for one in first.report["baseline"]["to_renew"]] == ["47394f32f37bb0a9"]
+    run_suite(tmp_path, *options, "--leaks-update-baseline", "test_a.py")
+    half = read([tmp_path / "known.json"]).entries.values()
+    assert [(one.version, one.tests, one.reason) for one in half] == [
+        (2, ("test_a.py::test_old",), "upstream"),
+        (1, ("test_b.py::test_old",), "upstream"),
+    ]
+    run_suite(tmp_path, *options, "--leaks-update-baseline")
+    then = run_suite(tmp_path, *options)
+    assert "4 tests checked: 2 known\n" in then.text
+    whole = read([tmp_path / "known.json"]).entries.values()
+    assert sorted((one.version, one.tests, one.reason) for one in whole) == [
+        (2, ("test_a.py::test_old",), "upstream"),
+        (2, ("test_b.py::test_old",), "upstream"),
+    ]
+
+
+def test_an_entry_of_now_does_not_match_an_old_fingerprint() -> None:
+    finding = replace(LOSSES, fingerprint="beef" * 4, legacy_fingerprint=KNOWN.fingerprint)
+    assert merged([KNOWN]).excuse(finding, TEST) == (False, "")
+    assert merged([replace(KNOWN, version=1)]).excuse(finding, TEST)[0]
+
+
+def test_a_cycle_of_library_objects_without_a_line_is_known_in_its_own_test_only() -> None:
+    def lost(type_: str) -> Finding:
+        cycle = (PathStep("Thing", "", "python", ".me", "attribute", type=type_),)
+        return replace(LOSSES, stored_at=None, trace=Trace("Thing", "", Lifetime.GC, (), cycle, Ledger(1, ())))
+
+    assert not merged([KNOWN]).excuse(lost("torch.autograd.Thing"), OTHER)[0]
+    assert merged([KNOWN]).excuse(lost("model.Thing"), OTHER)[0]

@@ -39,6 +39,16 @@ def test_what_was_told_is_remembered_when_the_program_runs_again(tmp_path: Path)
     assert list(document["findings"]) == [LOSSES.fingerprint, "other"]
 
 
+def test_what_an_earlier_version_told_is_remembered_under_its_fingerprint_of_now(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    FindingsLog(None, state).take(hunt(replace(LOSSES, fingerprint="old")))
+    now = replace(LOSSES, fingerprint="now", legacy_fingerprint="old")
+    assert FindingsLog(None, state).take(hunt(now)) == ()
+    assert list(json.loads(Path(state).read_text())["findings"]) == ["now"]
+    another = replace(now, fingerprint="another")
+    assert FindingsLog(None, state).take(hunt(another)) == (another,)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -39,6 +39,33 @@ def test_the_same_leak_is_known_again_without_a_fingerprint_and_at_another_index
     assert [change.is_gone for change in verify(hunt(bare), hunt(other)).changes] == [False]
 
 
+def at(module: str, fingerprint: str) -> Finding:
+    """A leak that begins at a module. The old fingerprint is that of every such path."""
+    steps = (replace(LOSSES.trace.steps[0], type="module", detail=module), *LOSSES.trace.steps[1:])
+    return replace(
+        LOSSES, trace=replace(LOSSES.trace, steps=steps), fingerprint=fingerprint, legacy_fingerprint="place"
+    )
+
+
+def test_other_objects_in_the_same_place_are_the_rest_of_the_leak() -> None:
+    """A fix that detaches what a list keeps changes the code, and so the fingerprint."""
+    [change] = verify(hunt(at("train", "graphs")), hunt(at("train", "numbers"))).changes
+    assert not change.is_gone
+    found = verify(hunt(at("train", "graphs")), hunt(at("model", "numbers")))
+    assert (found.changes[0].is_gone, len(found.new)) == (True, 1)
+
+
+def test_the_same_fingerprint_goes_before_the_same_place() -> None:
+    one, other = at("train", "one"), at("train", "other")
+    found = verify(hunt(one, other), hunt(other))
+    assert [change.is_gone for change in found.changes] == [True, False]
+
+
+def test_a_report_of_an_earlier_version_is_matched_by_its_fingerprint() -> None:
+    old = replace(LOSSES, fingerprint="place")
+    assert [change.is_gone for change in verify(hunt(old), hunt(at("train", "now"))).changes] == [False]
+
+
 def test_a_leak_that_was_not_there_is_new() -> None:
     lines = text(LEAKING, hunt(CYCLE))
     assert lines[2] == "  not there before:"
