@@ -36,12 +36,13 @@ def hunt(
     arguments: tuple[str, ...] = (),
     options: tuple[str, ...] = (),
     variables: Mapping[str, str] | None = None,
+    python: str = sys.executable,
 ) -> Hunted:
     """Run `gradlife hunt --json FILE OPTIONS TARGET ARGUMENTS` in a folder; kill it with its children after so many
     seconds.
     """
     report = folder / f"{abs(hash((target, arguments)))}-{time.monotonic_ns()}.json"
-    command = [sys.executable, "-m", "gradlife", "hunt", "--json", str(report), *options, target, *arguments]
+    command = [python, "-m", "gradlife", "hunt", "--json", str(report), *options, target, *arguments]
     started = time.perf_counter()
     with open(report.with_suffix(".out"), "wb+") as output:
         process = subprocess.Popen(

@@ -1,0 +1,14 @@
+"""All pairs, by area."""
+
+from __future__ import annotations
+
+from benchmarks.twins import caches, graphs, histories, replay
+from benchmarks.twins.pair import Pair
+
+AREAS: dict[str, tuple[Pair, ...]] = {
+    "replay": replay.PAIRS,
+    "caches": caches.PAIRS,
+    "histories": histories.PAIRS,
+    "graphs": graphs.PAIRS,
+}
+PAIRS: tuple[Pair, ...] = tuple(pair for pairs in AREAS.values() for pair in pairs)
