@@ -45,17 +45,17 @@ def result_of(pair: Pair, is_leaking: bool, document: dict[str, Any] | None, sta
     """
     verdict = str(document["verdict"]) if document else ""
     if not is_leaking:
-        if verdict == "clean" and status == 0:
+        if verdict in ("clean", pair.twin_truth) and status == 0:
             return RIGHT
         return FALSE_ALARM if verdict in ("leak", "needs-gc") or status == 1 else UNDECIDED
-    if verdict != pair.truth or document is None:
+    if document is None or (verdict != pair.truth and not (pair.small and verdict == "clean")):
         return MISSED
     return RIGHT if has_holder(pair, document) else UNNAMED
 
 
 def has_holder(pair: Pair, document: dict[str, Any]) -> bool:
-    """Whether the trace of the first finding has one of the holder's names."""
-    trace = json.dumps((document["findings"] or [{}])[0].get("trace", {}))
+    """Whether the trace of the first finding has one of the holder's names; of any part of the report, if it is small."""
+    trace = json.dumps(document if pair.small else (document["findings"] or [{}])[0].get("trace", {}))
     return not pair.holder or any(re.search(rf"\b{re.escape(name)}\b", trace) for name in pair.holder.split("|"))
 
 

@@ -62,10 +62,14 @@ class Pair:
     why_not: str  # why its twin does not
     steps: tuple[int, ...] = LENGTHS  # lengths at which leak and twin can be told apart
     truth: str = "leak"  # the verdict of the first one
-    #: The twin grows until it is full after so many times the steps of a run; 0 if it is full or emptied within the run.
+    twin_truth: str = "clean"  # a verdict that is right for the twin, too
+    #: The twin grows until it is full after so many times the steps of a run; 0 if it is full or emptied within the run,
+    #: -1 if its bound is too far away to run to.
     full_after: int = 0
     #: The twin keeps a few numbers or words for each step, less than 1 kB, as any log does.
     logs: bool = False
+    #: What leaks is plain Python, less than 4 kB a step: a report may call it minor, but must name the holder.
+    small: bool = False
     #: Hunt it with this memory limit always: it decides whether a bound is reached in time.
     limit: str = ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.twins import caches, graphs, histories, replay
+from benchmarks.twins import caches, flows, graphs, histories, objects, replay, text, training
 from benchmarks.twins.pair import Pair
 
 AREAS: dict[str, tuple[Pair, ...]] = {
@@ -10,5 +10,9 @@ AREAS: dict[str, tuple[Pair, ...]] = {
     "caches": caches.PAIRS,
     "histories": histories.PAIRS,
     "graphs": graphs.PAIRS,
+    "training": training.PAIRS,
+    "text": text.PAIRS,
+    "flows": flows.PAIRS,
+    "objects": objects.PAIRS,
 }
 PAIRS: tuple[Pair, ...] = tuple(pair for pairs in AREAS.values() for pair in pairs)

@@ -71,6 +71,8 @@ class Growth:
         """Say what contradicts the pair's declaration, if anything."""
         if is_leaking and pair.truth == "leak":
             return "" if min(self.first, self.second) >= LEAKS else "does not grow"
+        if pair.full_after < 0 and not is_leaking:
+            return ""
         most = LOGS if pair.logs and not is_leaking else LEVEL
         return "" if (self.first + self.second) / 2 <= most else "grows"
 
