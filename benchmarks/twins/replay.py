@@ -287,6 +287,7 @@ for step in range(STEPS):
         "each step adds rows to the deque of its class",
         "ten deques of four rows each, filled one after another",
         steps=(40, 400),
+        full_after=-1,
     ),
     Pair(
         "exemplars_in_a_dict",

@@ -24,10 +24,12 @@ from benchmarks.twins.pairs import AREAS
 #: Sizes in the programs are made for runs of so many steps.
 BASE = 40
 #: Memory is read after `BASE * max(full_after, 2)` steps, and twice more after so many each.
-MORE = 60
+MORE = 30
+#: Added to the length of a run, so that no other loop of a program is as long.
+ODD = 7
 #: A leak grows by at least so many bytes per step between any two readings. A level twin, and one that logs a few
 #: numbers, grow by no more on average.
-LEAKS, LEVEL, LOGS = 512, 128, 1024
+LEAKS, LEVEL, LOGS = 512, 320, 1024
 #: What makes malloc's figures exact.
 EXACT = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"}
 
@@ -87,7 +89,7 @@ class Readings:
 
     def range(self, *limits: int) -> Iterator[int]:
         """Count as `range` does; read memory if this is the program's loop over its steps."""
-        is_loop = len(limits) == 1 and limits[0] >= self.steps // 8 and not self.found
+        is_loop = len(limits) == 1 and limits[0] in (self.steps, self.steps // 4) and not self.found
         for number in range(*limits):
             if is_loop and number >= limits[0] * self.places[len(self.found)]:
                 self.read()
@@ -130,7 +132,7 @@ def measure(source: str, readings: Readings) -> list[int]:
 
 def growth(pair: Pair, is_leaking: bool) -> Growth:
     """Measure one program."""
-    readings = Readings(BASE * max(pair.full_after, 2))
+    readings = Readings(BASE * max(pair.full_after, 2) + ODD)
     first, second, third = measure(pair.source(is_leaking, BASE, readings.steps), readings)
     return Growth((second - first) / MORE, (third - second) / MORE)
 
