@@ -499,6 +499,7 @@ for step in range(STEPS):
         (("explainers.append(explainer)", "explainers = [explainer]"),),
         "an explainer for each call, in a program whose steps are backward passes",
         "the newest explainer is kept",
+        steps=(400,),
     ),
     Pair(
         "records_of_counts",
