@@ -532,15 +532,15 @@ class Blobs:
             self.total -= len(old)
 
 
-blobs = Blobs(20_000)
+blobs = Blobs(40_000)
 for step in range(STEPS):
-    x = batch()
+    x = batch(32)
     blobs.put(step, x.numpy().tobytes())
     train(x)
 """,
         (("self.total += 0", "self.total += len(blob)"),),
         "the total is never raised, so nothing is evicted",
-        "20 kB of blobs, then the oldest goes",
+        "40 kB of blobs, then the oldest goes",
     ),
     Pair(
         "nested_cache",

@@ -474,8 +474,9 @@ for step in range(STEPS):
 """,
         (("    train(y)\n", '    train(y)\n    parametrize.remove_parametrizations(layer, "weight")\n'),),
         "each step puts another parametrization on the weight",
-        "it is removed after the step",
+        "it is removed after the step; the class that it made for the layer waits for the collector",
         steps=(12, 40),
+        twin_truth="needs-gc",
     ),
     Pair(
         "pruned_again",

@@ -246,8 +246,8 @@ class AutoClip:
     def __call__(self, parameters):
         flat = torch.cat([one.grad.flatten() for one in parameters])
         self.past.append(flat)
-        limit = torch.stack([one.norm() for one in self.past[-20:]]).quantile(0.5)
-        torch.nn.utils.clip_grad_norm_(parameters, limit.item())
+        limit = np.median([float(torch.as_tensor(one).norm()) for one in self.past[-20:]])
+        torch.nn.utils.clip_grad_norm_(parameters, float(limit))
 
 
 clip = AutoClip()
@@ -256,7 +256,7 @@ for step in range(STEPS):
     train(batch())
     clip(parameters)
 """,
-        (("self.past.append(flat)", "self.past.append(flat.norm())"), ("one.norm() for one", "one for one")),
+        (("self.past.append(flat)", "self.past.append(flat.norm().item())"),),
         "all gradients are kept where their norms would do",
         "a norm for each step, as a log",
         logs=True,
@@ -326,7 +326,7 @@ def logger():
     log.propagate = False
     if log.name:
         handler = logging.StreamHandler(io.StringIO())
-        handler.setFormatter(logging.Formatter("%(message)s " + "-" * 4000))
+        handler.setFormatter(logging.Formatter(f"{len(log.handlers)} %(message)s " + "-" * 4000))
         log.addHandler(handler)
     return log
 

@@ -193,7 +193,7 @@ for step in range(STEPS):
         """\
 chunks = []
 for step in range(STEPS):
-    x = batch()
+    x = batch(32)
     chunks.append(x.numpy().tobytes())
     train(x)
     if step % 5 == 4:
@@ -227,7 +227,7 @@ for step in range(STEPS):
         """\
 received = bytearray()
 for step in range(STEPS):
-    x = batch()
+    x = batch(32)
     received += x.numpy().tobytes()
     while len(received) >= 1024 and received[0] == 1000:
         del received[:1024]
