@@ -643,9 +643,8 @@ for step in range(STEPS):
         (("history.append(x)", "history.append(x[0].clone())"),),
         "900,000 batches of 256 kB are 230 GB; memory is full at 4",
         "900,000 rows of 256 bytes are far below 4 GB",
-        full_after=0,
         limit="4G",
-        logs=True,
+        full_after=-1,
     ),
     Pair(
         "checked_bound_beyond_memory",
@@ -662,7 +661,7 @@ for step in range(STEPS):
         "900,000 batches of 256 kB are 230 GB; memory is full at 4",
         "900,000 rows of 256 bytes are far below 4 GB",
         limit="4G",
-        logs=True,
+        full_after=-1,
     ),
     Pair(
         "places_beyond_memory",
@@ -678,6 +677,6 @@ for step in range(STEPS):
         "100,000 places for 256 kB each are 26 GB; memory is full at 4",
         "100,000 places for 1 kB each are far below 4 GB",
         limit="4G",
-        logs=True,
+        full_after=-1,
     ),
 )
