@@ -398,8 +398,9 @@ for step in range(STEPS):
             ("        ctx.out = out\n", "        ctx.save_for_backward(out)\n"),
             ("gradient * ctx.out", "gradient * ctx.saved_tensors[0]"),
         ),
-        "the context keeps its own output: a cycle through C++ that nothing frees",
+        "the context keeps its own output: a cycle through C++ that waits for the collector",
         "save_for_backward keeps the output without a cycle",
+        truth="needs-gc",
     ),
     Pair(
         "class_of_a_function",
