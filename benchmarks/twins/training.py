@@ -508,7 +508,6 @@ def shuffled(stream, size):
         waiting.append(item)
         if len(waiting) >= size:
             yield waiting[random.randrange(len(waiting))]
-    yield from waiting
 
 
 for x in shuffled((batch() for step in range(STEPS)), 5):
