@@ -30,7 +30,11 @@ def printed(one: Trace, kind: FindingKind, function: str = "") -> str:
 
 def changed(one: Trace, change: Callable[[PathStep], PathStep]) -> Trace:
     """The trace with each object changed."""
-    return replace(one, **{name: tuple(map(change, getattr(one, name))) for name in ("steps", "cycle", "tail", "lead")})
+
+    def each(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
+        return tuple(map(change, steps))
+
+    return replace(one, steps=each(one.steps), cycle=each(one.cycle), tail=each(one.tail), lead=each(one.lead))
 
 
 def elsewhere(step: PathStep) -> PathStep:

@@ -336,8 +336,7 @@ PyObject* longer_containers_function(PyObject* module, PyObject* graphs) {
     Ref list = checked(PyList_New(0));
     for (const LongerContainer& row : longer_containers(rows)) {
       const Ref lengths = numbers_list(row.lengths), bytes = numbers_list(row.bytes);
-      const Ref item =
-          checked(Py_BuildValue("kOO", static_cast<unsigned long>(row.node), lengths.get(), bytes.get()));
+      const Ref item = checked(Py_BuildValue("kOO", static_cast<unsigned long>(row.node), lengths.get(), bytes.get()));
       checked_status(PyList_Append(list.get(), item.get()));
     }
     return list.release();
