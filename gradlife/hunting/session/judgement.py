@@ -107,7 +107,12 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         explained=tuple(explained),
         small_growth=tuple(small_rows(hunt, evidence, [*unsure, *(one.group for one in (*sure, *infrequent))])),
         controls=tuple(judged_controls(evidence, planted, hunt.controls)),
-        limits=(*snapshots[-1].limits, *limits_of_creation_sites(hunt, findings), *limits_of_waiting(hunt)),
+        limits=(
+            *limits_of_births(evidence.snapshots),
+            *snapshots[-1].limits,
+            *limits_of_creation_sites(hunt, findings),
+            *limits_of_waiting(hunt),
+        ),
         script_status=facts.script_status,
         trouble=facts.trouble,
     )
@@ -344,6 +349,12 @@ def findings_of_special_rounds(hunt: Hunt, facts: TargetFacts, known: Collection
     yield from native_findings(hunt.natives, hunt.creation_sites)
     if hunt.waiting is not None:
         yield from garbage_findings(garbage_of(hunt.waiting), hunt.creation_sites)
+
+
+def limits_of_births(snapshots: Sequence[StepSnapshot]) -> Iterator[str]:
+    """Yield a limit if the collector's list does not show what was born after each snapshot."""
+    if not all(one.graph.has_births for one in snapshots):
+        yield "new objects at addresses of freed ones: the program calls gc.freeze() or gc.unfreeze()"
 
 
 def limits_of_creation_sites(hunt: Hunt, findings: Sequence[Finding]) -> Iterator[str]:
