@@ -44,6 +44,10 @@ from gradlife.model.trace import Hop, PathStep
 LIBRARIES = frozenset({"torch", "numpy", "gradlife"})
 
 
+#: How torch.compile names the functions that it puts among the variables of the program's module.
+COMPILED = "__compiled_fn_"
+
+
 @dataclass(frozen=True)
 class Facts:
     """What is known about one thing that grows, or that one run of a test left."""
@@ -204,6 +208,8 @@ class Facts:
         """
         root = self.steps[0] if self.steps else None
         if root is not None and root.module.startswith("torch._"):
+            return True
+        if any(step.variable.startswith(COMPILED) for step in self.steps):
             return True
         is_unknown = self.finding.kind in {FindingKind.NATIVE, FindingKind.NEVER}
         is_librarys = root is not None and (root.type == "interpreter" or is_library(root.module))

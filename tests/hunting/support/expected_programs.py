@@ -513,18 +513,6 @@ for step in range(110):
     CLEAN,
 )
 script(
-    "activation_left_on_a_module",
-    """
-def work(x):
-    model.activation = model(x)
-    return model.activation.square().mean()
-
-for step in range(110):
-    train(work(torch.randn(256, 64)))
-    model.activation = model.activation.detach()
-""",
-)
-script(
     "compiled_new_shape",
     """
 import torch._dynamo
