@@ -38,6 +38,8 @@ def longer_containers(
         added = [after - before for before, after in itertools.pairwise(lengths)]
         if node in known or node in born or not are_steady(added, steps) or is_out_of_question(graph, node):
             continue
+        if any(one in known and one in born for one in graph.referents(node)):
+            continue  # it holds some of what another group has
         group = group_of(graph, node, born)
         new = [one for one in group.members if born.get(one, -1) in rounds]
         more = max(0, nbytes[-1] - nbytes[0]) + plain_bytes(graph, new)

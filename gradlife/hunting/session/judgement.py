@@ -84,15 +84,16 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     asked = [*facts_of_groups(hunt, evidence.snapshots, of_program, room)]
     asked += facts_of_groups(hunt, evidence.snapshots, replaced, room, is_replaced=True)
     asked += facts_of_groups(hunt, evidence.snapshots, fills, room, is_slowing=True)
-    findings, explained = split(evidence.graph, asked)
+    is_compiled_again = is_bounded(
+        [evidence.snapshots[number].compiled for number in (*evidence.judged_rounds, len(evidence.snapshots) - 1)]
+    )
+    findings, explained = split(evidence.graph, [replace(one, is_compiled_again=is_compiled_again) for one in asked])
     retained, released = split_retained(hunt, evidence, [*sure, *replaced], facts)
     findings += retained
     explained += released
     known = {evidence.graph.describe(node).address for one in sure for node in one.containers}
     findings += findings_of_special_rounds(hunt, facts, known)
-    if is_bounded(
-        [evidence.snapshots[number].compiled for number in (*evidence.judged_rounds, len(evidence.snapshots) - 1)]
-    ):
+    if is_compiled_again:
         of_compiler = [one for one in findings if Facts(one).is_of_compiler]
         explained += explanations(Facts(one, is_compiled_again=True) for one in of_compiler[:1])
         findings = [one for one in findings if one not in of_compiler]
@@ -104,7 +105,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         warmup_steps=hunt.warmup_steps,
         rounds=rounds,
         findings=worst_first(graded(findings, room)),
-        explained=tuple(explained),
+        explained=said_once(explained),
         small_growth=tuple(small_rows(hunt, evidence, [*unsure, *(one.group for one in (*sure, *infrequent))])),
         controls=tuple(judged_controls(evidence, planted, hunt.controls)),
         limits=(
@@ -280,6 +281,11 @@ def split(graph: _heap.Graph, asked: Iterable[Facts]) -> tuple[list[Finding], li
         elif judged.explained is not None:
             expected.append(judged.explained)
     return one_per_cause(graph, leaks), expected
+
+
+def said_once(explained: Sequence[Explained]) -> tuple[Explained, ...]:
+    """Return explanations without those that say the same as an earlier one: several tables of one compiler."""
+    return tuple({(one.kind, one.what): one for one in reversed(explained)}.values())[::-1]
 
 
 def explanations(asked: Iterable[Facts]) -> list[Explained]:
