@@ -100,10 +100,15 @@ def find(name: str) -> tuple[Story, Sequence[Story]]:
 
 
 def fix_of(story: Story, twin: Story) -> Fix:
-    """Return a twin and its difference from the story."""
-    leaking = body_lines(str(story.path), story.info.name)
-    fixed = body_lines(str(twin.path), twin.info.name)
+    """Return a twin and its difference from the story: its source, and the profile where that is what differs."""
+    leaking, fixed = lines_of(story), lines_of(twin)
     return Fix(twin.info, source_diff(leaking, fixed) if leaking and fixed else ())
+
+
+def lines_of(story: Story) -> list[str]:
+    """Return the source of a story below the profile that it runs on, if it names one; empty if it cannot be read."""
+    lines = body_lines(str(story.path), story.info.name)
+    return [f'profile="{story.info.profile}"', *lines] if lines and story.info.profile else lines
 
 
 def try_out(name: str, backends: Sequence[str] | None) -> tuple[RunReport | None, str]:
