@@ -17,8 +17,8 @@ OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 #: Largest exponent that is computed.
 MAX_EXPONENT = 64
 
-#: What the source does not tell.
-UNKNOWN = ast.Constant(None)
+#: What the source does not tell, and what a calculation in place, or a loop, makes of a name.
+UNKNOWN, COUNTED, LOOPED = ast.Constant(None), ast.Constant(None), ast.Constant(None)
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -28,6 +28,8 @@ def numbers_of(node: ast.expr, tree: ast.Module, seen: frozenset[str] = frozense
     match node:
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
             return frozenset({value})
+        case ast.BinOp(op=ast.Mod(), right=right):
+            return numbers_of(right, tree, seen)  # below it; a place in a ring of so many
         case ast.BinOp(left=left, op=sign, right=right):
             return combined(numbers_of(left, tree, seen), sign, numbers_of(right, tree, seen))
         case ast.Name(id=name):
@@ -35,6 +37,30 @@ def numbers_of(node: ast.expr, tree: ast.Module, seen: frozenset[str] = frozense
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
             return numbers_given(f"self.{name}", given_to_attribute(name, tree), tree, seen)
     return None
+
+
+def is_moving(node: ast.expr, tree: ast.Module, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether the expression has other values as the program goes on, by its source: it counts up, or is a length."""
+    return any(
+        (isinstance(part, ast.Call) and getattr(part.func, "id", "") == "len") or moves(part, tree, seen)
+        for part in ast.walk(node)
+    )
+
+
+def moves(node: ast.AST, tree: ast.Module, seen: frozenset[str]) -> bool:
+    """Whether a name is computed from itself, counted up in place, a loop's variable, or given what moves.
+
+    A loop's variable that is passed on, as in `for size in sizes: Replay(size)`, is another one for another object.
+    """
+    match node:
+        case ast.Name(id=name):
+            given = list(given_to_variable(name, tree))
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            given = list(given_to_attribute(name, tree))
+        case _:
+            return False
+    moving = {COUNTED} if seen else {COUNTED, LOOPED}
+    return name in seen or any(one in moving or is_moving(one, tree, seen | {name}) for one in given)
 
 
 def numbers_given(
@@ -105,8 +131,11 @@ def assigned(tree: ast.Module, is_named: Callable[[ast.expr], bool]) -> Iterator
                 yield from (UNKNOWN for one in targets if not is_named(one) and any(map(is_named, expressions(one))))
             case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
                 yield from [value] if is_named(target) else []
-            case ast.AugAssign(target=target) | ast.For(target=target) | ast.comprehension(target=target):
-                yield from (UNKNOWN for one in expressions(target) if is_named(one))
+            case ast.AugAssign(target=target):
+                yield from [COUNTED] if is_named(target) else []
+            case ast.For(target=target) | ast.comprehension(target=target):
+                one_of = LOOPED if isinstance(node, ast.For) else UNKNOWN
+                yield from (one_of for one in expressions(target) if is_named(one))
 
 
 def expressions(target: ast.expr) -> Iterator[ast.expr]:

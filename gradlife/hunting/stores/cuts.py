@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gradlife.hunting.snapshots.creation_sites import short_path
-from gradlife.hunting.stores.constant_values import numbers_of
+from gradlife.hunting.stores.constant_values import is_moving, numbers_of
 from gradlife.hunting.stores.helpers import called_statements
 from gradlife.hunting.stores.place import Place
 from gradlife.hunting.stores.place_statements import assigns, fills, is_place
@@ -152,12 +152,16 @@ def most_of(number: ast.expr, scope: Scope, length: int | None, *, may_be_named:
     """
     bound = bound_by(number, scope, length or 1)
     is_named = may_be_named and isinstance(number, ast.Name | ast.Attribute)
-    return bound if bound.is_kept and (bound.most is not None or is_named) else None
+    return bound if bound is not None and bound.is_kept and (bound.most is not None or is_named) else None
 
 
-def bound_by(number: ast.expr, scope: Scope, length: int, by: Statement | None = None) -> DeclaredBound:
-    """Return the bound that a number of the source sets: the least that something of this length can still fill up to."""
+def bound_by(number: ast.expr, scope: Scope, length: int, by: Statement | None = None) -> DeclaredBound | None:
+    """Return the bound that a number of the source sets: the least that something of this length can still fill up to. What
+    moves as the program goes on sets none.
+    """
     numbers = numbers_of(number, scope.source.tree)
+    if numbers is None and is_moving(number, scope.source.tree):
+        return None
     fitting = [one for one in numbers or () if length <= one <= LARGEST_BOUND]
     most = None if numbers is None else min(fitting, default=max(numbers))
     return DeclaredBound(length, most, where(by) if by is not None else "")

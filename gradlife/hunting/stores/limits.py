@@ -125,7 +125,7 @@ def limit_in(
         for length, sign, limit, scope in all_comparisons(guard.node.test, guard.scope, one, found)
         if sign in signs and is_length(length, scope, one, found)
     )
-    return next((limit for limit in limits if limit.is_kept), None)
+    return next((limit for limit in limits if limit is not None and limit.is_kept), None)
 
 
 #: A comparison of two values, and where it stands.

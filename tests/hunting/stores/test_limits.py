@@ -86,6 +86,14 @@ def named(limit: str) -> str:
         ("from settings import most", True),
         pytest.param("most = 10_000_000", False, id="a leak that a limit without effect explained"),
         pytest.param("most = 100", False, id="a limit that is passed"),
+        pytest.param("most = 0\nfor a in b:\n    most += 1", False, id="counted in place"),
+        pytest.param("most = 0\nfor a in b:\n    most = most + 1", False, id="computed from itself"),
+        pytest.param("for most in range(1_000):\n    run(most)", False, id="the variable of a loop"),
+        pytest.param("most = len(others)", False, id="the length of another container"),
+        pytest.param("count = 0\nfor a in b:\n    count += 1\nmost = count * 2", False, id="computed from a count"),
+        pytest.param("most = 0\nfor a in b:\n    most = (most + 1) % 500", True, id="a place in a ring"),
+        pytest.param("most = 0\nfor a in b:\n    most = (most + 1) % 100", False, id="a place in a ring that is passed"),
+        pytest.param("def run(most):\n    pass\nfor size in sizes:\n    run(size)", True, id="one of several sizes"),
     ],
 )
 def test_a_named_limit_counts_by_its_number_if_the_source_tells_it(text: str, is_limited: bool) -> None:
