@@ -271,11 +271,15 @@ def snapshots_at_return(hunt: Hunt) -> Sequence[StepSnapshot]:
 
 
 def labelled(hunt: Hunt) -> Sequence[StepSnapshot]:
-    """Return the snapshots, the last one with labels: it is taken again if the hunt was cut short before."""
+    """Return the snapshots, the last one with labels and after a full collection: it is taken again if the hunt was cut short
+    before. Old garbage keeps all that younger garbage hangs on.
+    """
     snapshots = hunt.snapshots
     if hunt.spare is not None and len(snapshots) + has_another_round(hunt) < MIN_SNAPSHOTS:
         snapshots = [hunt.spare, *snapshots]
-    if len(snapshots) < 2 or snapshots[-1].has_labels:
+    if len(snapshots) < 2 or (
+        snapshots[-1].has_labels and (snapshots[-1].is_collected or hunt.keeps_serving)
+    ):
         return snapshots
     is_another = is_round_since(snapshots, hunt.steps_now)
     if is_another:

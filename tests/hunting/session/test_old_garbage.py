@@ -11,7 +11,7 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.snapshots import step_snapshots
 from gradlife.hunting.steps.schedule import Schedule
-from gradlife.model.hunt import HuntReport
+from gradlife.model.hunt import HuntReport, HuntVerdict
 from script_hunts import hunted, repeated
 
 torch = pytest.importorskip("torch")
@@ -40,8 +40,31 @@ def report_after(steps: int) -> HuntReport:
 
 def test_cycles_that_await_a_full_collection_are_no_leak_of_a_program_that_ends_early() -> None:
     report = report_after(60)
-    assert [round.steps for round in report.rounds] == [5, 7, 11, 22]
+    assert [round.steps for round in report.rounds] == [5, 7, 11, 32]
     assert [one.kind for one in report.findings if one.lifetime.value == "never"] == []
+
+
+class Branch:
+    """A node of a tree, in a cycle with its children."""
+
+    def __init__(self, parent: Branch | None = None) -> None:
+        self.parent = parent
+        self.prior = torch.ones(64)
+        self.children: list[Branch] = []
+
+
+@pytest.mark.parametrize("steps", [32, 40])
+def test_what_old_garbage_keeps_is_no_growth_of_a_program_that_ends_early(steps: int) -> None:
+    """A search tree whose root moves down: the first old root keeps all later ones until a full collection."""
+    root = [Branch()]
+
+    def step() -> None:
+        root[0].children = [Branch(root[0]) for _ in range(4)]
+        root[0] = root[0].children[1]
+        root[0].parent = None
+
+    report = hunted(Schedule(may_end=True), repeated(step, steps))
+    assert (report.verdict, report.findings) == (HuntVerdict.CLEAN, ())
 
 
 def full_collections(monkeypatch: pytest.MonkeyPatch, garbage: range) -> tuple[list[int], list[int]]:
