@@ -53,7 +53,7 @@ ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.
 
 def growth_finding(graph: _heap.Graph, grown: GrownGroup, creation_sites: CreationSites) -> Finding:
     """Build the finding of a group that grows."""
-    path = find_holder_path(graph, grown.group, grown.containers, grown.carrier)
+    path = find_holder_path(graph, grown)
     if grown.group.anchor is not None:
         kind, lifetime, trace = FindingKind.GROWTH, Lifetime.HELD, held_trace(graph, path.node, path.nodes)
         raw = raw_path(graph, path.node, path.nodes)

@@ -5,7 +5,9 @@ Each step runs all hooks ever registered. Whatever those hooks keep grows with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import ast
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
@@ -14,6 +16,7 @@ from gradlife.hunting.growth.groups import has_variables
 from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.hunting.snapshots.node_weights import plus
 from gradlife.hunting.snapshots.retained_types import added_up
+from gradlife.hunting.stores.place import places_outward
 from gradlife.model.hunt import UNKNOWN_CODE, Finding
 
 #: The code of what a metric keeps.
@@ -42,9 +45,10 @@ class GrowingGroup:
 
 def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Finding]:
     """Return one finding per cause: growth behind hooks is counted with the hooks that grow most; the states of a metric
-    together, the containers that one statement fills, and those that differ in a number of their path alone.
+    together, the containers that one statement fills, and those that differ in a number of their path alone; what is made anew
+    of something that grows, with that.
     """
-    groups = merged(merged(merged(groups, metric_of), statement_of), twins_of)
+    groups = with_copies(merged(merged(merged(groups, metric_of), statement_of), twins_of))
     hooks = sorted(filter(is_hook, groups), key=lambda one: -rate(one.finding))
     if not hooks:
         return [one.finding for one in groups]
@@ -82,6 +86,42 @@ def led(groups: Sequence[GrowingGroup]) -> GrowingGroup:
     """Count all of these groups below the first of them."""
     first, *rest = sorted(groups, key=lambda one: (one.finding.grows_at or 0, -rate(one.finding)))
     return replace(first, finding=with_consequences(first.finding, rest))
+
+
+def with_copies(groups: Sequence[GrowingGroup]) -> list[GrowingGroup]:
+    """Count what each step makes anew of something that grows with that: the text of a log, an array of a list."""
+    names = {id(one): name_of(one.finding) for one in groups}
+    parts = {id(one): made_of(one.finding) for one in groups}
+    copies: dict[int, list[GrowingGroup]] = {}
+    found = []
+    for one in groups:
+        sources = (other for other in groups if names[id(other)] in parts[id(one)] and not parts[id(other)])
+        source = next(sources, None)
+        if source is None:
+            found.append(one)
+        else:
+            copies.setdefault(id(source), []).append(one)
+    return [replace(one, finding=with_consequences(one.finding, copies.get(id(one), ()))) for one in found]
+
+
+def name_of(one: Finding) -> str:
+    """Return the name of the variable or the attribute nearest to what grows; "" if it has none."""
+    last = len(one.trace.steps) - 1 if one.grows_at is None else one.grows_at - 1
+    return next((place.name for _, place in places_outward(one.trace.steps, last)), "")
+
+
+def made_of(one: Finding) -> Set[str]:
+    """Return the names of which its statement makes a value that gets larger, if its own is not among them."""
+    if one.grows_at is not None or one.stored_at is None:
+        return set()
+    with suppress(SyntaxError):
+        for node in ast.parse(one.stored_at.source.strip()).body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                parts = [*ast.walk(node.value)]
+                found = {part.id for part in parts if isinstance(part, ast.Name)}
+                found |= {part.attr for part in parts if isinstance(part, ast.Attribute)}
+                return found if name_of(one) not in found else set()
+    return set()
 
 
 def statement_of(one: Finding) -> tuple[Hashable, ...]:

@@ -148,6 +148,17 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         alike="loss_released_every_few_steps",
     ),
     Expectation(
+        name="state of the next step",
+        applies=(
+            "what a finished step left in an attribute, if the next step computes its own from it, as from a recurrent state that "
+            "is detached when it is read"
+        ),
+        evidence=lambda facts: bool(facts.carried_at),
+        reason=lambda facts: f"{place(facts)}: {facts.carried_at} computes the next from it",
+        leak="attribute_of_a_hook",
+        alike="state_of_a_module",
+    ),
+    Expectation(
         name=BOUNDED,
         applies=(
             "a `deque(maxlen=...)`, an `lru_cache(maxsize=...)`, a queue with a size, a list or an array of a fixed size "

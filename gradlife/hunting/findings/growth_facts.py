@@ -10,7 +10,7 @@ import functools
 import sys
 import types
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradlife import _heap
 from gradlife.heap.internal_steps import OPTIMIZERS
@@ -25,12 +25,14 @@ from gradlife.hunting.findings.declared_bounds import (
 from gradlife.hunting.findings.holder_path import STACK, find_holder_path, growth_in_trace
 from gradlife.hunting.findings.leak_trace import raw_path
 from gradlife.hunting.findings.severity import Room, free_where
+from gradlife.hunting.growth.nested_growth import outer_containers
 from gradlife.hunting.growth.periodic import Release
 from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.node_weights import LARGE_BYTES, NATIVE, base_types
 from gradlife.hunting.snapshots.noted_facts import MAPPINGS, identity_of, node_at
 from gradlife.hunting.snapshots.step_snapshots import ARRAY, StepSnapshot, names_below, tensor_type_names
+from gradlife.hunting.stores.carried import carried_at
 from gradlife.hunting.stores.emptyings import emptying_of
 from gradlife.hunting.stores.limits import limit_of
 from gradlife.hunting.stores.metric_resets import is_computed_but_never_reset
@@ -225,6 +227,11 @@ class Facts:
         return whole_read_of(self.finding.trace, self.at, self.sources)
 
     @functools.cached_property
+    def carried_at(self) -> str:
+        """Return where the next step computes its own from what a finished step left; empty if nowhere."""
+        return carried_at(self.finding.trace, self.sources) if self.finding.kind is FindingKind.RETAINED else ""
+
+    @functools.cached_property
     def emptied_at(self) -> str:
         """Return where the program may empty later what grows; empty if nowhere."""
         if self.finding.emptied_at or not self.is_one_place or self.is_of_one_run:
@@ -251,7 +258,7 @@ def facts_of(
     left_by_run: Set[int] | None = None,
 ) -> Facts:
     """Return the facts about a group that grows."""
-    path = find_holder_path(graph, grown.group, grown.containers, grown.carrier)
+    path = find_holder_path(graph, grown)
     is_held = grown.group.anchor is not None
     return Facts(
         growth_finding(graph, grown, creation_sites),
@@ -264,6 +271,13 @@ def facts_of(
         room,
         left_by_run,
     )
+
+
+def with_outer(graph: _heap.Graph, groups: Sequence[GrownGroup]) -> Iterator[GrownGroup]:
+    """Yield the groups with what holds their containers beside those of other groups."""
+    outer = outer_containers(graph, {node for one in groups for node in one.containers})
+    for one in groups:
+        yield replace(one, outer=next((outer[node] for node in one.containers if node in outer), None))
 
 
 def is_to_gradient(hop: Hop) -> bool:

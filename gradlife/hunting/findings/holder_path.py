@@ -58,11 +58,18 @@ class HolderPath:
     others: tuple[int, ...] = ()  # containers that hold as much, each on its own
 
 
-def find_holder_path(
-    graph: _heap.Graph, group: Group, containers: Sequence[int], carrier: Carrier | None = None
-) -> HolderPath:
+def find_holder_path(graph: _heap.Graph, grown: GrownGroup) -> HolderPath:
     """Find the path through the best of the growing containers, or through the place that carries a chain on."""
-    return with_named_start(graph, shown_path(graph, group, containers, carrier))
+    path = with_named_start(graph, shown_path(graph, grown.group, grown.containers, grown.carrier))
+    return through_outer(graph, path, grown.outer)
+
+
+def through_outer(graph: _heap.Graph, path: HolderPath, outer: int | None) -> HolderPath:
+    """Return the path through what holds the container beside others that grow, if one leads there."""
+    nodes = path.nodes or tuple(graph.path(path.node))
+    if outer is None or outer in nodes or path.holder not in nodes or path.holder in graph.path(outer):
+        return path
+    return replace(path, nodes=(*graph.path(outer), *nodes[nodes.index(path.holder) :]))
 
 
 def shown_path(graph: _heap.Graph, group: Group, containers: Sequence[int], carrier: Carrier | None) -> HolderPath:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gradlife import _heap
-from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.groups import HOLDERS, Group
 from gradlife.hunting.snapshots.noted_facts import identity_of, node_at
 from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
 
@@ -21,17 +21,22 @@ MAX_BETWEEN = 1024
 NATIVE = frozenset({"tensor", "grad_node"})
 
 
+#: What a step may make anew for its state: `out, (h, c) = lstm(x, (h, c))`.
+PAIRS = frozenset({"tuple", "list"})
+
+
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A place of the program that holds a tensor with a graph."""
+    """A place of the program that holds a tensor with a graph, or a tuple of such tensors."""
 
     holder: int
-    path: tuple[int, ...]  # from the tensor's Python object into the chain
+    path: tuple[int, ...]  # from what it holds into the chain
+    is_pair: bool = False  # whether it holds a tuple or a list, which is the first of the path
 
     @property
     def tensor(self) -> int:
         """The tensor's Python object."""
-        return self.path[0]
+        return self.path[self.is_pair]
 
 
 def find_carrier(graph: _heap.Graph, group: Group, earlier: Sequence[_heap.Graph]) -> Carrier | None:
@@ -40,7 +45,7 @@ def find_carrier(graph: _heap.Graph, group: Group, earlier: Sequence[_heap.Graph
     if len({one.tensor for one in places}) < 2 or not earlier:
         return None
     found = [one for one in places if all(lives_on(graph, one, before) for before in earlier)]
-    return found[0] if len({one.tensor for one in found}) == 1 else None
+    return found[0] if len({one.path[0] for one in found}) == 1 else None
 
 
 def places_of(graph: _heap.Graph, group: Group) -> Iterator[Carrier]:
@@ -51,8 +56,11 @@ def places_of(graph: _heap.Graph, group: Group) -> Iterator[Carrier]:
     for at in front:
         if graph.kind(at) == "python" and graph.type(at) in names:
             for holder in graph.referrers(at):
-                if graph.kind(holder) in {"python", "root"} and graph.type(holder) not in names:
+                if graph.kind(holder) in HOLDERS and graph.type(holder) not in names:
                     yield Carrier(holder, path_from(at, after))
+                    outer = graph.referrers(holder) if graph.type(holder) in PAIRS else ()
+                    ones = (one for one in outer if graph.kind(one) in HOLDERS)
+                    yield from (Carrier(one, (holder, *path_from(at, after)), is_pair=True) for one in ones)
         for referrer in graph.referrers(at) if len(after) < MAX_BETWEEN else ():
             if referrer not in after and (graph.kind(referrer) in NATIVE or graph.type(referrer) in names):
                 after[referrer] = at
@@ -69,14 +77,15 @@ def path_from(node: int, after: Mapping[int, int]) -> tuple[int, ...]:
 
 def lives_on(graph: _heap.Graph, one: Carrier, before: _heap.Graph) -> bool:
     """Whether the node of the tensor that was in the place before is alive, and the place has another one now."""
-    holder = node_at(before, identity_of(graph, one.holder))
-    if holder is None:
+    then, now = node_at(before, identity_of(graph, one.holder)), one.holder
+    for item in one.path[: one.is_pair + 1]:
+        items, items_now = before.referents(then) if then is not None else [], graph.referents(now)
+        if len(items) != len(items_now):
+            return False  # earlier snapshots have no labels: the place is known by its position
+        then, now = items[items_now.index(item)], item
+    if then is None or before.type(then) not in tensor_type_names():
         return False
-    items, items_now = before.referents(holder), graph.referents(one.holder)
-    at = items_now.index(one.tensor)
-    if len(items) != len(items_now) or before.type(items[at]) not in tensor_type_names():
-        return False  # earlier snapshots have no labels: the place is known by its position
-    node = node_of(before, items[at])
+    node = node_of(before, then)
     living = node_at(graph, identity_of(before, node)) if node is not None else None
     return living is not None and living != node_of(graph, one.tensor)
 

@@ -90,7 +90,7 @@ class Variables:
 
 @dataclass(frozen=True)
 class SizedNode:
-    """A node that takes memory, and its dominators that are places, nearest first."""
+    """A node that takes memory, and its holders that are places, nearest first."""
 
     node: int
     bytes: int
@@ -144,12 +144,20 @@ def sized_nodes(graph: _heap.Graph) -> list[SizedNode]:
 
 
 def places_above(graph: _heap.Graph, node: int, tensors: Set[str], variables: Variables) -> Iterator[Place]:
-    """Yield the dominators that are places. A tensor is none: a new one often gets the address of an old one."""
+    """Yield the holders that are places. A tensor is none: a new one often gets the address of an old one."""
     below = node
-    for above in dominators(graph, node):
+    for above in holders_of(graph, node):
         if (graph.kind(above) == "python" and graph.type(above) not in tensors) or graph.kind_and_type(above) == FRAME:
             yield place_at(graph, above, variables.position(above, below))
         below = above
+
+
+def holders_of(graph: _heap.Graph, node: int) -> Sequence[int]:
+    """Return the dominators, nearest first; those on its path for what several roots hold: a variable, and an argument of the
+    running step.
+    """
+    found = [*dominators(graph, node)]
+    return found if len(found) > 1 else graph.path(node)[-2::-1]
 
 
 def nearest_common_place(held: SizedNode, common: Set[Place]) -> Place | None:
@@ -214,7 +222,7 @@ def grown_at(evidence: Evidence, place: Place, nodes: Sequence[SizedNode], amoun
 def path_below(graph: _heap.Graph, held: SizedNode, place: Place) -> list[int]:
     """Return the nodes from a sized node up to a place, without the place."""
     path = [held.node]
-    for above in dominators(graph, held.node):
+    for above in holders_of(graph, held.node):
         if place_at(graph, above, place.variable) == place:
             break
         path.append(above)

@@ -48,6 +48,16 @@ def nested(groups: Sequence[Group], graph: _heap.Graph) -> Iterator[Group]:
             yield together(outer, nest)
 
 
+def outer_containers(graph: _heap.Graph, growing: Iterable[int]) -> dict[int, int]:
+    """Return for growing containers what holds several of their type: `results` of the loop over `layers` is one of these."""
+    inside: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
+    for one in growing:
+        for outer in graph.referrers(one):
+            if graph.kind(outer) == "python" and not has_variables(graph, outer):
+                inside[outer, graph.type(one)].append(one)
+    return {one: outer for (outer, _), ones in inside.items() if len(ones) >= MIN_INNER for one in ones}
+
+
 def levels(graph: _heap.Graph, anchor: int) -> Iterator[tuple[int, int]]:
     """Yield the holders of an object, nearest first, each with the object that it holds on the way down."""
     inner = anchor

@@ -82,6 +82,7 @@ class GrownGroup:
     #: Of the places that lead to a chain of graphs: the one that passes it to the next step.
     carrier: Carrier | None = None
     unseen_holder: NativeHolder | None = None  # of objects that no object leads to
+    outer: int | None = None  # what holds the growing container beside others that grow: a variable may hold it, too
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class Evidence:
     rounds: int = ROUNDS  # rounds judged at most
     lengths: Sequence[int] = ()  # steps of each round, if they differ from the snapshots' step counts
     planted: Births = field(default_factory=dict)  # objects that the hunt planted, by the round in which they appeared
+    collected: frozenset[int] = frozenset()  # objects that a full collection freed after the last snapshot
 
     @property
     def graph(self) -> _heap.Graph:

@@ -96,14 +96,15 @@ def without_planted(evidence: Evidence, planted: Planted) -> Evidence:
 
 
 def rounds_of(evidence: Evidence, planted: Planted) -> Iterator[Round]:
-    """Yield what each round added, without the planted objects."""
+    """Yield what each round added, without the planted objects, and the last without what a full collection freed."""
     members: dict[int, list[int]] = {}
     for node, number in planted.born.items():
         if node not in planted.ring:
             members.setdefault(number, []).append(node)
     for number, (before, after) in enumerate(itertools.pairwise(evidence.snapshots)):
-        mine = weight(evidence.graph, members.get(number, ()))
-        added = minus(minus(after.totals, before.totals), mine)
+        is_last = number == len(evidence.snapshots) - 2
+        others = [*members.get(number, ()), *(evidence.collected.difference(planted.born) if is_last else ())]
+        added = minus(minus(after.totals, before.totals), weight(evidence.graph, others))
         threads = after.new_workers, after.threads
         yield Round(after.steps - before.steps, added, after.malloc_per_step, after.is_collected, *threads)
 

@@ -6,6 +6,8 @@ first step allocates others in their place.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradlife import _heap
 from gradlife.hunting.process.new_work import NewWork
 
@@ -16,6 +18,14 @@ LEAST = 2048
 
 #: Rounds in a row that must change the bytes: a program loads code, and fills tables of its libraries, only once.
 ROUNDS = 2
+
+
+def freed_by(work: Callable[[], object]) -> int:
+    """Return how many bytes less malloc has given out after the work; 0 if it has no counters."""
+    before = _heap.malloc_bytes()
+    work()
+    after = _heap.malloc_bytes()
+    return before - after if before is not None and after is not None else 0
 
 
 class Malloc:

@@ -18,7 +18,7 @@ from gradlife.hunting.findings.builder import (
 )
 from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
 from gradlife.hunting.findings.expectations import EMPTIED, explained_by, judge, place, row_named
-from gradlife.hunting.findings.growth_facts import Facts, facts_of
+from gradlife.hunting.findings.growth_facts import Facts, facts_of, with_outer
 from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import Room, graded, room_now
 from gradlife.hunting.findings.short_runs import advice, never_called
@@ -156,10 +156,12 @@ def split_retained(
             continue
         retained = retained_finding(evidence.graph, kept, facts.is_script, hunt.creation_sites)
         release = release_of(evidence.snapshots, kept, below) if retained else None
-        if release is None:
-            findings += retained
-        else:
-            explained += explanations(Facts(one, release=release) for one in retained)
+        for one in retained:
+            asked = Facts(one, release=release)
+            if release is None and not asked.carried_at:
+                findings.append(one)
+            else:
+                explained += explanations([asked])
     return findings, explained
 
 
@@ -168,7 +170,8 @@ def without_collectable(evidence: Evidence, after: StepSnapshot | None) -> Evide
     if after is None:
         return evidence
     freed = {node for node in appeared(after.graph, evidence.graph) if evidence.graph.dominator(node) is None}
-    return replace(evidence, born={node: number for node, number in evidence.born.items() if node not in freed})
+    born = {node: number for node, number in evidence.born.items() if node not in freed}
+    return replace(evidence, born=born, collected=frozenset(freed))
 
 
 def peak_of(snapshots: Sequence[StepSnapshot]) -> float:
@@ -263,8 +266,9 @@ def facts_of_groups(
     is_slowing: bool = False,
 ) -> Iterator[Facts]:
     """Yield the facts about groups that grow; ``snapshots``: those that show it."""
-    for one in groups:
-        found = facts_of(snapshots[-1].graph, one, hunt.creation_sites, snapshots, room)
+    graph = snapshots[-1].graph
+    for one in with_outer(graph, [*groups]):
+        found = facts_of(graph, one, hunt.creation_sites, snapshots, room)
         yield replace(
             found, is_replaced=is_replaced, is_slowing=is_slowing, is_hunts_own=is_own_plan(found.finding.trace)
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from gradlife.hunting.growth.after_steps import may_hold_results
 from gradlife.hunting.growth.suspects import CleanResult
 from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.process.malloc_usage import freed_by
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
@@ -154,7 +155,7 @@ def judge_in_copy(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Judge the usual snapshots in a forked copy of the process."""
     snapshots = snapshots_at_return(hunt) or labelled(hunt)
     if snapshots and not snapshots[-1].is_collected and not hunt.keeps_serving:
-        hunt.after_collection = take_snapshot(hunt.steps_now)
+        collect_now(hunt, snapshots)
     early = hunt.early_report
     if (
         early is not None
@@ -169,6 +170,15 @@ def judge_in_copy(hunt: Hunt, facts: TargetFacts) -> HuntReport:
         return judge_snapshots(hunt, snapshots, facts)
 
     return hunt.in_copy(work)
+
+
+def collect_now(hunt: Hunt, snapshots: Sequence[StepSnapshot]) -> None:
+    """Run a full collection, and note what it frees: it is no growth of the round that ends with the last snapshot."""
+    freed = freed_by(Collect.ALL.run)
+    hunt.after_collection = take_snapshot(hunt.steps_now, collect=Collect.NOTHING)
+    rate = snapshots[-1].malloc_per_step
+    if rate is not None and len(snapshots) > 1:
+        snapshots[-1].malloc_per_step = rate - freed / (snapshots[-1].steps - snapshots[-2].steps)
 
 
 def judge_special_rounds_in_copy(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntReport:
@@ -271,15 +281,11 @@ def snapshots_at_return(hunt: Hunt) -> Sequence[StepSnapshot]:
 
 
 def labelled(hunt: Hunt) -> Sequence[StepSnapshot]:
-    """Return the snapshots, the last one with labels and after a full collection: it is taken again if the hunt was cut short
-    before. Old garbage keeps all that younger garbage hangs on.
-    """
+    """Return the snapshots, the last one with labels: it is taken again if the hunt was cut short before."""
     snapshots = hunt.snapshots
     if hunt.spare is not None and len(snapshots) + has_another_round(hunt) < MIN_SNAPSHOTS:
         snapshots = [hunt.spare, *snapshots]
-    if len(snapshots) < 2 or (
-        snapshots[-1].has_labels and (snapshots[-1].is_collected or hunt.keeps_serving)
-    ):
+    if len(snapshots) < 2 or snapshots[-1].has_labels:
         return snapshots
     is_another = is_round_since(snapshots, hunt.steps_now)
     if is_another:

@@ -40,6 +40,9 @@ WRITERS_TO = frozenset({"print", "save", "dump", "savez", "savetxt", "to_csv", "
 #: Methods that set an attribute of a module.
 REGISTERS = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
 
+#: Methods and functions that give the items of a container one after another.
+ITERATED = frozenset({"items", "values", "enumerate", "reversed", "sorted", "list", "tuple", "zip"})
+
 #: Methods that return an item of a container.
 GETTERS = frozenset({"get", "setdefault", "__getitem__"})
 
@@ -66,13 +69,39 @@ def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]
         if part.args and any(is_adder(method, scope, place, adders) for method in names):
             return True
         if isinstance(part.func, ast.Attribute) and part.func.attr in adders and part.args + part.keywords:
-            return not makes_container(part) and is_place(inner(part.func.value), scope, place)
-        return called(part) in PUSHERS and len(part.args) > 1 and is_place(inner(part.args[0]), scope, place)
+            return not makes_container(part) and is_inside(part.func.value, scope, place)
+        return called(part) in PUSHERS and len(part.args) > 1 and is_inside(part.args[0], scope, place)
     if isinstance(part, ast.AugAssign):
         return is_place(inner(part.target), scope, place)
     if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
-        return is_place(part.value, scope, place) or is_place(inner(part.value), scope, place)
+        return is_place(part.value, scope, place) or is_inside(part.value, scope, place)
     return False
+
+
+def is_inside(node: ast.expr, scope: Scope, place: Place) -> bool:
+    """Whether it is the container at the place, or one inside it: an item of it, or the variable of a loop over it."""
+    if isinstance(node, ast.Name) and node.id in loop_variables(scope.function or scope.source.tree, place):
+        return True
+    return is_place(inner(node), scope, place)
+
+
+@functools.lru_cache(maxsize=1024)
+def loop_variables(around: ast.AST, place: Place) -> frozenset[str]:
+    """Return the variables of loops over the place: `for name, results in layers.items()`."""
+    loops = (one for one in ast.walk(around) if isinstance(one, ast.For) and is_over(one.iter, place))
+    return frozenset(part.id for loop in loops for part in ast.walk(loop.target) if isinstance(part, ast.Name))
+
+
+def is_over(node: ast.expr, place: Place) -> bool:
+    """Whether a loop over the expression is one over the items of the place."""
+    while isinstance(node, ast.Call):
+        inside = node.func.value if isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
+        if inside is None or called(node) not in ITERATED:
+            return False
+        node = inside
+    if isinstance(node, ast.Name):
+        return place.kind in {PlaceKind.GLOBAL, PlaceKind.LOCAL} and node.id == place.name
+    return stands_for(node, place)
 
 
 def writes_to(node: ast.stmt, scope: Scope, place: Place) -> bool:

@@ -92,7 +92,9 @@ def named(limit: str) -> str:
         pytest.param("most = len(others)", False, id="the length of another container"),
         pytest.param("count = 0\nfor a in b:\n    count += 1\nmost = count * 2", False, id="computed from a count"),
         pytest.param("most = 0\nfor a in b:\n    most = (most + 1) % 500", True, id="a place in a ring"),
-        pytest.param("most = 0\nfor a in b:\n    most = (most + 1) % 100", False, id="a place in a ring that is passed"),
+        pytest.param(
+            "most = 0\nfor a in b:\n    most = (most + 1) % 100", False, id="a place in a ring that is passed"
+        ),
         pytest.param("def run(most):\n    pass\nfor size in sizes:\n    run(size)", True, id="one of several sizes"),
     ],
 )

@@ -35,6 +35,27 @@ def test_each_path_to_fill_a_global_container_stores(line: str) -> None:
     assert found(trace(variable("kept"), LIST), f"kept = make()\nfor x in y:\n    {line}\n") == (3, line, "", "sure")
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for name, one in kept.items()",
+        "for one in kept.values()",
+        "for one in kept",
+        "for number, one in enumerate(kept.values())",
+        "for one, x in zip(kept, xs)",
+    ],
+)
+def test_the_variable_of_a_loop_over_the_container_stores_in_it(loop: str) -> None:
+    text = f"kept = make()\nfor x in y:\n    {loop}:\n        one.append(x)\n"
+    assert found(trace(variable("kept"), LIST), text) == (4, "one.append(x)", "", "sure")
+
+
+@pytest.mark.parametrize("loop", ["for one in others", "for one in make(kept)", "for one in range(len(kept))"])
+def test_the_variable_of_another_loop_does_not(loop: str) -> None:
+    text = f"kept = make()\nfor x in y:\n    {loop}:\n        one.append(x)\n"
+    assert found(trace(variable("kept"), LIST), text) is None
+
+
 def test_a_local_variable_that_stands_for_the_attribute_stores() -> None:
     text = "def step(trainer, x):\n    kept = trainer.losses\n    kept.append(x)\n"
     assert found(KEPT, text) == (3, "kept.append(x)", "step", "sure")

@@ -370,6 +370,37 @@ answers = [answer(torch.ones(2, 64)) for _ in range(110)]
 """,
 )
 script(
+    "state_of_a_module",
+    """
+class Memory(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = torch.nn.GRUCell(64, 64)
+        self.hidden = torch.zeros(16, 64)
+
+    def forward(self, x):
+        self.hidden = self.cell(x, self.hidden.detach())
+        return self.hidden
+
+memory = Memory()
+for step in range(110):
+    train(loss_of(memory(torch.randn(16, 64)).detach()))
+""",
+    "state of the next step",
+)
+script(
+    "attribute_of_a_hook",
+    """
+def keep(module, inputs, output):
+    module.seen = output.sin()
+
+cell = torch.nn.GRUCell(64, 64)
+cell.register_forward_hook(keep)
+for step in range(110):
+    train(loss_of(cell(torch.randn(16, 64)).detach()))
+""",
+)
+script(
     "longer_batch",
     """
 for step in range(110):

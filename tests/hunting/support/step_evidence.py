@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gradlife import _heap
-from gradlife.hunting.findings.growth_facts import facts_of
+from gradlife.hunting.findings.growth_facts import facts_of, with_outer
 from gradlife.hunting.findings.holder_path import find_holder_path
 from gradlife.hunting.findings.leak_trace import held_trace
 from gradlife.hunting.findings.severity import Room
@@ -56,7 +56,8 @@ def judged(found: Evidence, free: int | None = None) -> tuple[list[Finding], lis
     groups = [*often, *arrived(found, [one.group for one in often])]
     own = [one for one in groups if not is_of_hunt(found.graph, one.group)]
     room = Room(free, 1e6) if free is not None else None
-    return split(found.graph, [facts_of(found.graph, one, CreationSites(), found.snapshots, room) for one in own])
+    asked = [facts_of(found.graph, one, CreationSites(), found.snapshots, room) for one in with_outer(found.graph, own)]
+    return split(found.graph, asked)
 
 
 def words(found: Evidence) -> tuple[list[str], int]:
@@ -64,7 +65,7 @@ def words(found: Evidence) -> tuple[list[str], int]:
     graph = found.graph
     sure, unsure = grown_groups(found)
     mine = [one for one in sure if has_tensors(found, one.group.members)]
-    paths = [find_holder_path(graph, one.group, one.containers) for one in mine]
+    paths = [find_holder_path(graph, one) for one in mine]
     traces = [sentence(held_trace(graph, path.node, path.nodes)) for path in paths]
     return traces, sum(has_tensors(found, group.members) for group in unsure)
 
