@@ -150,8 +150,8 @@ EXPECTATIONS: tuple[Expectation, ...] = (
     Expectation(
         name="state of the next step",
         applies=(
-            "what a finished step left in an attribute, if the next step computes its own from it, as from a recurrent state that "
-            "is detached when it is read"
+            "what a finished step left in an attribute, if the next step computes its own from it, as from a recurrent state "
+            "that is detached when it is read"
         ),
         evidence=lambda facts: bool(facts.carried_at),
         reason=lambda facts: f"{place(facts)}: {facts.carried_at} computes the next from it",
