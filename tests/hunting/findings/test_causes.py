@@ -106,19 +106,25 @@ def test_state_dicts_are_copies_only_where_their_storages_are_their_own(saved: A
     assert ("share the live weights" in one.title) == is_alias
 
 
-layers: dict[str, dict[int, Any]] = {"first": {}, "second": {}}
-results: dict[int, Any] = {}
+kept_of_layers: dict[str, dict[int, Any]] = {"first": {}, "second": {}}
+kept_of_layer: dict[int, Any] = {}
 
 
 def test_containers_in_one_that_a_loop_fills_are_one_finding_that_names_it_not_the_variable_of_the_loop() -> None:
     def step() -> None:
-        global results
-        for results in layers.values():
-            results[len(results)] = torch.ones(4)
+        global kept_of_layer
+        for kept_of_layer in kept_of_layers.values():
+            kept_of_layer[len(kept_of_layer)] = torch.ones(4)
 
     (one,) = findings(step)
-    layers.clear()
-    results.clear()
+    kept_of_layers.clear()
+    kept_of_layer.clear()
     assert one.grows_at is not None
-    assert [each.via for each in one.trace.steps[: one.grows_at]][-2:] == ["global variable 'layers'", "['second']"]
-    assert (one.stored_at and one.stored_at.source, one.consequences) == ("results[len(results)] = torch.ones(4)", 1)
+    assert [each.via for each in one.trace.steps[: one.grows_at]][-2:] == [
+        "global variable 'kept_of_layers'",
+        "['second']",
+    ]
+    assert (one.stored_at and one.stored_at.source, one.consequences) == (
+        "kept_of_layer[len(kept_of_layer)] = torch.ones(4)",
+        1,
+    )
