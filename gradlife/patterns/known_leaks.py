@@ -20,6 +20,9 @@ class KnownLeak:
     versions: str  # a specifier, "<2.12"
     link: str
     what: str
+    story: str = ""  # whose `subject` the recordings show as `never` in exactly these versions
+    subject: str = ""
+    unrecorded: str = ""  # why no recording shows it; empty with a story
     codes: tuple[str, ...] = ()  # codes that it explains; empty: any
     path: str = ""  # in the language of `matching`; empty: any
     cycle: str = ""
