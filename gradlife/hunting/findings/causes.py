@@ -111,7 +111,7 @@ def name_of(one: Finding) -> str:
 
 
 def made_of(one: Finding) -> Set[str]:
-    """Return the names of which its statement makes a value that gets larger, if its own is not among them."""
+    """Return the names in the statement that computes a value anew which gets larger; empty if its own is among them."""
     if one.grows_at is not None or one.stored_at is None:
         return set()
     with suppress(SyntaxError):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ torch = pytest.importorskip("torch")
 from gradlife.hunting.growth.reachable_growth import evidence_of  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot  # noqa: E402
 from gradlife.model.hunt import Finding  # noqa: E402
-from step_evidence import judged  # noqa: E402
+from step_evidence import evidence, judged  # noqa: E402
 
 
 def findings(step: Callable[[], object]) -> list[Finding]:
@@ -128,3 +129,57 @@ def test_containers_in_one_that_a_loop_fills_are_one_finding_that_names_it_not_t
         "kept_of_layer[len(kept_of_layer)] = torch.ones(4)",
         1,
     )
+
+
+kept_log = io.StringIO()
+kept_rows: list[Any] = []
+kept_text = ""
+kept_matrix: Any = None
+kept_bank = torch.ones(0)
+
+
+def write_and_read(number: int) -> None:
+    global kept_text
+    kept_log.write("x" * 4096)
+    kept_text = kept_log.getvalue()
+
+
+def stack_anew(number: int) -> None:
+    global kept_matrix
+    kept_rows.append(torch.ones(512))
+    kept_matrix = torch.stack(kept_rows)
+
+
+def add_to_a_bank(number: int) -> None:
+    global kept_bank
+    kept_rows.append(torch.ones(512))
+    kept_bank = torch.cat([kept_bank, kept_rows[-1]])
+
+
+@pytest.fixture
+def nothing_kept() -> Iterator[None]:
+    yield
+    global kept_text, kept_matrix, kept_bank
+    kept_log.truncate(0)
+    kept_rows.clear()
+    kept_text, kept_matrix, kept_bank = "", None, torch.ones(0)
+
+
+@pytest.mark.whole
+@pytest.mark.usefixtures("nothing_kept")
+@pytest.mark.parametrize(
+    ("step", "names", "counted"),
+    [
+        (write_and_read, ["kept_log"], [1]),
+        (stack_anew, ["kept_rows"], [1]),
+        (add_to_a_bank, ["kept_bank", "kept_rows"], [0, 0]),
+    ],
+    ids=["the text of a log", "a stack of rows", "a bank that grows by itself"],
+)
+def test_what_a_step_makes_anew_of_something_that_grows_is_counted_with_that(
+    step: Callable[[int], None], names: list[str], counted: list[int]
+) -> None:
+    leaks, _ = judged(evidence(step, 5, 7, 11, 13, 17))
+    mine = {one.trace.steps[0].via.partition("'")[2].rstrip("'"): one.consequences for one in leaks}
+    own = {name: count for name, count in mine.items() if name.startswith("kept_")}
+    assert own == dict(zip(names, counted, strict=True))

@@ -479,6 +479,25 @@ def test_of_two_names_that_lead_to_one_chain_of_graphs_the_carried_state_is_show
 
 
 @pytest.mark.whole
+def test_a_carried_state_that_is_a_new_tuple_in_each_step_is_shown_not_the_result_beside_it() -> None:
+    weight = torch.eye(4).requires_grad_()
+    held = SimpleNamespace(result=None, state=(torch.ones(1, 4), torch.ones(1, 4)))
+
+    def step(number: int) -> None:
+        hidden, cell = held.state
+        cell = cell + hidden @ weight
+        hidden = torch.tanh(cell)
+        held.result = hidden.view(4)
+        held.state = (hidden, cell)
+
+    found = evidence(step, 3, 5, 7, 11)
+    (chain,) = [one for one in grown_groups(found)[0] if one.carrier is not None]
+    shown = growth_finding(found.graph, chain, CreationSites())
+    assert ".state" in [one.via for one in shown.trace.steps]
+    assert ".result" not in [one.via for one in shown.trace.steps]
+
+
+@pytest.mark.whole
 def test_a_chain_of_tuples_is_shown_by_its_links() -> None:
     held = SimpleNamespace(log=None)
 

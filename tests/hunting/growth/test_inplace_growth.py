@@ -50,6 +50,26 @@ def holder_of(one: GrownGroup, graph: object) -> str:
     return str(graph.describe(one.group.anchor)[1])  # type: ignore[attr-defined]
 
 
+module_log = Log()
+
+
+@pytest.mark.whole
+def test_a_tensor_that_gets_longer_is_found_though_the_running_step_has_a_view_of_it_too() -> None:
+    """Nothing but the process holds its storage alone: a module's variable does, and a variable of a running function."""
+    module_log.data = torch.zeros(512)
+    given: Any = None
+
+    def step(number: int) -> None:
+        nonlocal given
+        module_log.data = torch.cat([module_log.data, torch.zeros(512)])
+        given = module_log.data[:64]
+
+    [found] = hunted(step)
+    assert found.per_step.bytes == 2048
+    assert given is not None
+    module_log.data = given = None
+
+
 @pytest.mark.whole
 def test_an_array_that_every_step_makes_longer_is_reported_with_its_rate() -> None:
     log = Log()
