@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife.hunting.stores.constant_values import given_to_variable
-from gradlife.hunting.stores.cuts import bound_by, cut_of
+from gradlife.hunting.stores.cuts import COPYING_FUNCTIONS, bound_by, cut_of, length_at
 from gradlife.hunting.stores.helpers import called_statements, parameters, returned
 from gradlife.hunting.stores.place import Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import assigns, fills, is_place, last_name, may_mention
@@ -67,13 +67,21 @@ def limit_of(trace: Trace, container: int, sources: Sequence[Source]) -> Declare
         return None
     above = place_at(trace.steps[container - 2]) if container > 1 else None
     step = trace.steps[container]
-    one = Container(place, step.length or 0, step.type, above.name if above is not None else "")
-    files = [source for source in sources if may_mention(source.text, place)]
-    whole = [statement for source in files for statement in statements(source.tree.body, Scope(source))]
+    length = length_at(step, 0)
+    if length is None:  # of a text or a buffer: only a cut tells that it has an end
+        return cut_of(statements_of(sources, place), place, step)
+    one = Container(place, length, step.type, above.name if above is not None else "")
+    whole = statements_of(sources, place)
     found = [statement for statement in whole if "len(" in statement.source.text]
     given = [replace(one, place=parameter) for parameter in parameters(found, place)]
     limits = (removal_above(found, container) for container in (one, *given))
     return addition_below(found, one) or next(filter(None, limits), None) or cut_of(whole, place, step)
+
+
+def statements_of(sources: Sequence[Source], place: Place) -> list[Statement]:
+    """Return the statements of the files that may mention the place."""
+    files = [source for source in sources if may_mention(source.text, place)]
+    return [statement for source in files for statement in statements(source.tree.body, Scope(source))]
 
 
 def addition_below(found: Sequence[Statement], one: Container) -> DeclaredBound | None:
@@ -274,4 +282,18 @@ def is_removal(node: ast.stmt, scope: Scope, place: Place) -> bool:
             return True
     if isinstance(node, ast.Delete):
         return any(isinstance(one, ast.Subscript) and is_place(one.value, scope, place) for one in node.targets)
-    return assigns(node, scope, place)
+    return assigns(node, scope, place) and not is_copy(getattr(node, "value", None), scope, place)
+
+
+def is_copy(node: ast.expr | None, scope: Scope, place: Place) -> bool:
+    """Whether the expression has all items of the place: `[*place]`, `list(place)`, `place.copy()`, `place[:]`."""
+    match node:
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return any(isinstance(one, ast.Starred) and is_place(one.value, scope, place) for one in items)
+        case ast.Call(func=ast.Name(id=name), args=[one]):
+            return name in COPYING_FUNCTIONS | {"sorted", "dict", "set"} and is_place(one, scope, place)
+        case ast.Call(func=ast.Attribute(value=one, attr="copy")):
+            return is_place(one, scope, place)
+        case ast.Subscript(value=one, slice=ast.Slice(lower=None, upper=None, step=None)):
+            return is_place(one, scope, place)
+    return False

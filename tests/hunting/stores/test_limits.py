@@ -60,6 +60,20 @@ def test_a_container_that_is_cut_above_its_size_is_limited(test: str, removal: s
             "            print('many')\n",
             id="only a message",
         ),
+        *(
+            pytest.param(
+                "class Replay:\n    def push(self, x):\n        self.items.append(x)\n"
+                f"        if len(self.items) > 500:\n            self.items = {copy}\n",
+                id=f"only a copy: {copy}",
+            )
+            for copy in (
+                "[*self.items]",
+                "list(self.items)",
+                "self.items.copy()",
+                "self.items[:]",
+                "sorted(self.items)",
+            )
+        ),
     ],
 )
 def test_a_container_without_a_limit_that_holds_is_not(text: str) -> None:
@@ -70,6 +84,12 @@ def test_a_global_container_is_limited_by_its_name() -> None:
     text = "recent = []\nfor x in y:\n    recent.append(x)\n    if len(recent) > most:\n        recent.pop(0)\n"
     assert limit_of(trace(variable("recent"), LIST), 1, [source(text)]) == "train.py:4"
     assert limit_of(trace(LIST), 0, [source(text)]) == ""
+
+
+def test_what_has_no_known_length_is_not_limited_by_a_comparison_of_it() -> None:
+    """A buffer of 277 kB was "still filling (0 of 1,024)"."""
+    text = "kept = bytearray()\nfor x in y:\n    kept += x\n    while len(kept) >= 1024:\n        del kept[:1024]\n"
+    assert limit_of(trace(variable("kept"), replace(LIST, type="bytearray", length=None)), 1, [source(text)]) == ""
 
 
 def named(limit: str) -> str:
