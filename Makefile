@@ -243,7 +243,7 @@ $(SANITIZED)/.built: $(BUILD_FILES) $(shell find gradlife scenarios -name '*.py'
 	  --config-settings=cmake.define.GRADLIFE_SANITIZE=address,undefined .
 	@touch $@
 
-# A debug CPython counts every reference. Its build of the extension stands apart from the others.
+# A debug CPython counts every reference. Its build of the engine, which is all that it runs, stands apart from the others.
 DEBUG_PYTHON ?= python3.11-dbg
 DEBUG := build/debug-python
 DEBUG_BIN := $(DEBUG)/venv/bin
@@ -262,6 +262,7 @@ $(DEBUG)/.built: $(BUILD_FILES) $(shell find gradlife -name '*.py' 2>/dev/null) 
 	$(BIN)/python -W ignore -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python install --quiet jinja2 packaging rich cmake ninja scikit-build-core
 	$(BIN)/python -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python $(INSTALL) --no-deps \
 	  --force-reinstall --config-settings=build-dir=$(DEBUG)/cmake --config-settings=cmake.build-type=Debug \
+	  --config-settings=cmake.define.GRADLIFE_EXTENSIONS=_engine \
 	  --config-settings="cmake.define.CMAKE_CXX_FLAGS=$(DEBUG_FLAGS)" --config-settings="cmake.define.CMAKE_C_FLAGS=$(DEBUG_FLAGS)" .
 	@touch $@
 

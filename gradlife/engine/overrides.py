@@ -61,14 +61,19 @@ def default_torch_function(cls: Any, func: Any, types: Iterable[type], args: Any
 
 
 def _keeps_class(func: Any) -> bool:
-    """Whether it reads `.grad` or `._base`, whose values keep their own class."""
+    """Whether it reads `.grad` or `._base`, whose values keep their own class. Since 1.10."""
     owner = getattr(func, "__self__", None)
-    return getattr(owner, "__name__", "") in ("grad", "_grad", "_base")
+    return getattr(owner, "__name__", "") in ("grad", "_grad", "_base") and not _converts_always()
+
+
+def _converts_always() -> bool:
+    """Whether what is of the class already is converted again, as up to 1.9: also what an in-place change returns."""
+    return _engine._current_release() < ("torch", 110)
 
 
 def _as(result: Any, cls: Any) -> Any:
     if isinstance(result, _engine.TensorBase):
-        return result if isinstance(result, cls) else result.as_subclass(cls)
+        return result if isinstance(result, cls) and not _converts_always() else result.as_subclass(cls)
     if isinstance(result, (tuple, list)):
         return type(result)(_as(each, cls) for each in result)
     return result

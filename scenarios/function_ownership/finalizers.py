@@ -19,18 +19,18 @@ class CollectsOnDelete:
         self.runs.append(1)
 
 
-def doubling(lab):
+def doubling(lab, make):
     """A Function y = 2x whose ctx owns what `make` returns for it."""
 
     class Double(lab.fw.autograd.Function):
         @staticmethod
-        def forward(ctx, x, make):
+        def forward(ctx, x):
             ctx.owned = make(ctx)
             return x * 2
 
         @staticmethod
         def backward(ctx, grad):
-            return grad * 2, None
+            return grad * 2
 
     return Double
 
@@ -38,7 +38,7 @@ def doubling(lab):
 @scenario(
     title="A finalizer on ctx runs the collector",
     origin=["pytorch/pytorch#22983"],
-    needs="ctx_attributes none_gradients",
+    needs="ctx_attributes",
     expects=[
         Expect("finalizers run", GRAPHS, probe="value", stage="graphs dropped", on="torch-*"),
         Expect("gradients", [2.0 * GRAPHS] * 4, probe="value", on="torch-*"),
@@ -55,9 +55,9 @@ def ctx_finalizer_runs_the_collector(lab):
     """
     runs = []
     x = lab.tensor(requires_grad=True)
-    Double = doubling(lab)
+    Double = doubling(lab, lambda ctx: CollectsOnDelete(runs))
     for number in range(GRAPHS):
-        y = Double.apply(x, lambda ctx: CollectsOnDelete(runs))
+        y = Double.apply(x)
         if number == GRAPHS - 1:
             lab.watch("last ctx", y.grad_fn)
         y.sum().backward()
@@ -71,7 +71,7 @@ def ctx_finalizer_runs_the_collector(lab):
     title="A finalizer on ctx runs the collector, ctx in a cycle",
     origin=["pytorch/pytorch#22983"],
     pattern="GL109",
-    needs="ctx_attributes none_gradients",
+    needs="ctx_attributes",
     expects=[
         Expect("finalizers run, before the collection", 0, probe="value", on="torch-*", because="ctx is in a cycle"),
         Expect("finalizers run, after it", GRAPHS, probe="value", stage="collected", on="torch-*"),
@@ -93,9 +93,9 @@ def ctx_finalizer_runs_the_collector_in_a_cycle(lab):
         return CollectsOnDelete(runs)
 
     x = lab.tensor(requires_grad=True)
-    Double = doubling(lab)
+    Double = doubling(lab, make)
     for number in range(GRAPHS):  # noqa: B007, `make` reads it
-        Double.apply(x, make).sum().backward()
+        Double.apply(x).sum().backward()
     lab.value("finalizers run, before the collection", len(runs))
     lab.stage("graphs dropped", all_names_gone=True)
     lab.value("finalizers run, after it", len(runs))
@@ -115,7 +115,7 @@ class NotesThread:
 @scenario(
     title="A node dies in its own backward",
     origin=["pytorch/pytorch#22983"],
-    needs="ctx_attributes none_gradients",
+    needs="ctx_attributes",
     expects=[
         Expect(
             "ctx",
@@ -140,7 +140,7 @@ def node_dies_in_its_own_backward(lab):
     """
     names, notes = {}, []
     x = lab.tensor(requires_grad=True)
-    names["y"] = doubling(lab).apply(x, lambda ctx: NotesThread(notes))
+    names["y"] = doubling(lab, lambda ctx: NotesThread(notes)).apply(x)
     lab.watch("ctx", names["y"].grad_fn)
     names["y"].register_hook(lambda grad: (names.clear(), lab.stage("hook done")) and None)
     (names["y"] * 1).sum().backward()

@@ -18,6 +18,9 @@ inline bool has(const Policy& policy, const Trait& trait) {
   return trait.first <= policy.release && policy.release <= trait.last;
 }
 
+// Whether a Function's argument may be None in place of a tensor: in OneFlow since 0.9.
+inline bool takes_none_argument(const Policy& policy) { return !policy.is_oneflow || policy.release >= 9; }
+
 namespace traits {
 
 constexpr int oldest = 0, newest = 999;

@@ -15,12 +15,28 @@
 
 namespace gradlife {
 
+namespace {
+
+// OneFlow's Functions take tensors only, since 0.9 also None.
+void check_argument(const Policy& policy, PyObject* argument, Py_ssize_t index) {
+  const bool takes_none = takes_none_argument(policy);
+  if (!policy.is_oneflow || (takes_none && argument == Py_None)) return;
+  raise_python(PyExc_RuntimeError,
+               takes_none
+                   ? "\x1b[1m\x1b[38;2;255;000;000mError\x1b[0m: expected Tensor or None as element %zd, but got %R\n"
+                   : "expected Tensor as element %zd, but got %R",
+               index, Py_TYPE(argument));
+}
+
+}  // namespace
+
 UnpackedInputs unpack_inputs(PyObject* const* arguments, Py_ssize_t count) {
   UnpackedInputs inputs;
   inputs.needs_input_grad = checked(PyTuple_New(count));
   bool any_requires = false;
   for (Py_ssize_t i = 0; i < count; ++i) {
     const bool tensor = is_tensor(arguments[i]);
+    if (!tensor) check_argument(*current_policy(), arguments[i], i);
     const bool needs = tensor && requires_grad(unwrap(arguments[i]));
     inputs.is_tensor.push_back(tensor);
     if (tensor) inputs.tensors.push_back(unwrap(arguments[i]));

@@ -263,6 +263,28 @@ def test_texts_since_2_13() -> None:
     assert by_release(text) == ["One of the differentiated Tensors"] * 3 + [numbered]
 
 
+def test_up_to_1_9_what_is_of_the_subclass_is_converted_again() -> None:
+    """Measured on 1.9.1: also what an in-place change returns, and what `.grad` reads."""
+
+    def is_itself() -> bool:
+        x = torch.ones(1).as_subclass(Sub)
+        return x.add_(1) is x
+
+    def class_of_grad() -> str:
+        x = torch.ones(1).as_subclass(Sub).requires_grad_()
+        x.retain_grad()
+        (x * 2).sum().backward()
+        return type(x.grad).__name__
+
+    releases = ("torch-1.9", "torch-1.10", "torch-2.13")
+    for question, answers in ((is_itself, [False, True, True]), (class_of_grad, ["Sub", "Tensor", "Tensor"])):
+        read = []
+        for release in releases:
+            with torch.profile(release):
+                read.append(question())
+        assert read == answers
+
+
 def test_the_text_of_a_subclass_has_its_name_since_1_13() -> None:
     assert by_release(lambda: str(torch.ones(1).as_subclass(Sub)).split("(")[0]) == ["tensor", "Sub", "Sub", "Sub"]
 

@@ -20,6 +20,18 @@ NODE = "'oneflow._oneflow_internal.FunctionNode' object"
 TAKES_NOTHING = "(): incompatible function arguments. The following argument types are supported:\n    1. () -> None"
 
 
+class Both(torch.autograd.Function):
+    """Twice its first argument, whatever the second is."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, other: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2, None
+
+
 def without_dict(text: str) -> str:
     """As Python says it up to 3.12."""
     return text.removesuffix(" and no __dict__ for setting new attributes")
@@ -190,3 +202,27 @@ def test_a_class_stays_until_the_memory_of_its_last_tensor_comes_back() -> None:
         torch.ones(1)
         gc.collect()
         assert alive() is None
+
+
+@pytest.mark.parametrize("argument", [5, "a", [1.0], print], ids=["number", "text", "list", "function"])
+def test_a_function_takes_tensors_only(argument: Any) -> None:
+    """Measured: refused before forward runs; the colours are in 0.9's text."""
+    kind = repr(type(argument))
+    for profile, text in (
+        ("oneflow-0.8", f"expected Tensor as element 1, but got {kind}"),
+        (
+            "oneflow-0.9",
+            f"\x1b[1m\x1b[38;2;255;000;000mError\x1b[0m: expected Tensor or None as element 1, but got {kind}\n",
+        ),
+    ):
+        with torch.profile(profile):
+            assert failure(lambda: Both.apply(leaf(), argument)) == f"RuntimeError: {text}"
+
+
+def test_a_function_takes_none_for_a_tensor_since_0_9() -> None:
+    with torch.profile("oneflow-0.8"):
+        assert failure(lambda: Both.apply(leaf(), None)) == (
+            "RuntimeError: expected Tensor as element 1, but got <class 'NoneType'>"
+        )
+    with torch.profile("oneflow-0.9"):
+        assert Both.apply(leaf(3.0), None).tolist() == [6.0]
