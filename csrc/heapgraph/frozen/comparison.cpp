@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gradlife::heap {
 namespace {
@@ -63,10 +65,83 @@ void count(Tally& tally, uint64_t bytes) {
   tally.bytes += bytes;
 }
 
+// A dict is tracked from its first container on. One that was tracked since the earlier graph, at the address of one
+// that the collector did not know then, is the same if a holder of the one holds the other.
+class LateDicts {
+ public:
+  LateDicts(const Graph& before, const Graph& after) : before_(before), after_(after) {}
+
+  bool may_be(NodeId old, NodeId fresh) {
+    const TypeRow& type = after_.type_of(fresh);
+    if (!is_tracked_since(fresh) || before_.is_tracked(old) || type.kind != NodeKind::python) return true;
+    if (type.name == "tuple") return false;  // an untracked one stays so
+    return type.name != "dict" || have_common_holder(old, fresh);
+  }
+
+ private:
+  struct Held {
+    NodeId target, holder;
+    bool operator<(const Held& other) const {
+      return target != other.target ? target < other.target : holder < other.holder;
+    }
+  };
+
+  bool is_tracked_since(NodeId fresh) const {
+    return before_.birth_line != 0 && after_.birth_line == before_.birth_line &&
+           after_.birth_of(fresh) > static_cast<int64_t>(before_.birth_begins.size());
+  }
+
+  bool have_common_holder(NodeId old, NodeId fresh) {
+    if (before_.references.rows() == 0 || after_.references.rows() == 0) return true;
+    if (!is_read_) {
+      read(before_, olds_, [&](NodeId node) { return !before_.is_tracked(node); });
+      read(after_, news_, [&](NodeId node) { return is_tracked_since(node); });
+      is_read_ = true;
+    }
+    std::vector<std::pair<Address, std::string_view>> holders;
+    each_holder(olds_, old,
+                [&](NodeId holder) { holders.emplace_back(before_.addresses[holder], before_.type_of(holder).name); });
+    std::sort(holders.begin(), holders.end());
+    bool is_common = false;
+    each_holder(news_, fresh, [&](NodeId holder) {
+      const std::pair<Address, std::string_view> one{after_.addresses[holder], after_.type_of(holder).name};
+      is_common = is_common || (!is_tracked_since(holder) && std::binary_search(holders.begin(), holders.end(), one));
+    });
+    return is_common;
+  }
+
+  template <class Wanted>
+  static void read(const Graph& graph, std::vector<Held>& found, const Wanted& is_wanted) {
+    std::vector<bool> is_dict;
+    for (const TypeRow& row : graph.type_rows) is_dict.push_back(row.name == "dict" && row.kind == NodeKind::python);
+    for (size_t node = 0; node < graph.size(); ++node)
+      for (const NodeId target : graph.references.of(static_cast<NodeId>(node)))
+        if (is_dict[graph.types[target]] && is_wanted(target)) found.push_back({target, static_cast<NodeId>(node)});
+    std::sort(found.begin(), found.end());
+  }
+
+  template <class Visit>
+  static void each_holder(const std::vector<Held>& all, NodeId target, const Visit& visit) {
+    for (auto at = std::lower_bound(all.begin(), all.end(), Held{target, 0}); at != all.end() && at->target == target;
+         ++at)
+      visit(at->holder);
+  }
+
+  const Graph& before_;
+  const Graph& after_;
+  std::vector<Held> olds_, news_;
+  bool is_read_ = false;
+};
+
 class ObjectComparison {
  public:
   ObjectComparison(const Graph& before, const Graph& after, size_t examples)
-      : before_(before), after_(after), examples_(examples), types_(before, after), rows_(types_.rows()) {}
+      : before_(before),
+        after_(after),
+        examples_(examples),
+        types_(before, after),
+        rows_(types_.rows()),
+        late_dicts_(before, after) {}
 
   // Matches the same objects in both graphs; those without a match are sorted.
   std::vector<TypeChange> run() {
@@ -94,11 +169,12 @@ class ObjectComparison {
  private:
   static constexpr size_t nowhere = SIZE_MAX;
 
-  bool is_same(size_t old, size_t fresh) const {
+  bool is_same(size_t old, size_t fresh) {
     return old < before_.size() && is_met_[old] == 0 && before_.addresses[old] == after_.addresses[fresh] &&
            types_.before(before_.types[old]) == types_.after(after_.types[fresh]) &&
            after_.may_be(static_cast<NodeId>(fresh), before_, static_cast<NodeId>(old)) &&
-           (!is_grad_node(fresh) || have_same_number(static_cast<NodeId>(old), static_cast<NodeId>(fresh)));
+           (!is_grad_node(fresh) || have_same_number(static_cast<NodeId>(old), static_cast<NodeId>(fresh))) &&
+           late_dicts_.may_be(static_cast<NodeId>(old), static_cast<NodeId>(fresh));
   }
   bool is_grad_node(size_t fresh) const { return after_.type_rows[after_.types[fresh]].kind == NodeKind::grad_node; }
   bool have_same_number(NodeId old, NodeId fresh) const {
@@ -158,7 +234,7 @@ class ObjectComparison {
   void meet(NodeId old, NodeId fresh) {
     const uint32_t type = types_.after(after_.types[fresh]);
     if (types_.before(before_.types[old]) != type || !after_.may_be(fresh, before_, old) ||
-        (is_grad_node(fresh) && !have_same_number(old, fresh))) {
+        (is_grad_node(fresh) && !have_same_number(old, fresh)) || !late_dicts_.may_be(old, fresh)) {
       vanish(old);
       appear(fresh);
     } else if (bytes_of(after_, fresh) > bytes_of(before_, old)) {
@@ -171,6 +247,7 @@ class ObjectComparison {
   const size_t examples_;
   CommonTypes types_;
   std::vector<TypeChange> rows_;
+  LateDicts late_dicts_;
   Buffer<uint8_t> is_met_;             // by the old object: whether it has a match
   std::array<size_t, 8> distances_{};  // how much later objects were found than before, the latest first; may wrap
   size_t missed_ = 0;                  // objects without a match in a row

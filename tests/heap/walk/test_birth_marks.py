@@ -92,6 +92,21 @@ def test_a_dict_that_the_collector_did_not_track_is_not_new_when_it_does() -> No
     assert after.find(id(table)) not in new
 
 
+def test_a_tracked_dict_at_the_address_of_an_untracked_one_that_others_held_is_new() -> None:
+    kept = [{"a": number} for number in range(100)]
+    assert not any(map(gc.is_tracked, kept))
+    addresses = {id(one) for one in kept}
+    before = _heap.walk()
+    _heap.mark_births()
+    del kept
+    others = [{"a": [number]} for number in range(100)]
+    after = _heap.walk()
+    again = {after.find(id(one)) for one in others if id(one) in addresses}
+    assert again, "CPython hands out what was freed last"
+    (nodes,) = (row[5] for row in _heap.compare_objects(before, after, 100_000) if row[:2] == ("dict", "python"))
+    assert again <= set(nodes)
+
+
 def test_a_program_that_freezes_objects_begins_a_new_line_of_marks() -> None:
     kept = [[]]  # type: ignore[var-annotated]
     assert _heap.walk().has_births
