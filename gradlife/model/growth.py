@@ -28,6 +28,7 @@ class Growth:
     step: int | None = None  # the container in the trace; None if the trace does not pass through it
     hop: int | None = None  # of the references that this step merges, the one whose holder is the container
     is_state: bool = False  # the container is the state of a metric, which its reset() empties
+    is_nested: bool = False  # not the container itself: several in it get longer together
 
     @property
     def is_located(self) -> bool:

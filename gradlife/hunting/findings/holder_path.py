@@ -268,7 +268,7 @@ def growth_in_trace(graph: _heap.Graph, path: HolderPath, grown: GrownGroup) -> 
     steps = (number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one))
     number = next(steps, None)
     hop = hop_of(raw, spans[number], wanted) if number is not None else None
-    growth = Growth(GrowthKind.CONTAINER, number, hop)
+    growth = Growth(GrowthKind.CONTAINER, number, hop, is_nested=bool(grown.group.holders))
     return replace(growth, is_state=is_metric_state(graph, merged_steps(raw), spans, growth))
 
 

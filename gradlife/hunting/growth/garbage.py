@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.islands import grouped_by_cycle, islands
-from gradlife.hunting.snapshots.node_weights import MIN_OBJECT_BYTES, NATIVE, plain_bytes
-from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
+from gradlife.hunting.snapshots.node_weights import LARGE_BYTES, MIN_OBJECT_BYTES, NATIVE, plain_bytes
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, sized
 from gradlife.hunting.snapshots.survivors import new_objects
 
 
@@ -33,13 +33,15 @@ class Garbage:
 
 
 def is_waiting(start: StepSnapshot, now: StepSnapshot, *, is_uncollected: bool = False) -> bool:
-    """Whether new, unreachable torch objects exist; without them a collection is not worth its time.
+    """Whether new, unreachable torch objects or large arrays exist; without them a collection is not worth its time.
 
     If nothing else collects, any object counts.
     """
     graph = now.graph
     fresh = appeared(start.graph, graph)
-    return any((is_uncollected or graph.kind(node) in NATIVE) and not graph.path(node) for node in fresh)
+    large = {node for node, nbytes in sized(graph) if nbytes >= LARGE_BYTES}
+    counting = (node for node in fresh if is_uncollected or node in large or graph.kind(node) in NATIVE)
+    return any(not graph.path(node) for node in counting)
 
 
 def garbage_of(waiting: Waiting) -> Garbage:
@@ -47,7 +49,9 @@ def garbage_of(waiting: Waiting) -> Garbage:
     graph = waiting.before.graph
     found = islands(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
     groups = [
-        group for group in grouped_by_cycle(graph, found) if holds_tensors(graph, group) or is_lost(group, waiting)
+        group
+        for group in grouped_by_cycle(graph, found)
+        if holds_tensors(graph, group) or is_large(graph, group, waiting.steps) or is_lost(group, waiting)
     ]
     return Garbage(graph, tuple(groups), waiting.steps)
 
@@ -63,6 +67,11 @@ def is_lost(group: Group, waiting: Waiting) -> bool:
         return False
     nbytes = plain_bytes(waiting.before.graph, group.members) if waiting.is_uncollected else 0
     return nbytes >= MIN_OBJECT_BYTES * waiting.steps
+
+
+def is_large(graph: _heap.Graph, group: Group, steps: int) -> bool:
+    """Whether each step leaves a large amount of plain data in such islands: arrays."""
+    return plain_bytes(graph, group.members) >= LARGE_BYTES * steps
 
 
 def holds_tensors(graph: _heap.Graph, group: Group) -> bool:

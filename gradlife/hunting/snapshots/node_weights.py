@@ -28,11 +28,16 @@ LEAK_TYPES = frozenset(
         "module",
         "PyCapsule",
         "_asyncio.Task",
+        "_io.BufferedRandom",
         "_io.BufferedReader",
         "_io.BufferedWriter",
+        "_io.FileIO",
         "_io.TextIOWrapper",
         "mmap.mmap",
+        "select.epoll",
         "socket.socket",
+        "sqlite3.Connection",
+        "ssl.SSLSocket",
         "subprocess.Popen",
     }
 )

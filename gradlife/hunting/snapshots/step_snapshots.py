@@ -40,8 +40,8 @@ MIN_ATOM_BYTES = 512
 #: The least text or buffer that may be seen to get longer. There are smaller ones of nearly every size.
 MIN_TEXT_BYTES = 4 * 1024
 
-#: Texts and buffers, which have no references.
-TEXTS = ("str", "bytes", "bytearray")
+#: Texts, buffers and arrays of numbers, which have no references.
+TEXTS = ("str", "bytes", "bytearray", "array.array")
 
 #: Files in memory, from which a program may derive its own.
 MEMORY_FILES = ("BytesIO", "StringIO")

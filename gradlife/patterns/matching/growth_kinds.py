@@ -17,6 +17,11 @@ def is_filled(case: Case) -> bool:
     return case.growth.kind is GrowthKind.CONTAINER and case.growth.step == len(case.steps) - 1
 
 
+def is_nested(case: Case) -> bool:
+    """Whether several containers in the one that is named get longer together."""
+    return case.growth.is_nested
+
+
 def is_spread(case: Case) -> bool:
     """Whether each of many objects got one."""
     return case.growth.kind is GrowthKind.SPREAD
