@@ -61,12 +61,19 @@ def place_at(step: PathStep) -> Place | None:
     labels = [hop.label.strip("'") for hop in step.hops]
     if labels[0] == "__dict__" and len(labels) == 2:
         return of_dict(step, labels[1])
-    *table, member = labels  # from Python 3.13 on, attributes of a module stand in it, without a dict
+    *table, member = without_numbers(labels)  # from Python 3.13 on, attributes of a module stand in it, without a dict
     if table and table[-1] in MEMBERS and table[:-1] in ([], ["__dict__"]) and member.isidentifier():
         return Place(member, PlaceKind.ATTRIBUTE, (step.type, *step.bases))
     if step.relation in {"attribute", "slot"} and len(labels) == 1:
         return Place(labels[0], PlaceKind.ATTRIBUTE, (step.type, *step.bases))
     return None
+
+
+def without_numbers(labels: list[str]) -> list[str]:
+    """Leave out the numbers under which a list of modules has its items: no statement names them."""
+    while len(labels) > 2 and labels[-2] in MEMBERS and labels[-1].isdigit():
+        labels = labels[: -3 if labels[-3] == "__dict__" else -2]
+    return labels
 
 
 def is_text(hop: Hop) -> bool:

@@ -105,7 +105,7 @@ def tokens_of_step(step: PathStep, number: int) -> Iterator[Token]:
         yield Token(family_of(step.type, step.bases, step.kind), "", "", number)
     while hops:
         at = len(step.hops) - len(hops)
-        family = family_of(step.type, step.bases, step.kind) if is_first else family_of_holder(hops[0].type)
+        family = family_of(step.type, step.bases, step.kind) if is_first else family_between(hops)
         taken, word, name = read(hops, family)
         source = family_of_source(family, step, is_first)
         if is_first and word == "attr" and not name and family in PLAIN_ATTRIBUTES and not is_of_library(step.type):
@@ -116,6 +116,12 @@ def tokens_of_step(step: PathStep, number: int) -> Iterator[Token]:
             yield Token(source, word, name, number, at)
         del hops[:taken]
         is_first = False
+
+
+def family_between(hops: Sequence[Hop]) -> str:
+    """Return the family of an object between two steps, whose bases no hop has: a module is known by its tables."""
+    name = hops[1].label.strip("'") if hops[0].label == "__dict__" and len(hops) > 1 else ""
+    return "nn" if name in NAMES["nn"] else family_of_holder(hops[0].type)
 
 
 def family_of_holder(type_: str) -> str:

@@ -134,3 +134,34 @@ def test_a_dict_that_is_made_anew_with_one_more_tensor_is_found(is_copied: bool)
         _ = [{"a": one} for one in range(20)]  # dicts without containers, which the collector does not track
 
     assert bool(found_in(step)) == is_copied
+
+
+class Heads(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """Gets one more head at each step, or another in its place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads = torch.nn.ModuleList([torch.nn.Linear(32, 4)])
+
+    def add(self) -> None:
+        self.heads.append(torch.nn.Linear(32, 4))
+
+    def renew(self) -> None:
+        self.heads[0] = torch.nn.Linear(32, 4)
+
+
+@pytest.mark.whole
+def test_a_list_of_modules_that_gets_longer_is_shown_where_it_is_filled() -> None:
+    """It was a copy of the model for each step, made where the model was."""
+    model = Heads()
+    (found,) = report_of_steps(lambda number: model.add()).findings
+    assert (found.diagnosis.code, found.stored_at and found.stored_at.source) == (
+        "GL615",
+        "self.heads.append(torch.nn.Linear(32, 4))",
+    )
+
+
+@pytest.mark.whole
+def test_a_list_of_modules_whose_item_is_replaced_does_not_grow() -> None:
+    model = Heads()
+    assert found_in(lambda number: model.renew()) == []
