@@ -485,6 +485,17 @@ PLAIN_PATHS = (
     ),
     Pattern(
         "GL512",
+        "each step leaves a file or a socket open",
+        "{holder} has {count} items: each step adds one that is open, and nothing removes any. The system lets a process have "
+        "some thousand of them (ulimit -n).",
+        "Close it after use, and keep its name if you need it again.",
+        'with open(path, "rb") as file:\n    data = file.read()',
+        paths=("@ {growing} =openfile$",),
+        kinds=GROWTH,
+        example="module train global variable 'files' → list [41] → BufferedReader",
+    ),
+    Pattern(
+        "GL512",
         "each step adds items to several containers",
         "{holder} has {count} items. Some of them are containers that the steps add to, and nothing removes any.",
         "Keep only the last few in each, or only what you need.",

@@ -71,7 +71,7 @@ def test_files_left_open_are_a_leak() -> None:
     finally:
         for one in files:
             one.close()
-    assert found == ["GL512 each step appends to a list"]
+    assert found == ["GL512 each step leaves a file or a socket open"]
 
 
 @pytest.mark.whole
