@@ -37,9 +37,7 @@ def may_reset(source: Source, place: Place) -> bool:
     `env.reset()` is none where `env = Environment()`: what the program makes by another class.
     """
     return any(
-        not is_super(receiver)
-        and last_name(receiver) != place.name
-        and not is_of_another_class(receiver, source, place)
+        not is_super(receiver) and not is_of_another_class(receiver, source, place)
         for receiver in receivers_of_reset(source.tree)
     )
 
