@@ -12,7 +12,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError
+from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, line_of
+from gradlife.output import say
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
@@ -55,13 +56,7 @@ def one_line(error: GradlifeError) -> str:
     text = f"gradlife: error: {error.message}"
     if error.hint:
         text += f" (try: {error.hint.removeprefix('try: ')})"
-    return " ".join(text.split())
-
-
-def say(line: str) -> None:
-    """Write a line to standard error; ignore a closed stream."""
-    with contextlib.suppress(OSError, ValueError):
-        print(line, file=sys.stderr, flush=True)
+    return line_of(text)
 
 
 def open_missing_streams() -> None:

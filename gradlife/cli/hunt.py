@@ -25,11 +25,12 @@ from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTa
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
-from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason
+from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason, say, say_to_runner
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
 from gradlife.ranks.launch import with_ranks
 from gradlife.ranks.rank_report import folders_of_ranks
 from gradlife.ranks.run_folder import VARIABLE
+from gradlife.visible_text import visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -252,7 +253,7 @@ def trial_folder(args: argparse.Namespace) -> AbstractContextManager[str]:
 def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> bool:
     """Try the patches together, and write them if they end the leaks. Return whether none is left that fails the hunt."""
     if report.ranks:
-        print("gradlife: nothing was tried: --fix is for one process, and the program started ranks", file=sys.stderr)
+        say("gradlife: nothing was tried: --fix is for one process, and the program started ranks")
         return False
     from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
     from gradlife.hunting.run.patched_files import Written, text_of, write_texts
@@ -262,14 +263,14 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
     patched = [one for one in report.findings if one.patch is not None and one.in_workers is None]
     if not patched:
         if report.findings:
-            print("gradlife: no change is known to be safe here; the report says what to do", file=sys.stderr)
+            say("gradlife: no change is known to be safe here; the report says what to do")
         return False
     try:
         texts = changed_files(patched)
         before = {path: text_of(path) for path in texts}
         found = try_texts(texts, settings, quietly(args))
     except (GradlifeError, OSError) as error:
-        print(f"gradlife: nothing was tried: {error}", file=sys.stderr)
+        say(f"gradlife: nothing was tried: {error}")
         return False
     proven = [replace(one, proof=patch_proof(one, found, report)) for one in patched]
     is_fixed = all(one.proof is not None and one.proof.is_sufficient for one in proven)
@@ -277,7 +278,7 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
     command = f"gradlife hunt --fix --write {report.typed_target}"
     print_fix(make_console(sys.stderr), proven, written.sentence, command, not written.others)
     if written.trouble:
-        print(f"gradlife: error: {written.trouble}", file=sys.stderr)
+        say(f"gradlife: error: {written.trouble}")
     others = [one for one in report.findings if one not in patched]
     return (
         bool(written.files) and not written.others and not any(map(failing_on(report, args.fail_on).is_failure, others))
@@ -293,9 +294,7 @@ def followed(args: argparse.Namespace) -> int:
         result = follow_program(args, args.target)
         if result.report is None:
             if result.was_killed:
-                print(
-                    f"gradlife: {signal_of(result.status)} ended the program before it left a report", file=sys.stderr
-                )
+                say(f"gradlife: {signal_of(result.status)} ended the program before it left a report")
             return result.status or say_too_short()
         show = Show(args, is_script=True, is_stdout_taken=outputs.is_stdout_taken)
         return finish(result, show, outputs, args.fail_on)
@@ -303,7 +302,7 @@ def followed(args: argparse.Namespace) -> int:
 
 def say_too_short() -> int:
     """Return the exit status of a program that ended before there was a result."""
-    print("gradlife: could not tell: the program ended before enough was seen", file=sys.stderr)
+    say("gradlife: could not tell: the program ended before enough was seen")
     return EXIT_COULD_NOT_TELL
 
 
@@ -345,10 +344,10 @@ def export(report: HuntReport, story: OutputFile | OutputStream | NoOutput, path
     from gradlife.hunting.findings.scenario_file import NoScenario, export_first
 
     try:
-        story.write(export_first(report.findings))
-        print(f"gradlife: the leak as a story: gradlife run {path}", file=sys.stderr)
+        story.write(visible_lines(export_first(report.findings)))
+        say(f"gradlife: the leak as a story: gradlife run {path}")
     except NoScenario as reason:
-        print(f"gradlife: no scenario was written: {reason}", file=sys.stderr)
+        say(f"gradlife: no scenario was written: {reason}")
 
 
 def nobody(report: HuntReport) -> None:
@@ -438,7 +437,7 @@ class Show:
             from gradlife.reports.formats.github.annotations import hunt_annotations
 
             for line in hunt_annotations(report, is_strict):
-                print(line, file=self._stream, flush=True)
+                say_to_runner(line, self._stream)
 
 
 def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:

@@ -1,0 +1,94 @@
+"""Files and arguments of strangers on the command line: their text is shown, and never acted on."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import glheap
+from allocator_files import MB, block, frame, segment, snapshot
+from gradlife.model.watching.out_of_memory import LiveOwner, OutOfMemory
+
+Gradlife = Callable[..., tuple[int, str, str]]
+
+EVIL = "\x1b]0;owned\x07\u202e\r\n::error::forged\n##[error]forged"
+
+
+def assert_harmless(text: str) -> None:
+    assert [one for one in text if not (one.isprintable() or one in "\n\t")] == []
+    assert not re.search(r"(?m)^\s*::|##\[", text)
+    assert r"\u202e" in text
+
+
+def oom(folder: Path) -> Path:
+    owner = LiveOwner(f"global variable '{EVIL}': list", MB)
+    report = OutOfMemory(EVIL, EVIL, 1, None, MB, MB, {EVIL: MB}, (owner,), (), (), ())
+    path = folder / "oom.json"
+    path.write_text(report.dumps(), encoding="utf-8")
+    return path
+
+
+def heap(folder: Path) -> Path:
+    sketch = glheap.small_heap()
+    sketch.sections[glheap.NOTES] = (1, f"taken\t{EVIL}\nprocess\tp\x1b[31m\u202e\nlimit\t\x9b\u202e\n".encode())
+    sketch.sections[glheap.TEXT_ENDS], sketch.sections[glheap.TEXTS] = glheap.texts(
+        ["", "...", "len 1", f"'{EVIL}'", "sys.modules", "storage"]
+    )
+    path = folder / "x.glheap"
+    path.write_bytes(sketch.data())
+    return path
+
+
+def device(folder: Path) -> Path:
+    path = folder / "oom.pickle"
+    path.write_bytes(pickle.dumps(snapshot(segment(0, block(MB, "active_allocated", frame(f"/a/{EVIL}.py", 3, EVIL))))))
+    return path
+
+
+@pytest.mark.parametrize("file", [oom, heap, device])
+def test_open_shows_what_a_file_says_and_obeys_nothing(
+    gradlife: Gradlife, tmp_path: Path, file: Callable[[Path], Path]
+) -> None:
+    status, output, errors = gradlife("open", str(file(tmp_path)), "--all")
+    assert (status, errors) == (0, "")
+    assert_harmless(output)
+
+
+@pytest.mark.parametrize("name", ["json", "html", "svg"])
+@pytest.mark.parametrize("file", [heap, device])
+def test_open_writes_no_raw_character(
+    gradlife: Gradlife, tmp_path: Path, file: Callable[[Path], Path], name: str
+) -> None:
+    page = tmp_path / f"page.{name}"
+    assert gradlife("open", str(file(tmp_path)), f"--{name}", str(page))[0] == 0
+    assert_harmless(page.read_text(encoding="utf-8"))
+
+
+COMMANDS = {
+    "a snapshot": ("open", EVIL),
+    "an object": ("why", EVIL, EVIL),
+    "two snapshots": ("diff", EVIL, EVIL),
+    "a module": ("hunt", "-m", EVIL),
+    "a script": ("hunt", f"{EVIL}.py"),
+    "a script's peak": ("peak", f"{EVIL}.py"),
+    "an output": ("doctor", "--json", f"/nowhere/{EVIL}"),
+    "a story": ("explain", EVIL),
+    "a suite": ("run", EVIL),
+    "a story's history": ("history", EVIL),
+    "a command": (EVIL,),
+    "an option": ("open", "x", f"--{EVIL}"),
+    "a folder": ("merge", EVIL),
+    "a list": ("list", EVIL),
+    "a process": ("attach", EVIL),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_an_error_names_a_path_on_one_line(gradlife: Gradlife, words: tuple[str, ...]) -> None:
+    status, _, errors = gradlife(*words)
+    assert (status, errors.count("\n")) == (2, 1)
+    assert_harmless(errors)
