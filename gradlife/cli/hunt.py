@@ -24,6 +24,7 @@ from gradlife.hunting.run.parent import Guard, Result, signal_of
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
+from gradlife.model.from_json import document_text
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
 from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason, say, say_to_runner
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
@@ -367,11 +368,10 @@ def quietly(args: argparse.Namespace) -> Callable[[Settings], Result]:
 def read_report(path: str) -> HuntReport:
     """Read an earlier hunt's report."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return hunt_codec.loads(file.read())
+        return hunt_codec.loads(document_text(path))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {reason(error)}", "gradlife hunt --json FILE TARGET makes one") from None
-    except (CodecError, UnicodeDecodeError) as error:
+    except (CodecError, ValueError) as error:
         raise UsageError(f"{path}: {error}", "") from None
 
 

@@ -92,3 +92,29 @@ def test_an_error_names_a_path_on_one_line(gradlife: Gradlife, words: tuple[str,
     status, _, errors = gradlife(*words)
     assert (status, errors.count("\n")) == (2, 1)
     assert_harmless(errors)
+
+
+@pytest.mark.parametrize("size", [2**64 - 1, 2**53 + 1])
+@pytest.mark.parametrize("option", ["--html", "--json", "--all"])
+def test_a_size_that_no_memory_has_is_refused_when_the_file_is_read(
+    gradlife: Gradlife, tmp_path: Path, size: int, option: str
+) -> None:
+    """A page ended in a ZeroDivisionError."""
+    sketch = glheap.small_heap()
+    sketch.sections[glheap.BIG_SIZES] = glheap.pairs("Q", 5, size)
+    path = tmp_path / "x.glheap"
+    path.write_bytes(sketch.data())
+    status, output, errors = gradlife(
+        "open", str(path), option, *([str(tmp_path / "page")] if option != "--all" else [])
+    )
+    assert (status, output) == (2, "")
+    assert errors.startswith(f"gradlife: error: {path} is damaged: its objects are larger than any memory (try: ")
+
+
+def test_the_largest_size_that_is_read_is_shown(gradlife: Gradlife, tmp_path: Path) -> None:
+    sketch = glheap.small_heap()
+    sketch.sections[glheap.BIG_SIZES] = glheap.pairs("Q", 5, 2**53 - 1000)
+    path = tmp_path / "x.glheap"
+    path.write_bytes(sketch.data())
+    assert gradlife("open", str(path), "--html", str(tmp_path / "page"))[0] == 0
+    assert "9.01 PB" in gradlife("open", str(path), "--all")[1]
