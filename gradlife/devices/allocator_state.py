@@ -33,7 +33,8 @@ def allocator_state(snapshot: Any, kind: str = "cuda") -> AllocatorState:
     """Convert the state that torch describes. Raises AllocatorFileError for anything else."""
     reading = Reading()
     try:
-        segments = tuple(reading.segment(one) for one in listed(snapshot["segments"]))
+        found = (reading.segment(one) for one in listed(snapshot["segments"]))
+        segments = tuple(one for one in found if one.bytes)
         failed = tuple(reading.failed_requests(snapshot.get("device_traces", ())))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise AllocatorFileError(f"no state of a caching allocator: {type(error).__name__}: {error}", REMEDY) from None
@@ -52,11 +53,11 @@ class Reading:
         self._bytes = 0
 
     def size(self, raw: Any) -> int:
-        """Return a size. Raises ValueError if all together are larger than any memory."""
+        """Return the size of a segment. Raises ValueError if all together are larger than any memory."""
         nbytes = whole(raw)
         self._bytes += nbytes
         if self._bytes > MAX_BYTES:
-            raise ValueError("its blocks are larger than any memory")
+            raise ValueError("its segments are larger than any memory")
         return nbytes
 
     def once(self, raw: Any) -> list[Any]:
@@ -69,13 +70,16 @@ class Reading:
 
     def segment(self, raw: Mapping[str, Any]) -> Segment:
         """Convert one segment with its blocks."""
-        address = whole(raw["address"])
+        address, nbytes = whole(raw["address"]), self.size(raw["total_size"])
+        blocks = tuple(self.blocks(self.once(raw["blocks"]), address))
+        if sum(block.bytes for block in blocks) > nbytes:
+            raise ValueError("blocks are larger than their segment")
         return Segment(
             device_of(raw.get("device", 0)),
             address,
-            self.size(raw["total_size"]),
+            nbytes,
             whole(raw.get("stream", 0)),
-            tuple(self.blocks(self.once(raw["blocks"]), address)),
+            blocks,
             pool_of(raw.get("segment_pool_id", (0, 0))),
             bool(raw.get("is_expandable", False)),
         )
@@ -83,7 +87,7 @@ class Reading:
     def blocks(self, raw: list[Any], address: int) -> Iterator[Block]:
         """Yield the blocks of a segment that starts at an address."""
         for one in raw:
-            nbytes = self.size(one["size"])
+            nbytes = whole(one["size"])
             state = STATES[text(one["state"])]
             yield Block(
                 whole(one.get("address", address)),

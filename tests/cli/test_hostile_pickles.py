@@ -82,7 +82,7 @@ def test_what_python_writes_is_read(tmp_path: Path, protocol: int) -> None:
 
 def shared_blocks(count: int) -> Any:
     blocks = [block(1) for _ in range(count)]
-    return {"segments": [{"address": n, "total_size": 1, "blocks": blocks} for n in range(count)]}
+    return {"segments": [{"address": n, "total_size": count, "blocks": blocks} for n in range(count)]}
 
 
 def shared_traces(count: int) -> Any:
@@ -109,7 +109,7 @@ def test_a_value_without_an_end_is_refused_at_once(field: str) -> None:
     if field == "frames":
         endless["frames"] = [{"filename": nested(60), "line": 1, "name": "f"}]
     with pytest.raises(AllocatorFileError, match="no state of a caching allocator: TypeError: tuple where"):
-        allocator_state({"segments": [{"address": 0, "total_size": 1, "blocks": [endless]}]})
+        allocator_state({"segments": [{"address": 0, "total_size": 8, "blocks": [endless]}]})
 
 
 def private(count: int) -> Any:
@@ -151,6 +151,13 @@ def test_the_time_is_in_proportion_to_the_size(
 def test_more_devices_than_pytorch_numbers_are_refused() -> None:
     with pytest.raises(AllocatorFileError, match="device 128, of at most 128"):
         allocator_state(snapshot(segment(0, block(1), device=128)))
+
+
+def test_blocks_are_no_larger_than_their_segment_and_a_segment_of_no_bytes_is_none() -> None:
+    """The picture of a device divided by the largest of its segments: nothing."""
+    with pytest.raises(AllocatorFileError, match="blocks are larger than their segment"):
+        allocator_state({"segments": [{"address": 0, "total_size": 0, "blocks": [block(1)]}]})
+    assert allocator_state(snapshot(segment(0), segment(0, block(0)))).segments == ()
 
 
 @pytest.mark.parametrize("size", [2**64 - 1, 2**54])
