@@ -24,7 +24,7 @@ from gradlife.hunting.run.parent import Guard, Result, signal_of
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
-from gradlife.model.from_json import document_text
+from gradlife.model.from_json import LARGEST_SIZE, document_text
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
 from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason, say, say_to_runner
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
@@ -175,9 +175,10 @@ def share(text: str) -> float:
 def size(text: str) -> int:
     """Parse ``8G`` as bytes."""
     found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]+)?)\s*([kKmMgGtT]?)(?:i?[bB])?", text)
-    if found is None or float(found[1]) == 0:
+    nbytes = float(found[1]) * UNITS[found[2].lower()] if found is not None else 0
+    if not 0 < nbytes <= LARGEST_SIZE:
         raise argparse.ArgumentTypeError(f"{shortened(text)!r} is not a size: 500M, 8G")
-    return int(float(found[1]) * UNITS[found[2].lower()])
+    return int(nbytes)
 
 
 def run(args: argparse.Namespace) -> int:

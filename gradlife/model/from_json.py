@@ -13,8 +13,11 @@ from typing import Any, NoReturn, Union, get_args, get_origin, get_type_hints
 
 from gradlife.errors import shortened
 
-#: The largest number of a report, and of a field with an address. A count or a size above it would be inexact in a page.
-LARGEST, LARGEST_ADDRESS = 2**53, 2**64
+#: The largest number of a report, such as the bound of a deque; of a size in bytes, which pages divide; of an address.
+LARGEST, LARGEST_SIZE, LARGEST_ADDRESS = 2**63, 2**53, 2**64
+
+#: Fields that are sizes in bytes, beside those with `bytes` in their name.
+SIZES = frozenset({"devices", "uses"})
 
 #: Fields that are addresses, or that some systems number by one.
 ADDRESSES = frozenset({"address", "stream"})
@@ -86,7 +89,7 @@ def built(hint: Any, value: Any) -> Any:
         types = types_of(hint)
         return hint(
             **{
-                name: address(item) if name in ADDRESSES else built(types[name], item)
+                name: address(item) if name in ADDRESSES else sized(name, built(types[name], item))
                 for name, item in value.items()
                 if name in types
             }
@@ -94,6 +97,15 @@ def built(hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, Enum):
         return hint(value)
     return checked(hint, value)
+
+
+def sized(name: str, value: Any) -> Any:
+    """Return the value of a field. Raises ValueError for a size that no memory has."""
+    if "bytes" in name or name in SIZES:
+        numbers = value.values() if isinstance(value, dict) else (value,)
+        if any(isinstance(one, (int, float)) and abs(one) > LARGEST_SIZE for one in numbers):
+            raise ValueError("a size is larger than any memory")
+    return value
 
 
 def address(value: Any) -> int:

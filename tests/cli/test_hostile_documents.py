@@ -153,6 +153,20 @@ def test_a_device_takes_no_more_than_a_document_may_have(words: tuple[str, ...])
 
 
 def test_a_number_that_no_memory_has_is_refused() -> None:
-    text = hunt_codec.dumps(EVERYTHING).replace('"warmup_steps": ', '"warmup_steps": 9007199254740993, "no": ', 1)
-    with pytest.raises(CodecError, match="a number is too large"):
+    text = hunt_codec.dumps(EVERYTHING).replace('"retained_bytes": ', '"retained_bytes": 9007199254740993, "no": ', 1)
+    with pytest.raises(CodecError, match="a size is larger than any memory"):
         hunt_codec.loads(text)
+
+
+def test_a_bound_as_large_as_python_has_is_read() -> None:
+    """`deque(maxlen=sys.maxsize)` bounds nothing, and stands in a report."""
+    text = hunt_codec.dumps(EVERYTHING).replace('"warmup_steps": ', f'"warmup_steps": {sys.maxsize}, "no": ', 1)
+    assert hunt_codec.loads(text).warmup_steps == sys.maxsize
+
+
+@pytest.mark.parametrize("limit", ["999999999999999999T", "10000T", "0", "0.0G", "1e5G", "-1G", "9" * 400 + "G"])
+def test_a_limit_that_no_memory_has_is_refused(gradlife: Gradlife, limit: str) -> None:
+    """The report of the hunt had a number that no reader of reports takes."""
+    status, _, errors = gradlife("hunt", f"--memory-limit={limit}", "train.py")
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "is not a size: 500M, 8G" in errors
