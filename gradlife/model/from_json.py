@@ -63,9 +63,8 @@ def value_words(value: Any) -> str:
     """Return a plain value as an error shows it, and anything else by its type: it may be as long as the file."""
     if isinstance(value, str):
         return shortened(repr(value[:100]))
-    return (
-        repr(value) if value is None or isinstance(value, (bool, float)) else f"a value of type {type(value).__name__}"
-    )
+    is_short = not value or isinstance(value, float) or (isinstance(value, int) and value.bit_length() <= 64)
+    return repr(value) if is_short else f"a value of type {type(value).__name__}"
 
 
 def built(hint: Any, value: Any) -> Any:
