@@ -29,9 +29,10 @@ A_CHILD = 500  # mutants that one child reads
 
 Attempt = Callable[[int, Path], str]
 
-#: What a CI runner reads as a command, and what gradlife writes as one.
-COMMAND = re.compile(r"^\s*::.*::|##\[|##vso\[|##teamcity\[")
-OWN_COMMAND = re.compile(r"::(error|warning) (file|title)=[^#]*$")
+#: What CI runners read as commands: a line, a part of a line, and the lines that gradlife writes as commands.
+COMMAND = re.compile(r"\s*::.*::")
+PART = re.compile(r"##(?:\[|vso\[|teamcity\[)")
+OWN_COMMAND = re.compile(r"::(error|warning) (file|title)=")
 
 
 class Harmful(Exception):
@@ -66,7 +67,8 @@ def check(text: str, name: str) -> str:
     for row in text.split("\n"):
         if not row.replace("\t", "").isprintable():
             raise Harmful(f"a raw character in {name}: {row[:100]!a}")
-        if COMMAND.search(row) and not (name == "github" and OWN_COMMAND.match(row)):
+        is_own = name == "github" and OWN_COMMAND.match(row)
+        if PART.search(row) or (COMMAND.match(row) and not is_own):
             raise Harmful(f"a command in {name}: {row[:100]!a}")
     return text
 

@@ -13,12 +13,12 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 
 from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.process.rank import RESULT, Rank, write_whole
 from gradlife.hunting.run.parent import is_heard
+from gradlife.model.from_json import document_text, parsed
 from gradlife.model.ranks import rank_ranges
 from gradlife.output import say
 from gradlife.ranks.rank_report import has_ended, json_at, member_at
@@ -130,8 +130,8 @@ class Meeting:
 
     def _merged(self) -> int | None:
         try:
-            return int(json.loads(Path(self._folder, MERGED).read_text())["status"])
-        except (OSError, ValueError, KeyError):
+            return int(parsed(document_text(os.path.join(self._folder, MERGED)))["status"])
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def _is_complete(self, absent: list[int]) -> bool:

@@ -44,6 +44,9 @@ class Walk:
     """One pass through a report. An object in two places stays one object, and one without a change stays itself."""
 
     def __init__(self) -> None:
+        self._spellings: dict[
+            Any, tuple[tuple[str, Spell], ...]
+        ] = {}  # not for all walks: a notebook would see it grow
         self._done: dict[
             tuple[int, Spell], tuple[Any, Any]
         ] = {}  # keeps the original, so that no other object has its id
@@ -76,9 +79,9 @@ class Walk:
         return self._dataclass(value)
 
     def _dataclass(self, value: Any) -> Any:
-        kind: Any = type(value)
+        spellings = self._spellings_of(type(value))
         changed = {}
-        for name, spell in spellings(kind):
+        for name, spell in spellings:
             old = getattr(value, name)
             new = self.value(old, spell)
             if new is not old:
@@ -86,14 +89,16 @@ class Walk:
         if not changed:
             return value
         made = copy.copy(value)
-        for name in set(getattr(made, "__dict__", ())) - {name for name, _ in spellings(kind)}:
+        for name in set(getattr(made, "__dict__", ())) - {name for name, _ in spellings}:
             del made.__dict__[name]  # a cached property, computed from the original
         for name, new in changed.items():
             object.__setattr__(made, name, new)
         return made
 
-
-@functools.cache
-def spellings(kind: Any) -> tuple[tuple[str, Spell], ...]:
-    """Return the fields of a dataclass, each with the function for its texts."""
-    return tuple((one.name, visible_lines if LINES in str(one.type) else visible) for one in fields(kind))
+    def _spellings_of(self, kind: Any) -> tuple[tuple[str, Spell], ...]:
+        """Return the fields of a dataclass, each with the function for its texts."""
+        found = self._spellings.get(kind)
+        if found is None:
+            found = tuple((one.name, visible_lines if LINES in str(one.type) else visible) for one in fields(kind))
+            self._spellings[kind] = found
+        return found
