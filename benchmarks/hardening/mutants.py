@@ -12,6 +12,7 @@ import re
 import resource
 import signal
 import tempfile
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout
@@ -112,8 +113,11 @@ def outcomes_of(seeds: list[int], attempt: Attempt) -> list[str]:
         try:
             os.close(read_end)
             run_batch(seeds, attempt, write_end)
-        finally:
             os._exit(0)
+        except BaseException:  # an error of the generator itself
+            traceback.print_exc()
+        finally:
+            os._exit(1)
     os.close(write_end)
     with open(read_end, encoding="utf-8") as lines:
         outcomes = lines.read().splitlines()
