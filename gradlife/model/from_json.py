@@ -23,15 +23,17 @@ SIZES = frozenset({"devices", "uses"})
 ADDRESSES = frozenset({"address", "stream"})
 
 #: The largest document that is read, in bytes. A device such as /dev/zero never ends.
-MOST_BYTES = 1 << 28
+MOST_BYTES, PART = 1 << 28, 1 << 20
 
 
 def document_text(path: str | os.PathLike[str]) -> str:
     """Read the text of a document, from a file or a pipe. Raises OSError, and ValueError for what is no text or too long."""
+    data = bytearray()
     with open(path, "rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB")
+        while part := file.read(PART):  # a read of the most would allocate it, whatever the file has
+            data += part
+            if len(data) > MOST_BYTES:
+                raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB")
     return data.decode("utf-8")
 
 

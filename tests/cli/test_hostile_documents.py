@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,17 @@ def test_a_device_takes_no_more_than_a_document_may_have(words: tuple[str, ...])
     done = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "it has more than 256 MiB" in done.stderr
+
+
+def test_a_short_document_takes_no_more_than_it_has(tmp_path: Path) -> None:
+    """256 MiB were allocated for each."""
+    (tmp_path / "x.json").write_text("{}")
+    tracemalloc.start()
+    try:
+        assert document_text(tmp_path / "x.json") == "{}"
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_number_that_no_memory_has_is_refused() -> None:
