@@ -37,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GradlifeError as error:
         say(one_line(error))
         return error.exit_status
+    except MemoryError:
+        say("gradlife: error: the answer does not fit into memory (try: a machine with more memory, or fewer rows)")
+        return EXIT_COULD_NOT_TELL
     except KeyboardInterrupt:
         say("gradlife: interrupted")
         return EXIT_INTERRUPTED

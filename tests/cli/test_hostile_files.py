@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pickle
 import re
+import resource
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,3 +121,49 @@ def test_the_largest_size_that_is_read_is_shown(gradlife: Gradlife, tmp_path: Pa
     path.write_bytes(sketch.data())
     assert gradlife("open", str(path), "--html", str(tmp_path / "page"))[0] == 0
     assert "9.01 PB" in gradlife("open", str(path), "--all")[1]
+
+
+BOMBS = {
+    "a text": glheap.chain(2000, text="T" * 10**6),
+    "a name": glheap.chain(2000, name="N" * 10**6),
+    "a text of two-byte letters": glheap.chain(2000, text="é" * 10**6),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+@pytest.mark.parametrize("words", [("open", "--all"), ("why",), ("open", "--html", "page")], ids=" ".join)
+def test_a_text_that_each_step_of_a_path_shows_fills_no_memory(
+    tmp_path: Path, bomb: str, words: tuple[str, ...]
+) -> None:
+    """A file of a megabyte took 4 GB: a path of 2,000 objects showed one text of a megabyte at each."""
+    (tmp_path / "x.glheap").write_bytes(BOMBS[bomb].data())
+    what = [hex(0x10000 + 16 * 1999)] if words == ("why",) else []
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+
+    command = [sys.executable, "-m", "gradlife", *words, "x.glheap", *what]
+    done = subprocess.run(command, preexec_fn=limit, cwd=tmp_path, capture_output=True, text=True, timeout=900)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout) < 10**7
+
+
+def test_texts_that_are_longer_together_than_the_file_are_refused(gradlife: Gradlife, tmp_path: Path) -> None:
+    path = tmp_path / "x.glheap"
+    path.write_bytes(glheap.chain(30_000, text="T" * 10**6).data())
+    status, _, errors = gradlife("open", str(path))
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "x.glheap is damaged: its texts are longer than the file (try: " in errors
+
+
+def test_an_answer_that_does_not_fit_into_memory_is_said_in_one_line(
+    gradlife: Gradlife, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("gradlife.cli.open.print_heap", full)
+    status, _, errors = gradlife("open", str(heap(tmp_path)))
+    assert (status, errors.count("\n")) == (3, 1)
+    assert errors.startswith("gradlife: error: the answer does not fit into memory (try: ")
