@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from typing import Iterable
 
+from gradlife.visible_text import visible_lines
+
 EXIT_CLEAN = 0
 EXIT_FOUND = 1
 EXIT_USAGE = 2
 EXIT_COULD_NOT_TELL = 3
+
+
+#: Most characters of a message. A name in it may be as long as a file.
+LONGEST = 2000
 
 
 class GradlifeError(Exception):
@@ -26,7 +32,7 @@ class GradlifeError(Exception):
 
     def __str__(self) -> str:
         text = f"{self.message} (try: {self.hint})" if self.hint else self.message
-        return " ".join(text.split())
+        return line_of(text)
 
 
 class UsageError(GradlifeError):
@@ -69,6 +75,11 @@ class ExtensionMissingError(GradlifeError, ImportError):
         super().__init__(
             f"the compiled extension {extension} is missing", "make build, in a checkout; or pip install ."
         )
+
+
+def line_of(text: str) -> str:
+    """Return a message as the one line that a user sees."""
+    return visible_lines(shortened(" ".join(text.split()), LONGEST))
 
 
 def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:

@@ -12,8 +12,10 @@ import sys
 import tempfile
 from collections.abc import Callable
 from types import TracebackType
+from typing import TextIO
 
 from gradlife.errors import EXIT_COULD_NOT_TELL, OutputError
+from gradlife.visible_text import visible_lines
 
 STDOUT = "-"
 
@@ -184,11 +186,12 @@ def unlink_quietly(path: str) -> None:
         os.unlink(path)
 
 
-def visible(name: str) -> str:
-    """Escape characters that move a cursor, end a line, change text direction or start an escape sequence: ``\x1b``.
+def say(words: str, to: TextIO | None = None) -> None:
+    """Print a message at once, to standard error by default; a closed stream is ignored."""
+    with contextlib.suppress(OSError, ValueError):
+        print(visible_lines(words), file=sys.stderr if to is None else to, flush=True)
 
-    Names come from unchecked programs. Cost: one pass.
-    """
-    if name.isprintable():
-        return name
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in name)
+
+def say_to_runner(command: str, to: TextIO) -> None:
+    """Print a command for a CI runner, whose words were escaped one by one."""
+    print(command, file=to, flush=True)

@@ -23,6 +23,7 @@ from sources import (
 ALLOWED: dict[str, set[str]] = {
     "__init__": {"errors"},
     "errors": set(),
+    "visible_text": set(),
     "output": {"errors"},
     "model": {"errors"},
     "scenario": set(),
@@ -82,7 +83,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "__main__": {"cli"},
 }
-ANYWHERE = {"__init__", "_version"}
+ANYWHERE = {"__init__", "_version", "visible_text"}
 THIRD_PARTY = {
     "jinja2": {"reports"},
     "markupsafe": {"reports"},

@@ -1,24 +1,43 @@
-"""Read mutated files in children with a memory limit and five seconds of a processor per file; a child that dies is a
-result.
+"""Read mutated files in children with limits of memory and time by the size of each file; a child that dies is a result.
+
+What is printed and written must have no character and no line that its reader would act on.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import re
 import resource
 import signal
 import tempfile
+import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-MEMORY = 1 << 30  # bytes of address space beyond what is mapped at the start
-PATIENCE = 5.0  # seconds of a processor for one mutant: others may be busy with something else
+from gradlife.cli import main
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND, EXIT_USAGE
+
+MEMORY = 256 << 20  # bytes of address space beyond what is mapped at the start, for a file of no size
+MEMORY_OF_BYTE = 200  # bytes of address space for each byte of the file
+PATIENCE = 5.0  # seconds of a processor for a file of no size: others may be busy with something else
+PATIENCE_OF_BYTE = 20e-6  # seconds of a processor for each byte of the file
 ASLEEP = 60.0  # seconds for one mutant
 A_CHILD = 500  # mutants that one child reads
 
 Attempt = Callable[[int, Path], str]
+
+#: What CI runners read as commands: a line, a part of a line, and the lines that gradlife writes as commands.
+COMMAND = re.compile(r"\s*::.*::")
+PART = re.compile(r"##(?:\[|vso\[|teamcity\[)")
+OWN_COMMAND = re.compile(r"::(error|warning) (file|title)=")
+
+
+class Harmful(Exception):
+    """An output has something that its reader would act on."""
 
 
 def wrong(error: BaseException) -> str:
@@ -30,15 +49,55 @@ def wrong(error: BaseException) -> str:
     return f"wrong: {type(error).__name__} at {where}: {' '.join(str(error).split())[:120]}"
 
 
+def limit_to(size: int) -> None:
+    """Limit memory and a processor's time from here on to what a file of this size may take."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    limit = pages * os.sysconf("SC_PAGE_SIZE") + MEMORY + MEMORY_OF_BYTE * size
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE + PATIENCE_OF_BYTE * size)
+
+
+def write(file: Path, data: bytes) -> None:
+    """Write a mutant, and limit what reading it may take."""
+    file.write_bytes(data)
+    limit_to(len(data))
+
+
+def check(text: str, name: str) -> str:
+    """Return the text. Raises Harmful if it has something that a terminal, a browser or a CI runner would act on."""
+    for row in text.split("\n"):
+        if not row.replace("\t", "").isprintable():
+            raise Harmful(f"a raw character in {name}: {row[:100]!a}")
+        is_own = name == "github" and OWN_COMMAND.match(row)
+        if PART.search(row) or (COMMAND.match(row) and not is_own):
+            raise Harmful(f"a command in {name}: {row[:100]!a}")
+    return text
+
+
+def command(words: list[str], outputs: Iterable[Path] = ()) -> str:
+    """Run a command of gradlife, check what it prints and the files that it writes, and return the outcome."""
+    printed, errors = io.StringIO(), io.StringIO()
+    try:
+        with redirect_stdout(printed), redirect_stderr(errors):
+            status = main(words)
+        check(printed.getvalue(), " ".join(words[:1]))
+        said = check(errors.getvalue(), "standard error")
+        for file in outputs:
+            if file.exists():
+                check(file.read_text(encoding="utf-8"), file.suffix)
+    except Exception as error:  # any error is a bug, and this message reports it
+        return wrong(error)
+    if status == EXIT_USAGE:
+        return "refused" if said.count("\n") == 1 else "wrong: not one line"
+    return "answered" if status in (EXIT_CLEAN, EXIT_FOUND, EXIT_COULD_NOT_TELL) else f"wrong: status {status}"
+
+
 def run_batch(seeds: list[int], attempt: Attempt, pipe: int) -> None:
     """Try mutants one after another and write a line for each; an alarm kills one that takes too long."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    limit = pages * os.sysconf("SC_PAGE_SIZE") + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as folder, open(pipe, "w", buffering=1, encoding="utf-8") as lines:
         for seed in seeds:
-            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+            limit_to(0)
             signal.setitimer(signal.ITIMER_REAL, ASLEEP)
             outcome = attempt(seed, Path(folder))
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -54,8 +113,11 @@ def outcomes_of(seeds: list[int], attempt: Attempt) -> list[str]:
         try:
             os.close(read_end)
             run_batch(seeds, attempt, write_end)
-        finally:
             os._exit(0)
+        except BaseException:  # an error of the generator itself
+            traceback.print_exc()
+        finally:
+            os._exit(1)
     os.close(write_end)
     with open(read_end, encoding="utf-8") as lines:
         outcomes = lines.read().splitlines()

@@ -1,13 +1,14 @@
 """Snapshot files with wrong numbers and right checksums. Run with `make file-mutants`, or with `ARGS="--count 100"`.
 
-Each mutant is a random heap with some numbers replaced. It is opened and asked everything, in a child with a memory
-limit and five seconds per mutant. The file must be refused with one line, or every answer must come. Exit status 0 if
-so.
+Each mutant is a random heap with some numbers replaced, and with notes and names of a stranger. It is opened and asked
+everything, and shown by the commands, in a child with limits by the size of the file. The file must be refused with one
+line, or every answer must come, and no output may have what its reader would act on. Exit status 0 if so.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import struct
 import sys
@@ -16,14 +17,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks.hardening.mutants import run, wrong
+from benchmarks.hardening.mutants import check, command, run, write, wrong
+from benchmarks.hardening.mutants_of_json import mutate as mutate_document
 from gradlife.cli.open import view_of
 from gradlife.cli.pages import snapshot_page
 from gradlife.errors import GradlifeError
 from gradlife.heap import Snapshot, open_snapshot
+from gradlife.model.device.codec import note_of
 from gradlife.reports.formats.json.document import heap_text
+from gradlife.visible_text import visible_json
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
+sys.path.extend(str(Path(__file__).parents[2] / "tests" / part) for part in ("support", "devices/support"))
+import fabricated_devices
 import glheap
 
 UNUSUAL = (0, 1, 2, 5, 127, 255, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF)
@@ -39,6 +44,7 @@ NAMES = [
     "type",
     "x" * 300,
 ]
+WORDS = ("now", "\x1b]0;x\x07", "\x9b31m\u202e", "\r::error::x", "##[error]x", "\u2028::warning::x", "x" * 5000)
 COUPLED, KEPT_WRAPPERS, TAKEN = 20, 21, 25
 
 
@@ -67,11 +73,21 @@ def random_heap(rng: random.Random) -> glheap.Sketch:
         ),
         glheap.NAME_ENDS: name_ends,
         glheap.NAMES: names,
-        glheap.NOTES: (1, b"taken\tnow\nprocess\tone\n"),
+        glheap.NOTES: (1, notes(rng)),
     }
     add_rules_of_rows(sketch, rng, rows, [kinds[type_] for type_ in types])
     add_words(sketch, rng)
     return sketch
+
+
+def notes(rng: random.Random) -> bytes:
+    """Return notes with words of a stranger, sometimes with a report of device memory some of whose values are replaced."""
+    text = f"taken\t{rng.choice(WORDS)}\nprocess\t{rng.choice(WORDS)}\nlimit\t{rng.choice(WORDS)}\n"
+    if rng.random() < 0.3:
+        document = json.loads(note_of(fabricated_devices.report())[1])
+        mutate_document(document, rng)
+        text += f"device memory\t{json.dumps(document)}\n"
+    return text.encode("utf-8", "replace")
 
 
 def chosen(rng: random.Random, nodes: range, number: Callable[[int], int]) -> list[int]:
@@ -140,8 +156,8 @@ def ask_everything(heap: Snapshot, folder: Path) -> None:
     """Ask every question about every object, write the heap and read it again."""
     graph = heap._graph
     arguments = argparse.Namespace(file="x", all=True, types=9, largest=9, cycles=9, instances=None, holders=None)
-    heap_text(view_of(heap, arguments)).encode()
-    snapshot_page(heap, "x").encode()
+    check(visible_json(heap_text(view_of(heap, arguments))), "json")
+    check(snapshot_page(heap, "x"), "html")
     for node in range(graph.node_count):
         for question in (heap.why, heap.neighbourhood, heap.retained_by_device):
             with suppress(GradlifeError):
@@ -162,6 +178,8 @@ def read_one_that_is_whole() -> None:
         file = Path(folder, "x.glheap")
         file.write_bytes(random_heap(random.Random(0)).data())
         ask_everything(open_snapshot(file), Path(folder))
+        for seed in range(12):  # every format
+            show(file, Path(folder), random.Random(seed))
 
 
 def try_mutant(seed: int, folder: Path) -> str:
@@ -170,16 +188,30 @@ def try_mutant(seed: int, folder: Path) -> str:
     sketch = random_heap(rng)
     mutate(sketch, rng)
     file = folder / "x.glheap"
-    file.write_bytes(sketch.data())
+    write(file, sketch.data())
     try:
         heap = open_snapshot(file)
-    except GradlifeError as error:
-        return "refused" if "\n" not in str(error) else "wrong: more than one line"
+    except GradlifeError:
+        return command(["open", str(file)])
     try:
         ask_everything(heap, folder)
     except Exception as error:  # any error is a bug, and this message reports it
         return wrong(error)
-    return "answered"
+    return show(file, folder, rng)
+
+
+def show(file: Path, folder: Path, rng: random.Random) -> str:
+    """Show the file by a command, on the terminal and in a format."""
+    name = rng.choice(("json", "html", "svg", "dot", "terminal", "diff"))
+    page = folder / f"page.{name}"
+    page.unlink(missing_ok=True)
+    if name == "terminal":
+        return command(["open", str(file), "--all"])
+    if name == "diff":
+        return command(["diff", str(file), str(file)])
+    if name == "dot":
+        return command(["why", str(file), rng.choice(NAMES[1:4]), "--dot", str(page)], [page])
+    return command(["open", str(file), f"--{name}", str(page)], [page])
 
 
 if __name__ == "__main__":

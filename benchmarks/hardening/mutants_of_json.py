@@ -2,7 +2,7 @@
 
 Each mutant is a recording, a baseline of the pytest plugin, a report of a hunt or a peak, a report of memory that ran
 out, or the state of a watcher, with some values replaced, removed or nested. The file must be refused with one line, or
-everything that gradlife makes of it must come.
+everything that gradlife makes of it must come, without anything that its reader would act on.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.hardening.mutants import run, wrong
+from benchmarks.hardening.mutants import check, run, write, wrong
 from gradlife.backends import recorded
+from gradlife.cli.formats import visible_text
 from gradlife.cli.hunt import WRITERS as HUNT_WRITERS, compare, print_report, read_report
 from gradlife.cli.peak import WRITERS as PEAK_WRITERS
 from gradlife.errors import GradlifeError
@@ -33,6 +34,7 @@ from gradlife.model.peak import codec as peak_codec
 from gradlife.model.watching.out_of_memory import Growth, HeldByStep, LiveOwner, OutOfMemory, out_of_memory_in
 from gradlife.pytest_plugin.outcomes import baseline
 from gradlife.reports.devices.out_of_memory import print_out_of_memory
+from gradlife.reports.formats.github.annotations import hunt_annotations
 from gradlife.reports.peak.terminal import print_peak
 from gradlife.reports.theme import make_console
 
@@ -47,33 +49,43 @@ STORIES = 6  # of a recording
 DEEP = 100_000
 UNUSUAL: tuple[Any, ...] = (
     None, True, 0, 1, -1, 2**31, 2**63, 10**400, 0.5, -0.0, 1e308, float("nan"), float("inf"), "", "0", "\x1b[31mred",
-    "\u202e\u2028\r", "\ud800", "<script>", "x" * 5000, [], [[]], {}, {"": None}, [None], {"a": {"b": [1]}},
+    "\u202e\u2028\r", "\n::error::x\n##[error]x", "\x9b##vso[x]\x7f", 2**53, 2**64 - 1,
+    "\ud800", "<script>", "x" * 5000, [], [[]], {}, {"": None}, [None], {"a": {"b": [1]}},
 )  # fmt: skip
 
 
 def peak(path: Path) -> None:
     report = peak_codec.loads(path.read_text(encoding="utf-8"))
     for in_full in (False, True):
-        print_peak(make_console(io.StringIO(), 80), report, in_full)
+        check_printed(print_peak, report, in_full)
     write_all(PEAK_WRITERS, report)
 
 
 def hunt(path: Path) -> None:
     report = read_report(str(path))
     for in_full in (False, True):
-        print_report(make_console(io.StringIO(), 80), report, in_full)
+        check_printed(print_report, report, in_full)
     write_all(HUNT_WRITERS, report)
+    for line in hunt_annotations(report):
+        check(line, "github")
     compare(report, fabricated_hunts.EVERYTHING)
     compare(fabricated_hunts.EVERYTHING, report)
 
 
+def check_printed(show: Callable[..., object], *values: Any) -> None:
+    """Check what a function prints."""
+    printed = io.StringIO()
+    show(make_console(printed, 80), *values)
+    check(printed.getvalue(), "terminal")
+
+
 def write_all(writers: Any, report: Any) -> None:
     """Write a report in each format."""
-    for writer in writers.values():
+    for format_, writer in writers.items():
         module, _, name = writer.partition(":")
-        text = getattr(import_module(module), name)(report)
+        text = visible_text(format_, getattr(import_module(module), name)(report))
         if isinstance(text, str):
-            text.encode()
+            check(text.encode("utf-8", "replace").decode(), format_)
 
 
 def recording(path: Path) -> None:
@@ -99,7 +111,7 @@ def state(path: Path) -> None:
 def out_of_memory(path: Path) -> None:
     report = out_of_memory_in(str(path))
     for in_full in (False, True) if report is not None else ():
-        print_out_of_memory(make_console(io.StringIO(), 80), report, "x", in_full)  # type: ignore[arg-type]
+        check_printed(print_out_of_memory, report, "x", in_full)
 
 
 @cache
@@ -184,12 +196,13 @@ def try_mutant(seed: int, folder: Path) -> str:
     text = json.dumps(sealed(document))
     if rng.random() < 0.01:
         text = text.replace('"', "[" * DEEP + '"', 1) if rng.random() < 0.5 else text[: rng.randrange(len(text))]
-    file.write_text(text, encoding="utf-8")
+    write(file, text.encode())
     sys.stdout = io.StringIO()
     try:
         read(file)
     except GradlifeError as error:
-        return "refused" if "\n" not in str(error) else "wrong: more than one line"
+        said = str(error)
+        return "refused" if "\n" not in said and check(said, "an error") else "wrong: more than one line"
     except Exception as error:  # any error is a bug, and this message reports it
         return f"{wrong(error)} ({read.__name__})"
     finally:

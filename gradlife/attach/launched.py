@@ -8,6 +8,7 @@ from gradlife.attach.server import serve
 from gradlife.errors import GradlifeError
 from gradlife.hunting.run.script import prepared, run_script
 from gradlife.hunting.steps.targets import FunctionTarget, parse
+from gradlife.output import say
 
 #: The code that starts it. The socket, the target and the target's arguments follow.
 START = "import sys; from gradlife.attach.launched import main; sys.exit(main())"
@@ -22,7 +23,7 @@ def main() -> int:
             raise GradlifeError("a function is called for some steps only", "gradlife hunt without --follow")
         program = prepared(found)
     except GradlifeError as error:
-        print(f"gradlife: error: {error}", file=sys.stderr)
+        say(f"gradlife: error: {error}")
         return error.exit_status
     serve(path)
     return run_script(program.code, program.main).status

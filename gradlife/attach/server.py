@@ -17,7 +17,7 @@ import time
 
 from gradlife.attach.protocol import Channel, Gone, peer_of, socket_folder, socket_path
 from gradlife.errors import UsageError
-from gradlife.output import reason
+from gradlife.output import reason, say
 
 #: The environment variable that makes `import gradlife` start the server.
 VARIABLE = "GRADLIFE_SERVE"
@@ -128,7 +128,7 @@ def serve_quietly() -> None:
     try:
         serve()
     except UsageError as error:
-        print(f"gradlife: {VARIABLE}: {error}", file=sys.stderr)
+        say(f"gradlife: {VARIABLE}: {error}")
 
 
 def serve_one(connection: socket.socket) -> None:

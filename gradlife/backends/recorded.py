@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gradlife.backends.base import WorkerSpec
 from gradlife.errors import UnknownNameError, UsageError
+from gradlife.model.from_json import document_text
 from gradlife.model.recording import RecordedStory, Recording
 from gradlife.model.recording_codec import RecordingError, loads
 from gradlife.model.system import SystemInfo
@@ -113,7 +114,7 @@ def file_of(source: str) -> Path:
 def read(file: Path) -> Recording:
     """Read a recording. Raises UsageError with the file's name and the first error's place."""
     try:
-        return loads(file.read_text("utf-8"))
+        return loads(document_text(file))
     except OSError as error:
         raise UsageError(
             f"cannot read the recording {shown(file)}: {(error.strerror or str(error)).lower()}",
@@ -123,6 +124,8 @@ def read(file: Path) -> Recording:
         why = f"byte {error.start} is not UTF-8"
     except RecordingError as error:
         why = error.message
+    except ValueError as error:
+        why = str(error)
     raise UsageError(f"the recording {shown(file)} cannot be used: {why}", "gradlife record rewrites it")
 
 

@@ -12,7 +12,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError
+from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, line_of
+from gradlife.output import say
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
@@ -36,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GradlifeError as error:
         say(one_line(error))
         return error.exit_status
+    except MemoryError:
+        say("gradlife: error: the answer does not fit into memory (try: a machine with more memory, or fewer rows)")
+        return EXIT_COULD_NOT_TELL
     except KeyboardInterrupt:
         say("gradlife: interrupted")
         return EXIT_INTERRUPTED
@@ -55,13 +59,7 @@ def one_line(error: GradlifeError) -> str:
     text = f"gradlife: error: {error.message}"
     if error.hint:
         text += f" (try: {error.hint.removeprefix('try: ')})"
-    return " ".join(text.split())
-
-
-def say(line: str) -> None:
-    """Write a line to standard error; ignore a closed stream."""
-    with contextlib.suppress(OSError, ValueError):
-        print(line, file=sys.stderr, flush=True)
+    return line_of(text)
 
 
 def open_missing_streams() -> None:

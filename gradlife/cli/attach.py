@@ -31,7 +31,7 @@ from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.running import Progress, Terms
 from gradlife.interactive.heap_source import RunningPatient
 from gradlife.model.hunt import LONGEST_STOP, SECOND, HuntReport
-from gradlife.output import OutputFile
+from gradlife.output import OutputFile, say
 from gradlife.reports.peak.terminal import print_peak
 from gradlife.reports.theme import make_console
 from gradlife.reports.values import counted
@@ -124,7 +124,7 @@ def opened(args: argparse.Namespace) -> Session:
     """Attach to the process."""
     session = connect(args.socket) if args.socket is not None else attach(args.pid, args.inject)
     under = f", {session.stopped_seconds:.1f} s under the debugger" if session.stopped_seconds else ""
-    print(f"gradlife: attached to {session.title}{under}", file=sys.stderr)
+    say(f"gradlife: attached to {session.title}{under}")
     return session
 
 
@@ -143,7 +143,7 @@ def hunt(args: argparse.Namespace) -> int:
             raise AttachError(f"{session.title} has ended before enough was seen", f"{command} --for 30m")
         if LONGEST_STOP in report.settings:
             stop = f"a look took at most {report.settings[LONGEST_STOP]} ms from the thread that takes the steps"
-            print(f"gradlife: {stop}", file=sys.stderr)
+            say(f"gradlife: {stop}")
         show = Show(args, is_script=False, is_stdout_taken=outputs.is_stdout_taken)
         return finish(Result(0, report, was_killed=False), show, outputs, args.fail_on)
 
@@ -172,7 +172,7 @@ def keep_snapshot(args: argparse.Namespace) -> int:
     """Write the process's heap to a file."""
     with OutputFile(args.snapshot) as output, taken(args) as path:
         output.fill(lambda descriptor: copy(path, descriptor))
-    print(f"gradlife: gradlife open {args.snapshot}", file=sys.stderr)
+    say(f"gradlife: gradlife open {args.snapshot}")
     return 0
 
 
@@ -202,7 +202,7 @@ def taken(args: argparse.Namespace) -> Iterator[Path]:
         with opened(args) as session:
             taking = session.snapshot(path)
         objects, pause = counted(taking["objects"], "object"), taking["pause_seconds"]
-        print(f"gradlife: {objects}; the process stood still for {pause * 1000:.0f} ms", file=sys.stderr)
+        say(f"gradlife: {objects}; the process stood still for {pause * 1000:.0f} ms")
         yield path
 
 

@@ -9,6 +9,7 @@ from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.environments.add import add, remove
 from gradlife.environments.listing import info_of, listed
 from gradlife.errors import UsageError
+from gradlife.output import say
 from gradlife.reports.environments import print_environments
 from gradlife.reports.formats.json.document import environments_text
 from gradlife.reports.theme import make_console
@@ -47,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
 def run_add(args: argparse.Namespace) -> None:
     """Make an environment and print what it has."""
     info = info_of(add(args.name, args.python or sys.executable, args.packages))
-    print(f"{info.name}: {info.framework} {info.version} on Python {info.python}, {size(info.bytes)}")
-    print(f"gradlife run --backend {info.framework}@{info.name}")
+    say(f"{info.name}: {info.framework} {info.version} on Python {info.python}, {size(info.bytes)}", sys.stdout)
+    say(f"gradlife run --backend {info.framework}@{info.name}", sys.stdout)
 
 
 def run_list(args: argparse.Namespace) -> None:
@@ -64,4 +65,4 @@ def run_list(args: argparse.Namespace) -> None:
 def run_remove(args: argparse.Namespace) -> None:
     """Remove an environment."""
     remove(args.name)
-    print(f"{args.name} is removed")
+    say(f"{args.name} is removed", sys.stdout)

@@ -21,7 +21,7 @@ from gradlife.reports.run.story import Explanation, Fix, print_explanation
 from gradlife.reports.source_diff import body_lines, source_diff
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
-from gradlife.runner.discover import Story, discover
+from gradlife.runner.discover import Story, discover, select_named
 from gradlife.runner.expectations import applicable
 
 PREFIX = "mini:"
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backend", nargs="+", action="extend", metavar="NAME", help="systems to run it on, instead of all mini ones"
     )
-    parser.add_argument("--no-run", action="store_true", help="describe the story without running it")
+    parser.add_argument("--no-run", action="store_true", help="describe a built-in story without running it")
     add_svg(parser)
 
 
@@ -69,7 +69,7 @@ def printer_for(args: argparse.Namespace) -> Callable[[Console], None]:
         return lambda console: print_pattern(console, code, stories)
     if args.name == TABLE:
         return lambda console: print_expectations(console, EXPECTATIONS)
-    story, catalogue = find(args.name)
+    story, catalogue = find_built_in(args.name) if args.no_run else find(args.name)
     own = PREFIX + story.info.profile if story.info.profile else ""
     backends = args.backend or ([own] if own else None)
     report, why_not = (None, "") if args.no_run else try_out(args.name, backends)
@@ -87,6 +87,18 @@ def stories_about(code: str) -> list[ScenarioInfo]:
     if code not in codes:
         raise UnknownNameError("pattern", code, codes, hint="one of " + " ".join(codes))
     return [story for story in known if story.pattern == code]
+
+
+def find_built_in(name: str) -> tuple[Story, Sequence[Story]]:
+    """Return a story that comes with gradlife, and the stories that include its twins. No other file is imported."""
+    if os.path.exists(name.partition("::")[0]) or os.sep in name or "::" in name:
+        raise UsageError(
+            f"{name} is a file, which runs when it is imported; --no-run describes only the stories of gradlife",
+            f"gradlife explain {name}",
+        )
+    known = discover()
+    found = select_named(known, name)
+    return found[0], [story for story in known if story.path == found[0].path]
 
 
 def find(name: str) -> tuple[Story, Sequence[Story]]:

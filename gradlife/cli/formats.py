@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradlife.errors import UsageError
 from gradlife.output import STDOUT, LostOutputError, OutputFile, OutputStream, open_output, write_all
+from gradlife.visible_text import visible_json, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +34,9 @@ def add_formats(parser: argparse.ArgumentParser, **helps: str) -> None:
         "--github", action="store_true", help="print annotations for GitHub; the default in its workflows"
     )
 
+
+#: Formats in which a character can be escaped without a change of the value.
+IN_JSON = frozenset({"json", "sarif"})
 
 #: Returns the text of a format: a function, or its name as module:function.
 Writer = Callable[..., str | bytes] | str
@@ -97,7 +101,7 @@ class Outputs:
         lost: list[LostOutputError] = []
         for name, output in self._open.items():
             try:
-                put(output, self.writer(name)(report, **self.known(name, options)))
+                put(output, visible_text(name, self.writer(name)(report, **self.known(name, options))))
             except LostOutputError as error:
                 lost.append(error)
         if lost:
@@ -121,6 +125,13 @@ class Outputs:
         """Import all writers that will be needed."""
         for name in self._paths:
             self.writer(name)
+
+
+def visible_text(name: str, made: str | bytes) -> str | bytes:
+    """Return what a format's function made, with every character visible, whoever wrote the text in it."""
+    if isinstance(made, bytes):
+        return made
+    return visible_json(made) if name in IN_JSON else visible_lines(made)
 
 
 def put(output: OutputFile | OutputStream, made: str | bytes) -> None:

@@ -24,12 +24,14 @@ from gradlife.hunting.run.parent import Guard, Result, signal_of
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
+from gradlife.model.from_json import LARGEST_SIZE, document_text
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
-from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason
+from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason, say, say_to_runner
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
 from gradlife.ranks.launch import with_ranks
 from gradlife.ranks.rank_report import folders_of_ranks
 from gradlife.ranks.run_folder import VARIABLE
+from gradlife.visible_text import visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -173,9 +175,10 @@ def share(text: str) -> float:
 def size(text: str) -> int:
     """Parse ``8G`` as bytes."""
     found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]+)?)\s*([kKmMgGtT]?)(?:i?[bB])?", text)
-    if found is None or float(found[1]) == 0:
+    nbytes = float(found[1]) * UNITS[found[2].lower()] if found is not None else 0
+    if not 0 < nbytes <= LARGEST_SIZE:
         raise argparse.ArgumentTypeError(f"{shortened(text)!r} is not a size: 500M, 8G")
-    return int(float(found[1]) * UNITS[found[2].lower()])
+    return int(nbytes)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -252,7 +255,7 @@ def trial_folder(args: argparse.Namespace) -> AbstractContextManager[str]:
 def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> bool:
     """Try the patches together, and write them if they end the leaks. Return whether none is left that fails the hunt."""
     if report.ranks:
-        print("gradlife: nothing was tried: --fix is for one process, and the program started ranks", file=sys.stderr)
+        say("gradlife: nothing was tried: --fix is for one process, and the program started ranks")
         return False
     from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
     from gradlife.hunting.run.patched_files import Written, text_of, write_texts
@@ -262,14 +265,14 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
     patched = [one for one in report.findings if one.patch is not None and one.in_workers is None]
     if not patched:
         if report.findings:
-            print("gradlife: no change is known to be safe here; the report says what to do", file=sys.stderr)
+            say("gradlife: no change is known to be safe here; the report says what to do")
         return False
     try:
         texts = changed_files(patched)
         before = {path: text_of(path) for path in texts}
         found = try_texts(texts, settings, quietly(args))
     except (GradlifeError, OSError) as error:
-        print(f"gradlife: nothing was tried: {error}", file=sys.stderr)
+        say(f"gradlife: nothing was tried: {error}")
         return False
     proven = [replace(one, proof=patch_proof(one, found, report)) for one in patched]
     is_fixed = all(one.proof is not None and one.proof.is_sufficient for one in proven)
@@ -277,7 +280,7 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
     command = f"gradlife hunt --fix --write {report.typed_target}"
     print_fix(make_console(sys.stderr), proven, written.sentence, command, not written.others)
     if written.trouble:
-        print(f"gradlife: error: {written.trouble}", file=sys.stderr)
+        say(f"gradlife: error: {written.trouble}")
     others = [one for one in report.findings if one not in patched]
     return (
         bool(written.files) and not written.others and not any(map(failing_on(report, args.fail_on).is_failure, others))
@@ -293,9 +296,7 @@ def followed(args: argparse.Namespace) -> int:
         result = follow_program(args, args.target)
         if result.report is None:
             if result.was_killed:
-                print(
-                    f"gradlife: {signal_of(result.status)} ended the program before it left a report", file=sys.stderr
-                )
+                say(f"gradlife: {signal_of(result.status)} ended the program before it left a report")
             return result.status or say_too_short()
         show = Show(args, is_script=True, is_stdout_taken=outputs.is_stdout_taken)
         return finish(result, show, outputs, args.fail_on)
@@ -303,7 +304,7 @@ def followed(args: argparse.Namespace) -> int:
 
 def say_too_short() -> int:
     """Return the exit status of a program that ended before there was a result."""
-    print("gradlife: could not tell: the program ended before enough was seen", file=sys.stderr)
+    say("gradlife: could not tell: the program ended before enough was seen")
     return EXIT_COULD_NOT_TELL
 
 
@@ -345,10 +346,10 @@ def export(report: HuntReport, story: OutputFile | OutputStream | NoOutput, path
     from gradlife.hunting.findings.scenario_file import NoScenario, export_first
 
     try:
-        story.write(export_first(report.findings))
-        print(f"gradlife: the leak as a story: gradlife run {path}", file=sys.stderr)
+        story.write(visible_lines(export_first(report.findings)))
+        say(f"gradlife: the leak as a story: gradlife run {path}")
     except NoScenario as reason:
-        print(f"gradlife: no scenario was written: {reason}", file=sys.stderr)
+        say(f"gradlife: no scenario was written: {reason}")
 
 
 def nobody(report: HuntReport) -> None:
@@ -368,11 +369,10 @@ def quietly(args: argparse.Namespace) -> Callable[[Settings], Result]:
 def read_report(path: str) -> HuntReport:
     """Read an earlier hunt's report."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return hunt_codec.loads(file.read())
+        return hunt_codec.loads(document_text(path))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {reason(error)}", "gradlife hunt --json FILE TARGET makes one") from None
-    except (CodecError, UnicodeDecodeError) as error:
+    except (CodecError, ValueError) as error:
         raise UsageError(f"{path}: {error}", "") from None
 
 
@@ -438,7 +438,7 @@ class Show:
             from gradlife.reports.formats.github.annotations import hunt_annotations
 
             for line in hunt_annotations(report, is_strict):
-                print(line, file=self._stream, flush=True)
+                say_to_runner(line, self._stream)
 
 
 def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:

@@ -18,6 +18,7 @@ from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import signal_of
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.model.peak.report import PeakReport
+from gradlife.output import say
 from gradlife.peaks.run.parent import Result, run_program
 from gradlife.peaks.run.proof import proven
 from gradlife.ranks.hunt import add_rank_options, say_unproven
@@ -114,7 +115,7 @@ def finish(result: Result, show: Show, outputs: Outputs) -> int:
     """Show the report, write the files, and return the exit status."""
     if result.report is None:
         if result.was_killed:
-            print(f"gradlife: {signal_of(result.status)} ended the program before it left a report", file=sys.stderr)
+            say(f"gradlife: {signal_of(result.status)} ended the program before it left a report")
         if result.status:
             return result.status
         raise GradlifeError("the program left no report", "gradlife peak --help")

@@ -23,6 +23,7 @@ from gradlife.reports.theme import make_console
 from gradlife.runner import api
 from gradlife.runner.discover import Story
 from gradlife.runner.recordings import make_recording, recorded_name, refuse_other_system
+from gradlife.visible_text import visible_json
 
 #: Default number of runs of each story: a reading that varies shows itself.
 ROUNDS = 3
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         if all(isinstance(run, RunUnavailable) for runs in result for run in runs):
             raise GradlifeError(f"none of the stories could be run on {backend.name}: {result[0][0].reason}")
         recording = make_recording(stories, backend, result, datetime.date.today().isoformat(), kept)
-        output.write(dumps(recording))
+        output.write(visible_json(dumps(recording)))
     print_recording(make_console(sys.stderr if args.output == STDOUT else sys.stdout), recording, len(stories))
     return EXIT_CLEAN
 

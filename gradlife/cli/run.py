@@ -18,7 +18,7 @@ from gradlife.cli.progress import ProgressBar
 from gradlife.environments.probe_script import FRAMEWORKS
 from gradlife.errors import MissingDependencyError, UsageError
 from gradlife.model import RunReport
-from gradlife.output import STDOUT, LostOutputError, open_output
+from gradlife.output import STDOUT, LostOutputError, open_output, say, say_to_runner
 from gradlife.reports.formats.github.annotations import is_on_github, run_annotations
 from gradlife.reports.formats.json.document import fidelity_text, run_text
 from gradlife.reports.run.contexts import print_contexts
@@ -29,6 +29,7 @@ from gradlife.reports.theme import make_console
 from gradlife.runner import api
 from gradlife.runner.fidelity import fidelity
 from gradlife.runner.tour import run_tour
+from gradlife.visible_text import visible_json
 
 
 def page_with_tour(report: RunReport) -> str:
@@ -172,7 +173,7 @@ def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str])
             raise
         raise UsageError(error.message, f"{error.hint}; or run without it: --backend mini:torch-2.13") from None
     if not backends and STAND_IN in default_backends():
-        print(STANDS_IN, file=sys.stderr)
+        say(STANDS_IN)
     return report
 
 
@@ -204,7 +205,7 @@ def run_fidelity(args: argparse.Namespace, backends: list[str], paths: list[str]
             if args.json != STDOUT:
                 print_fidelity(make_console(sys.stdout), report, args.stage_detail)
         finally:
-            output.write(fidelity_text(report))
+            output.write(visible_json(fidelity_text(report)))
     return report.exit_status
 
 
@@ -277,4 +278,4 @@ def print_parts(console: Console, report: RunReport, presentation: Presentation)
 def annotate(report: RunReport, stream: TextIO) -> None:
     """Print annotations, which GitHub reads from either stream."""
     for line in run_annotations(report):
-        print(line, file=stream)
+        say_to_runner(line, stream)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -15,7 +14,7 @@ from gradlife.errors import GradlifeError, UsageError
 from gradlife.heap import snapshot as take_snapshot
 from gradlife.hunting.run.script import prepared, run_script
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
-from gradlife.output import OutputFile, OutputStream, open_output
+from gradlife.output import OutputFile, OutputStream, open_output, say
 from gradlife.reports.values import counted
 
 EPILOG = """\
@@ -71,7 +70,7 @@ def before_exit(act: Callable[[], object]) -> Iterator[None]:
                 os._exit = exit_now
                 act()
         except GradlifeError as error:
-            print(f"gradlife: error: {error}", file=sys.stderr, flush=True)
+            say(f"gradlife: error: {error}")
         finally:
             exit_now(status)
 
@@ -100,4 +99,4 @@ def write(args: argparse.Namespace, output: OutputFile, page: OutputFile | Outpu
         from gradlife.cli.pages import snapshot_page  # not earlier: the snapshot must not have its modules
 
         page.write(snapshot_page(snapshot, args.output))
-    print(f"gradlife: {counted(snapshot.objects, 'object')} in {args.output}", file=sys.stderr, flush=True)
+    say(f"gradlife: {counted(snapshot.objects, 'object')} in {args.output}")

@@ -55,8 +55,8 @@ class Owned:
 Holders = Mapping[int, str]
 
 
-def owner_of(segment: Segment, block: Block, holders: Holders | None) -> Owned:
-    """Return the owner of a block in use. ``holders``: None if the storages are not known."""
+def owner_of(segment: Segment, block: Block, holders: Holders | None, pool: str) -> Owned:
+    """Return the owner of a block in use. ``holders``: None if the storages are not known; ``pool``: its private pool."""
     place = program_frame(block.frames)
     if block.state is BlockState.WAITING:
         return Owned(OwnerKind.STREAM, f"freed; waits for {other_than(segment.stream)}", place)
@@ -66,8 +66,8 @@ def owner_of(segment: Segment, block: Block, holders: Holders | None) -> Owned:
     library = library_of(block.frames)
     if library:
         return Owned(OwnerKind.LIBRARY, library, place)
-    if segment.is_private:
-        return Owned(OwnerKind.LIBRARY, pool_name(segment), place)
+    if pool:
+        return Owned(OwnerKind.LIBRARY, pool, place)
     if holders is not None and block.requested_bytes in WORKSPACES:  # no storage has it
         return Owned(OwnerKind.LIBRARY, WORKSPACE_BY_SIZE, place)
     if place is not None:

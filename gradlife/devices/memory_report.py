@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from gradlife.devices.advice import advice_for
 from gradlife.devices.allocator_patterns import recognized
-from gradlife.devices.block_owners import Holders, Owned, grouped, owner_of
+from gradlife.devices.block_owners import Holders, Owned, grouped, owner_of, pool_name
 from gradlife.devices.drag import UnreadStorages, drag_of, with_unused
 from gradlife.devices.memory_map import memory_map
 from gradlife.model.device.memory import (
@@ -53,8 +53,9 @@ def memory_of(
     segments = [segment for segment in state.segments if segment.device == number]
     known = holders.get(number, {}) if holders is not None else None
     owned = [
-        (segment, block, owner_of(segment, block, known))
+        (segment, block, owner_of(segment, block, known, pool))
         for segment in segments
+        for pool in (pool_name(segment) if segment.is_private else "",)
         for block in segment.blocks
         if block.state is not BlockState.FREE
     ]
@@ -103,8 +104,11 @@ def pins_of(owned: Sequence[tuple[Segment, Block, Owned]]) -> tuple[Pin, ...]:
     """
     blocks: dict[str, list[Block]] = defaultdict(list)
     kept: dict[str, dict[int, int]] = defaultdict(dict)
+    known: dict[int, int] = {}
     for segment, block, owner in owned:
-        free = segment.bytes_in(BlockState.FREE)
+        free = known.get(id(segment))
+        if free is None:
+            free = known[id(segment)] = segment.bytes_in(BlockState.FREE)
         if free and not segment.is_expandable and not segment.is_private:
             blocks[owner.text].append(block)
             kept[owner.text][segment.address] = free

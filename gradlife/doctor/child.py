@@ -22,7 +22,9 @@ TIME_LIMIT = 180.0
 
 #: The child has this process's import path and nothing else.
 PROGRAM = """\
-import json, sys
+import sys
+sys.path[:] = [entry for entry in sys.path if entry]  # nothing is imported from the working folder
+import json
 sys.path[:] = json.loads(sys.argv[2])
 from gradlife.doctor.child_main import main
 main(int(sys.argv[1]))

@@ -14,7 +14,7 @@ from gradlife.heap.step_statuses import with_statuses
 from gradlife.heap.tensors import tensor_facts
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
-from gradlife.output import visible
+from gradlife.visible_text import visible
 
 NO_BUDGET = 0
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 from collections.abc import Callable
 from typing import Any
 
 from gradlife._version import __version__
 from gradlife.errors import GradlifeError
-from gradlife.mcp_server import tools
+from gradlife.mcp_server.tools import Tools
 
 INSTRUCTIONS = """\
 gradlife finds memory leaks of PyTorch programs. Begin with hunt: it runs the program and names the line that stores
@@ -18,17 +19,15 @@ clean. explain tells what a code such as GL402 means.
 """
 
 #: Tools that run a program, which may do anything.
-RUNNING = (tools.hunt, tools.snapshot)
-
-TOOLS = (tools.hunt, tools.why, tools.snapshot, tools.diff, tools.explain)
+RUNNING = ("hunt", "snapshot")
 
 
 class NoServer(GradlifeError):
     """The package that speaks the protocol is not installed."""
 
 
-def make_server() -> Any:
-    """Make a server with all tools. Raises NoServer."""
+def make_server(root: str = ".") -> Any:
+    """Make a server with all tools, for programs and files below a folder. Raises NoServer."""
     try:
         kind = importlib.import_module("mcp.server").MCPServer
         annotations = importlib.import_module("mcp.types").ToolAnnotations
@@ -37,11 +36,14 @@ def make_server() -> Any:
         raise NoServer(
             "gradlife mcp needs the package mcp, version 2 or newer", "pip install 'gradlife[mcp]'"
         ) from None
-    server = kind("gradlife", instructions=INSTRUCTIONS, version=__version__)
-    for tool in TOOLS:
-        runs = tool in RUNNING
+    where = os.path.realpath(root)
+    server = kind("gradlife", instructions=f"{INSTRUCTIONS}Paths are those below {where}.\n", version=__version__)
+    tools = Tools(where)
+    for tool in (tools.hunt, tools.why, tools.snapshot, tools.diff, tools.explain):
+        runs = tool.__name__ in RUNNING
         effects = annotations(readOnlyHint=not runs, destructiveHint=runs)
-        server.tool(description=tool.__doc__, annotations=effects)(with_reason(tool, refusal))
+        words = f"{tool.__doc__}\n\nIt runs programs below {where}, which may do anything." if runs else tool.__doc__
+        server.tool(description=words, annotations=effects)(with_reason(tool, refusal))
     return server
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.heap import Owner, TypeCount, device_of
 from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, SharedLedger, Skew, SnapshotCost, WorkerRow
+from gradlife.model.source_text import Lines
 from gradlife.model.trace import Lifetime, Trace
 
 #: The setting that holds how many arguments the program was given.
@@ -118,7 +119,7 @@ class Advice:
     """How to fix a leak."""
 
     text: str  # plain words with the user's variable and line
-    code: str = ""  # the fix as Python lines
+    code: Lines = ""  # the fix as Python lines
     links: tuple[str, ...] = ()  # "pytorch/pytorch#25340", or a URL
     is_example: bool = False  # the code has names that are not the program's
 
@@ -173,9 +174,9 @@ class StoredAt:
 class Patch:
     """A source change that ends a leak and does not change what the program computes."""
 
-    diff: str  # unified diff, as `git apply` accepts
-    removed: tuple[str, ...]  # lines without the sign
-    added: tuple[str, ...]
+    diff: Lines  # unified diff, as `git apply` accepts
+    removed: tuple[Lines, ...]  # lines without the sign
+    added: tuple[Lines, ...]
     remains: str = ""  # what is kept after the change: "this keeps the numbers and frees the graphs"
 
 

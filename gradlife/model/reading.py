@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from gradlife.model.source_text import Lines
+
 #: A JSON value: None, bool, int, float, str, or a list or dict of such.
 Json = Any
 
@@ -77,7 +79,7 @@ class Ownership:
 
     stage: str
     subject: str
-    text: str
+    text: Lines
 
 
 @dataclass(frozen=True, slots=True)

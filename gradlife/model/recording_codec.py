@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gradlife.errors import UsageError
-from gradlife.model.from_json import built
+from gradlife.model.from_json import built, finite
 from gradlife.model.reading import Reading
 from gradlife.model.recording import RecordedStory, Recording
 from gradlife.model.run import OUTCOMES, RunCrashed, RunFailed, RunTimedOut, RunUnavailable, ScenarioRun
@@ -51,7 +51,7 @@ def dumps(recording: Recording) -> str:
 def loads(text: str) -> Recording:
     """Read a recording from text. Raises `RecordingError` if it is not one or was edited by hand."""
     try:
-        document = json.loads(text)
+        document = json.loads(text, parse_float=finite)
     except (ValueError, RecursionError) as error:
         raise RecordingError(f"no JSON: {error}") from None
     form = document.get("format") if isinstance(document, dict) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradlife.model.reading import Event, OwnerGraph, Ownership, Reading
+from gradlife.model.source_text import Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +13,7 @@ class _Run:
     scenario: str
     system: str
     readings: tuple[Reading, ...] = ()
-    output: str = ""  # the end of what the story printed
+    output: Lines = ""  # the end of what the story printed
 
     outcome = "?"
     is_failure = False
@@ -41,7 +42,7 @@ class RunFailed(_Run):
 
     error: str = ""  # "Type: first line of its text"
     line: int = 0  # line in the scenario file; 0 if unknown
-    traceback: str = ""
+    traceback: Lines = ""
 
     outcome = "failed"
     is_failure = True

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+from typing import TypeAlias
+
+#: The annotation of a field whose text has several lines; each other text of a report is one line.
+Lines: TypeAlias = str
 
 
 def rows_of(text: str) -> list[str]:

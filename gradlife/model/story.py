@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradlife.model.reading import Json
+from gradlife.model.source_text import Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class ScenarioInfo:
     origin: tuple[str, ...] = ()
     pattern: str | None = None
     fixed_of: str | None = None  # name of the leaking story that this one fixes
-    fix: str = ""
-    story: str = ""
+    fix: Lines = ""
+    story: Lines = ""
     needs: str = ""
     isolation: str = "fork"
     file: str = ""

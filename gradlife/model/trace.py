@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gradlife.visible_text import visible, visible_lines
+
 #: A variable at the beginning of a path that goes on with an attribute or an item.
 VARIABLE = re.compile(r"^(?:global|local|closure) variable '(\w+)'(?=[.\[])")
 
@@ -315,7 +317,7 @@ def plain(text: str) -> Line:
 
 def text_of(lines: Iterator[Line]) -> str:
     """Return lines as text."""
-    return "\n".join("".join(words for words, _ in line).rstrip() for line in lines)
+    return visible_lines("\n".join("".join(visible(words) for words, _ in line).rstrip() for line in lines))
 
 
 def trace_lines(trace: Trace) -> Iterator[Line]:

@@ -6,7 +6,6 @@ import argparse
 import math
 import os
 import re
-import sys
 from collections.abc import Callable
 
 from gradlife.errors import UsageError
@@ -16,6 +15,7 @@ from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Guard, Result
 from gradlife.hunting.steps.targets import MODULE_MARK
 from gradlife.model.hunt import HuntReport
+from gradlife.output import say
 from gradlife.ranks.launch import launch, refuse_unfit, with_ranks
 from gradlife.ranks.meeting import hurrying, meet
 from gradlife.ranks.merge import merge
@@ -72,9 +72,7 @@ def refuse_prompts(args: argparse.Namespace) -> None:
 def say_unproven(args: argparse.Namespace) -> None:
     """Print why there is no proof, if one was asked for and the program turned out to start ranks."""
     if args.prove:
-        print(
-            "gradlife: nothing was proved: --prove is for one process, and the program started ranks", file=sys.stderr
-        )
+        say("gradlife: nothing was proved: --prove is for one process, and the program started ranks")
 
 
 def words_for_ranks(args: argparse.Namespace) -> list[str]:

@@ -10,17 +10,17 @@ import json
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 
 from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.process.rank import RESULT, Rank, write_whole
 from gradlife.hunting.run.parent import is_heard
+from gradlife.model.from_json import document_text, parsed
 from gradlife.model.ranks import rank_ranges
+from gradlife.output import say
 from gradlife.ranks.rank_report import has_ended, json_at, member_at
 from gradlife.ranks.run_folder import CLAIM, MERGED, RunFolder
 
@@ -117,7 +117,7 @@ class Meeting:
                     self._say_absent(absent)
                     return self._publish(merge)
                 if waited > 2 * self._grace:  # the rank that should merge is gone
-                    print(f"gradlife: no rank has merged the reports: gradlife merge {self._folder}", file=sys.stderr)
+                    say(f"gradlife: no rank has merged the reports: gradlife merge {self._folder}")
                     return None
             elif is_over:
                 return None
@@ -130,8 +130,8 @@ class Meeting:
 
     def _merged(self) -> int | None:
         try:
-            return int(json.loads(Path(self._folder, MERGED).read_text())["status"])
-        except (OSError, ValueError, KeyError):
+            return int(parsed(document_text(os.path.join(self._folder, MERGED)))["status"])
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def _is_complete(self, absent: list[int]) -> bool:
@@ -144,7 +144,7 @@ class Meeting:
         if absent:
             hint = " (try: --run-folder FOLDER, one that all machines share)" if self._is_private else ""
             ranks = f"rank{'s' if len(absent) > 1 else ''} {rank_ranges(absent)}"
-            print(f"gradlife: {ranks} of {self._rank.world_size} never joined the run{hint}", file=sys.stderr)
+            say(f"gradlife: {ranks} of {self._rank.world_size} never joined the run{hint}")
 
     def _is_first(self, is_late: bool) -> bool:
         """Whether no lower rank can merge. One on another machine is trusted for a while."""

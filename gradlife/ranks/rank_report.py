@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from gradlife.hunting.workers.merge import with_workers
 from gradlife.hunting.workers.worker import FOLDER
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
-from gradlife.model.from_json import built
+from gradlife.model.from_json import built, checked, document_text, finite, parsed
 from gradlife.model.ranks import RankEnd
 
 #: Numbers in file names from here on are no ranks, but dates or job numbers.
@@ -161,7 +160,7 @@ def member_at(path: str) -> Member | None:
 def json_at(path: str) -> dict[str, Any]:
     """Read a small JSON object; empty if there is none."""
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = parsed(document_text(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -183,9 +182,10 @@ def log_at(path: str) -> tuple[int, tuple[SnapshotTime, ...]]:
     for kind, *words in map(str.split, filter(None, lines)):
         try:
             if kind == "peak":
-                peak = max(peak, int(words[0]))
+                peak = max(peak, checked(int, int(words[0])))
             elif kind == "snapshot":
-                snapshots.append(SnapshotTime(int(words[0]), float(words[1]), float(words[2])))
+                times = finite(words[1]), finite(words[2])
+                snapshots.append(SnapshotTime(checked(int, int(words[0])), *times))
         except (ValueError, IndexError):
             continue
     return peak, tuple(snapshots)

@@ -11,6 +11,7 @@ from gradlife.model.checkup import Checkup, Health, Sign
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted
+from gradlife.reports.visible_report import shows_report
 
 MARKS = {
     Health.WELL: ("✔", GOOD),
@@ -22,6 +23,7 @@ MARKS = {
 MOST = 20
 
 
+@shows_report
 def print_checkup(console: Console, checkup: Checkup) -> None:
     """Print the whole report."""
     for part in parts(checkup):

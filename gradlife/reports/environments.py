@@ -11,10 +11,12 @@ from gradlife.model.system import EnvironmentInfo
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, QUIET
 from gradlife.reports.values import size
+from gradlife.reports.visible_report import shows_report
 
 NONE = "no environment; gradlife env add NAME --python PATH torch==VERSION makes one"
 
 
+@shows_report
 def print_environments(console: Console, environments: Sequence[EnvironmentInfo]) -> None:
     """Print a row for each environment, or how to create one."""
     if not environments:

@@ -9,7 +9,9 @@ from html import escape
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
+from gradlife.reports.theme import ReportConsole
 from gradlife.reports.xml_text import legal
+from gradlife.visible_text import visible, visible_lines
 
 #: Columns of a picture.
 WIDTH = 100
@@ -58,7 +60,7 @@ FRAME = """\
 
 def svg_of(show: Callable[[Console], object], title: str, width: int = WIDTH) -> str:
     """Draw what `show` prints on a console. The same report gives the same picture, byte for byte."""
-    console = Console(
+    console = ReportConsole(
         file=io.StringIO(),
         record=True,
         width=width,
@@ -71,6 +73,6 @@ def svg_of(show: Callable[[Console], object], title: str, width: int = WIDTH) ->
         _environ={},
     )
     show(console)
-    words = escape(legal(title)).replace("{", "{{").replace("}", "}}")
+    words = escape(legal(visible(title))).replace("{", "{{").replace("}", "}}")
     frame = FRAME.format(title=words, fonts=FONTS)
-    return legal(console.export_svg(title=title, theme=THEME, code_format=frame, font_aspect_ratio=ASPECT))
+    return visible_lines(console.export_svg(title=title, theme=THEME, code_format=frame, font_aspect_ratio=ASPECT))

@@ -6,9 +6,13 @@ Only the standard ANSI colours that are readable on black and on white: no yello
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TextIO
 
 from rich.console import Console
+from rich.segment import Segment
+
+from gradlife.visible_text import without_commands, without_controls
 
 GOOD = "green"
 BAD = "bold red"
@@ -34,11 +38,20 @@ NOT_AVAILABLE = "-"
 
 
 class ReportConsole(Console):
-    """A console that leaves a broken pipe to its caller."""
+    """A console whose text moves no cursor and is no command to a CI runner; it leaves a broken pipe to its caller."""
+
+    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+        return without_commands(super()._render_buffer(map(printable, buffer)))
 
     def on_broken_pipe(self) -> None:
         """Raise the error again; the command line ends quietly on it."""
         raise
+
+
+def printable(segment: Segment) -> Segment:
+    """Return a piece of output with visible text. Only rich's own escape sequences, which have no text, stay."""
+    text, style, control = segment
+    return segment if control else Segment(without_controls(text), style)
 
 
 def make_console(file: TextIO | None = None, width: int | None = None, color: bool | None = None) -> Console:

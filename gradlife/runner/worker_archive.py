@@ -11,7 +11,9 @@ from pathlib import Path
 import gradlife
 
 #: Files of the child's side, relative to the package folder.
-PARTS = ("__init__.py", "_version.py", "errors.py", "scenario.py", "runner/__init__.py", "probes", "runner/worker")
+PARTS = (
+    "__init__.py", "_version.py", "errors.py", "visible_text.py", "scenario.py", "runner/__init__.py", "probes", "runner/worker",
+)  # fmt: skip
 
 
 def write_archive(folder: str) -> str:

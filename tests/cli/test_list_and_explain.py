@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 Gradlife = Callable[..., tuple[int, str, str]]
 
 
@@ -64,9 +66,23 @@ def test_a_story_is_explained_and_run(gradlife: Gradlife, stories: str) -> None:
     assert '    +lab.value("x", "none")' in lines
 
 
-def test_a_story_is_explained_without_being_run(gradlife: Gradlife, stories: str) -> None:
-    _, output, _ = gradlife("explain", f"{stories}::size_read", "--no-run")
+def test_a_story_is_explained_without_being_run(gradlife: Gradlife) -> None:
+    _, output, _ = gradlife("explain", "ctx_keeps_output", "--no-run")
     assert "  It was not run." in output.splitlines()
+
+
+@pytest.mark.parametrize("name", ["story.py", "story.py::leaks", "./story.py", "leaks", "missing.py", "story.py/"])
+def test_a_file_is_not_imported_to_be_described(
+    gradlife: Gradlife, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in ("story.py", "leaks"):
+        Path(file).write_text(
+            "import pathlib\npathlib.Path('it-ran').touch()\nfrom gradlife.scenario import scenario\n"
+        )
+    status, output, errors = gradlife("explain", name, "--no-run")
+    assert (status, output, errors.count("\n")) == (2, "", 1)
+    assert not Path("it-ran").exists()
 
 
 def test_a_file_with_several_stories_is_asked_back_about(gradlife: Gradlife, stories: str) -> None:

@@ -69,3 +69,34 @@ def test_clean_ranks_are_clean(folder: Path, capsys: pytest.CaptureFixture[str])
 def test_a_folder_that_is_not_there_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["merge", str(tmp_path / "nowhere")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+HOSTILE = {
+    "nested": "[" * 100_000,
+    "list": "[]",
+    "numbers": '{"rank": "x", "world_size": 1e999, "pid": [], "started": 3, "kind": 1, "status": {}, "files": 10, "bytes": -1}',
+    "text": '"\x1b[31m\u202e"',
+    "nothing": "",
+    "text of a report": '{"format": "gradlife.hunt/1\\n::error::x", "findings": 3}',
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_no_file_of_a_folder_ends_the_merge(folder: Path, capsys: pytest.CaptureFixture[str], content: str) -> None:
+    """A file of a worker that was nested too deep ended it with a RecursionError."""
+    for rank in range(2):
+        place = folder / f"rank-{rank}"
+        worker = place / "workers" / "00000000-0"
+        worker.mkdir(parents=True)
+        for file in ("member.json", "result.json", "interim", "shared_memory.json"):
+            (place / file).write_text(content)
+        for file in ("who.json", "writer.json", "memory.json", "report.json", "answer"):
+            (worker / file).write_text(content)
+        (place / "log").write_text(
+            f"peak {10**30}\npeak x\nsnapshot 1 nan inf\nsnapshot {10**400} 1 1\n{content[:100]}\n"
+        )
+        (place / "end").write_text(hunt_codec.dumps(CLEAN))
+    assert main(["merge", "--full", str(folder)]) in (0, 3)
+    output, errors = capsys.readouterr()
+    assert errors == ""
+    assert all(line.isprintable() for line in output.splitlines())

@@ -7,19 +7,34 @@ import signal
 
 import pytest
 
-from benchmarks.hardening import mutants, mutants_of_files, mutants_of_json
+from benchmarks.hardening import mutants, mutants_of_files, mutants_of_json, mutants_of_pickles
 
 
 def test_every_mutant_is_refused_with_one_line_or_answered() -> None:
+    mutants_of_files.read_one_that_is_whole()
     outcomes = mutants.outcomes_of(list(range(200, 260)), mutants_of_files.try_mutant)
     assert len(outcomes) == 60
     assert set(outcomes) == {"refused", "answered"}
 
 
 def test_every_mutant_of_a_json_file_is_refused_with_one_line_or_answered() -> None:
+    mutants_of_json.read_each_that_is_whole()
     outcomes = mutants.outcomes_of(list(range(400)), mutants_of_json.try_mutant)
     assert len(outcomes) == 400
     assert set(outcomes) == {"refused", "answered"}
+
+
+def test_every_mutant_of_a_pickle_is_refused_with_one_line_or_answered() -> None:
+    mutants_of_pickles.show_one_that_is_whole()
+    outcomes = mutants.outcomes_of(list(range(400)), mutants_of_pickles.try_mutant)
+    assert len(outcomes) == 400
+    assert set(outcomes) == {"refused", "answered"}
+
+
+@pytest.mark.parametrize("text", ["a\x1b[31m", "\u202ea", "  ::error::x", "x ##[error]x", "a\rb"])
+def test_an_output_that_acts_on_its_reader_is_noticed(text: str) -> None:
+    with pytest.raises(mutants.Harmful):
+        mutants.check(f"a line\n{text}\n", "terminal")
 
 
 @pytest.mark.parametrize(("number", "said"), [(signal.SIGSEGV, "died with -11"), (signal.SIGALRM, "hung")])

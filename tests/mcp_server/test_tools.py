@@ -14,8 +14,10 @@ import pytest
 
 from gradlife.mcp_server import tools
 from gradlife.mcp_server.server import NoServer, make_server
-from gradlife.mcp_server.tools import ToolFailed
+from gradlife.mcp_server.tools import ToolFailed, Tools
 from processes import comes_true, ends
+
+TOOLS = Tools(".")
 
 LEAKING = """\
 kept = []
@@ -27,27 +29,27 @@ def step():
 
 
 def test_a_code_is_explained() -> None:
-    assert tools.explain("GL402").startswith("GL402")
+    assert TOOLS.explain("GL402").startswith("GL402")
 
 
 def test_what_a_command_refuses_is_an_error_with_its_words() -> None:
     with pytest.raises(ToolFailed, match=r"unknown|no such|GL999"):
-        tools.explain("GL999")
+        TOOLS.explain("GL999")
 
 
 def test_a_file_that_is_there_is_never_written_over(tmp_path: Path) -> None:
     (tmp_path / "heap.glheap").write_text("mine")
     with pytest.raises(ToolFailed, match=r"heap\.glheap exists"):
-        tools.snapshot("train.py", "heap.glheap", folder=str(tmp_path))
+        Tools(str(tmp_path)).snapshot("train.py", "heap.glheap")
     assert (tmp_path / "heap.glheap").read_text() == "mine"
 
 
 ASKED: dict[str, Callable[[], object]] = {
-    "hunt": lambda: tools.hunt("--fix"),
-    "module": lambda: tools.hunt("-m --json=report.json"),
-    "why": lambda: tools.why("heap.glheap", "--html=page.html"),
-    "snapshot": lambda: tools.snapshot("--native", "heap.glheap"),
-    "diff": lambda: tools.diff("--help", "heap.glheap"),
+    "hunt": lambda: TOOLS.hunt("--fix"),
+    "module": lambda: TOOLS.hunt("-m --json=report.json"),
+    "why": lambda: TOOLS.why("heap.glheap", "--html=page.html"),
+    "snapshot": lambda: TOOLS.snapshot("--native", "heap.glheap"),
+    "diff": lambda: TOOLS.diff("--help", "heap.glheap"),
 }
 
 
@@ -67,7 +69,7 @@ def test_the_arguments_of_a_program_are_no_options_of_gradlife(monkeypatch: pyte
 
     monkeypatch.setattr(tools, "ended", run)
     with pytest.raises(ToolFailed):
-        tools.hunt("train.py", ["--fix", "--write"])
+        TOOLS.hunt("train.py", ["--fix", "--write"])
     assert asked[0][3:] == ["train.py", "--", "--fix", "--write"]
 
 
@@ -105,7 +107,7 @@ def test_the_time_limit_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.whole
 def test_a_hunt_names_the_line_that_stores(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(LEAKING)
-    found = tools.hunt("program.py::step", folder=str(tmp_path))
+    found = Tools(str(tmp_path)).hunt("program.py::step")
     assert found["verdict"] == "leak"
     [finding] = found["findings"]
     assert (finding["stored_at"]["file"], finding["stored_at"]["line"]) == ("program.py", 5)
@@ -120,12 +122,13 @@ def test_a_hunt_names_the_line_that_stores(tmp_path: Path) -> None:
 @pytest.mark.whole
 def test_two_snapshots_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("names = ['a']\n")
-    first = tools.snapshot("one.py", "one.glheap", folder=str(tmp_path))
+    first = Tools(str(tmp_path)).snapshot("one.py", "one.glheap")
     path = first.partition(":\n")[0]
     assert path == str(tmp_path / "one.glheap")  # `why` and `diff` know no folder
-    assert first.startswith(f"{path}:\none.glheap\n")
-    assert tools.diff(path, path)
-    assert "module" in tools.why(path, "module")
+    ran = f"ran gradlife snapshot -o one.glheap one.py in {tmp_path}"
+    assert first.startswith(f"{path}:\n{ran}\n{path}\n")
+    assert Tools(str(tmp_path)).diff(path, path)
+    assert "module" in Tools(str(tmp_path)).why(path, "module")
 
 
 def test_without_the_package_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +151,7 @@ def test_an_error_reaches_the_assistant_with_its_reason(tmp_path: Path) -> None:
     asked = {"script": "one.py", "output": "there", "folder": str(tmp_path)}
     (tmp_path / "there").write_text("")
     with pytest.raises(refused, match=r"there exists \(try: another file name\)"):
-        asyncio.run(make_server().call_tool("snapshot", asked))
+        asyncio.run(make_server(str(tmp_path)).call_tool("snapshot", asked))
 
 
 @pytest.mark.whole
@@ -169,3 +172,63 @@ def test_an_assistant_that_begins_a_session_is_answered() -> None:
     )
     answer = json.loads(done.stdout.splitlines()[0])
     assert (answer["id"], answer["result"]["serverInfo"]["name"]) == (1, "gradlife")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A root folder beside programs of others, with links to them."""
+    (tmp_path / "root").mkdir()
+    (tmp_path / "other").mkdir()
+    for name in ("other/evil.py", "other/x.glheap"):
+        (tmp_path / name).write_text("open('it-ran', 'w')")
+    for link, to in (
+        ("link.py", "other/evil.py"),
+        ("folder", "other"),
+        ("package", "other"),
+        ("x.glheap", "other/x.glheap"),
+    ):
+        (tmp_path / "root" / link).symlink_to(tmp_path / to)
+    return tmp_path / "root"
+
+
+OUTSIDE: dict[str, Callable[[Tools], object]] = {
+    "a program above": lambda tools: tools.hunt("../other/evil.py"),
+    "a function above": lambda tools: tools.hunt("../other/evil.py::step"),
+    "a linked program": lambda tools: tools.hunt("link.py"),
+    "a linked folder": lambda tools: tools.hunt("evil.py", folder="folder"),
+    "a program in a linked folder": lambda tools: tools.hunt("folder/evil.py"),
+    "a linked package": lambda tools: tools.hunt("-m package.evil"),
+    "a function of a linked package": lambda tools: tools.hunt("package.evil:step"),
+    "a folder above": lambda tools: tools.hunt("evil.py", folder="../other"),
+    "a script above": lambda tools: tools.snapshot("/etc/hostname.py", "new.glheap"),
+    "an output above": lambda tools: tools.snapshot("mine.py", "../new.glheap"),
+    "an output in a linked folder": lambda tools: tools.snapshot("mine.py", "folder/new.glheap"),
+    "a linked snapshot": lambda tools: tools.why("x.glheap", "list"),
+    "a snapshot above": lambda tools: tools.diff("../other/x.glheap", "../other/x.glheap"),
+}
+
+
+@pytest.mark.parametrize("asked", OUTSIDE)
+def test_nothing_outside_of_the_root_is_run_or_read(root: Path, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(words: list[str], folder: str) -> tuple[int, str, str]:
+        raise AssertionError(f"{words} was run")
+
+    monkeypatch.setattr(tools, "ended", run)
+    with pytest.raises(ToolFailed, match=f"is outside of {root}"):
+        OUTSIDE[asked](Tools(str(root)))
+
+
+def test_a_tool_that_reads_imports_no_module_of_the_folder(tmp_path: Path) -> None:
+    for name in ("json", "argparse", "rich", "gradlife", "socket"):
+        (tmp_path / f"{name}.py").write_text("import pathlib\npathlib.Path('it-ran').touch()\n")
+    found = Tools(str(tmp_path))
+    assert found.explain("GL402").startswith("GL402")
+    readers: list[Callable[[str], object]] = [
+        found.explain,
+        lambda name: found.why(name, "list"),
+        lambda name: found.diff(name, name),
+    ]
+    for read in readers:
+        with pytest.raises(ToolFailed):
+            read("json.py")
+    assert not (tmp_path / "it-ran").exists()

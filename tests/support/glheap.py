@@ -123,3 +123,30 @@ def narrow_heap() -> Sketch:
     sketch.sections[LONG_ROWS] = pairs("I", 3, 2)
     sketch.sections[LATENT] = (24, numbers("I", [4, 3, 5, 0xFFFFFFFF, 1, 0])[1])
     return sketch
+
+
+def chain(length: int, name: str = "list", text: str = "key") -> Sketch:
+    """A chain of objects of one type, from the interpreter on; one text is the key to each and the words on it."""
+    name_ends, names = texts(["process", "interpreter", "dict", name])
+    text_ends, words = texts(["", "...", text])
+    dict_value, root = 3 << 27, 15 << 27
+    sections = {
+        ADDRESSES: numbers("Q", [8, 0x7000, *(0x10000 + 16 * n for n in range(length))]),
+        TYPES: numbers("H", [0, 1, 2] + [3] * (length - 1)),
+        SIZES: numbers("I", [0, 0] + [64] * length),
+        BIG_SIZES: pairs("Q"),
+        FIRST: numbers("I", [*range(length + 2), length + 1]),
+        REFERENCES: numbers("I", range(1, length + 2)),
+        HIDDEN: pairs("I"),
+        COUNTS: pairs("I"),
+        TYPE_INFO: (16, b"".join(struct.pack("<QII", 0x100 + n, kind, 2) for n, kind in enumerate((5, 5, 0, 0)))),
+        NAME_ENDS: name_ends,
+        NAMES: names,
+        DESCRIPTIONS: numbers("I", [0, 0] + [2] * length),
+        ARRIVALS: numbers("I", [0, 0, root | 2] + [dict_value | 2] * (length - 1)),
+        OTHERS: pairs("I"),
+        TEXT_ENDS: text_ends,
+        TEXTS: words,
+        NOTES: (1, b"taken\tnow\nprocess\tone\n"),
+    }
+    return Sketch(sections=sections, nodes=length + 2, edges=length + 1)

@@ -26,6 +26,7 @@
 #include "heap_py/providers/torch/layout.hpp"
 #include "heap_py/walk/measure.hpp"
 #include "heap_py/walk/walker.hpp"
+#include "heapgraph/file/pickle_check.hpp"
 #include "heapgraph/file/reader.hpp"
 #include "heapgraph/file/writer.hpp"
 #include "heapgraph/frozen/birth_dates.hpp"
@@ -385,6 +386,22 @@ PyObject* open_function(PyObject* module, PyObject* number) {
   });
 }
 
+// check_pickle(data); ValueError says why Python's unpickler must not read it
+PyObject* check_pickle_function(PyObject*, PyObject* data) {
+  return guarded([&]() -> PyObject* {
+    char* bytes = nullptr;
+    Py_ssize_t size = 0;
+    checked_status(PyBytes_AsStringAndSize(data, &bytes, &size));
+    try {
+      check_pickle(bytes, static_cast<size_t>(size));
+    } catch (const FileError& error) {
+      PyErr_SetString(PyExc_ValueError, error.what());
+      return nullptr;
+    }
+    Py_RETURN_NONE;
+  });
+}
+
 // compare_objects(before, after, examples); compare_paths(before, after)
 PyObject* compare_objects_function(PyObject* module, PyObject* arguments) {
   return guarded([&] {
@@ -426,6 +443,7 @@ PyMethodDef functions[] = {
     {"longer_containers", longer_containers_function, METH_O, nullptr},
     {"census", census_function, METH_VARARGS, nullptr},
     {"open_graph", open_function, METH_O, nullptr},
+    {"check_pickle", check_pickle_function, METH_O, nullptr},
     {"compare_objects", compare_objects_function, METH_VARARGS, nullptr},
     {"compare_paths", compare_paths_function, METH_VARARGS, nullptr},
     {"raise_long_lived", raise_long_lived, METH_O, nullptr},

@@ -20,6 +20,14 @@ bool are_below(const Buffer<uint32_t>& values, uint64_t limit) {
   return values.empty() || largest < limit;
 }
 
+// All sizes together are below this: no sum overflows, and a page that divides them as `double` loses no byte.
+constexpr uint64_t largest_total = uint64_t{1} << 53;
+
+void add_size(uint64_t& total, uint64_t bytes) {
+  demand(bytes <= largest_total - total, "its objects are larger than any memory");
+  total += bytes;
+}
+
 void check_label(uint32_t label, const Words& words) {
   const bool is_place = PackedLabel::relation(label) == Words::item_relation;
   demand(PackedLabel::relation(label) < Words::relation_count, "a reference is of no known kind");
@@ -57,6 +65,10 @@ void check_graph(const Graph& graph, uint64_t nodes, uint64_t edges) {
   for (size_t node = 0; node < graph.size(); ++node)
     demand(graph.sizes[node] != Graph::big_size || graph.big_sizes.count(static_cast<NodeId>(node)) != 0,
            "the size of an object is missing");
+  uint64_t total = 0;
+  for (size_t node = 0; node < graph.size(); ++node) add_size(total, graph.size_of(static_cast<NodeId>(node)));
+  for (const BorrowedBytes& borrowed : graph.borrowed) add_size(total, borrowed.bytes);
+  for (const auto& [node, bytes] : graph.atom_bytes) add_size(total, bytes);
 }
 
 void check_words(const Words& words, const Graph& graph) {

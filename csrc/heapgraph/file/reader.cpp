@@ -34,6 +34,39 @@ uint64_t file_size(int descriptor) {
   return static_cast<uint64_t>(status.st_size);
 }
 
+// A path shows a name or a text once for each of its steps: one of a megabyte would fill memory. The walker's longest
+// texts are those of the defaults of a function, a word for each.
+constexpr size_t longest_name = 400, longest_text = 2000, longest_bases = 2000;  // bytes
+
+// The texts of all objects together take at most this many bytes for each of the file's, and some more: an object takes
+// some 20 bytes of a file, and the name of an attribute rarely has more than 100 letters.
+constexpr uint64_t most_shown = 32, always_shown = uint64_t{1} << 20;
+
+// Returns the beginning of a text, without half a letter at its end.
+std::string_view shortened(std::string_view text, size_t longest) {
+  if (text.size() <= longest) return text;
+  while (longest != 0 && (static_cast<unsigned char>(text[longest]) & 0xc0) == 0x80) --longest;
+  return text.substr(0, longest);
+}
+
+// Shortens each text that is too long.
+void shorten(Buffer<uint32_t>& ends, Buffer<char>& letters) {
+  size_t longest = 0;
+  for (size_t i = 1; i < ends.size(); ++i) longest = std::max<size_t>(longest, ends[i] - ends[i - 1]);
+  if (longest <= longest_text) return;
+  Buffer<uint32_t> new_ends;
+  Buffer<char> kept;
+  new_ends.reserve(ends.size());
+  new_ends.push_back(0);
+  for (size_t i = 1; i < ends.size(); ++i) {
+    for (const char letter : shortened({letters.data() + ends[i - 1], ends[i] - ends[i - 1]}, longest_text))
+      kept.push_back(letter);
+    new_ends.push_back(static_cast<uint32_t>(kept.size()));
+  }
+  ends = std::move(new_ends);
+  letters = std::move(kept);
+}
+
 class Reader {
  public:
   explicit Reader(int descriptor) : descriptor_(descriptor), file_bytes_(file_size(descriptor)) {
@@ -51,6 +84,7 @@ class Reader {
     if (has(Section::arrivals)) {
       frozen->words = std::make_unique<Words>(read_words());
       check_words(*frozen->words, frozen->graph);
+      check_shown(*frozen->words);
     }
     const Buffer<char> notes = read<char>(Section::notes, max_notes);
     frozen->notes.assign(notes.data(), notes.size());
@@ -222,10 +256,23 @@ class Reader {
         throw FileError("is damaged: a type is of no known kind");
       const char *name = names.data() + ends[i], *stop = names.data() + ends[i + 1];
       if (std::find(name, stop, '\0') != stop) throw FileError("is damaged: the name of a type has a zero byte");
-      graph.type_rows.push_back({visible({name, static_cast<size_t>(stop - name)}), static_cast<NodeKind>(info[i].kind),
-                                 info[i].address, static_cast<uint8_t>(info[i].step_cost)});
+      const std::string_view shown = shortened({name, static_cast<size_t>(stop - name)}, longest_name);
+      graph.type_rows.push_back({visible(shown), static_cast<NodeKind>(info[i].kind), info[i].address,
+                                 static_cast<uint8_t>(info[i].step_cost)});
     }
     if (has(Section::type_bases)) read_bases(graph);
+  }
+  void check_shown(const Words& words) const {
+    uint64_t shown = 0;
+    const auto add_label = [&](uint32_t label) {
+      if (PackedLabel::relation(label) != Words::item_relation)
+        shown += words.texts[PackedLabel::payload(label)].size();
+    };
+    for (const uint32_t text : words.descriptions) shown += words.texts[text].size();
+    for (const uint32_t label : words.arrivals) add_label(label);
+    for (const EdgeLabel& other : words.others) add_label(other.label);
+    if (shown > always_shown + most_shown * file_bytes_)
+      throw FileError("is damaged: its texts are longer than the file");
   }
   void read_bases(Graph& graph) {
     const Buffer<char> bases = read<char>(Section::type_bases, UINT32_MAX);
@@ -233,7 +280,7 @@ class Reader {
     for (TypeRow& row : graph.type_rows) {
       const char* stop = std::find(at, end, '\0');
       if (stop == end) throw FileError("is damaged: bases of a type are missing");
-      row.bases.assign(at, stop);
+      row.bases = shortened({at, static_cast<size_t>(stop - at)}, longest_bases);
       at = stop + 1;
     }
   }
@@ -241,6 +288,7 @@ class Reader {
     Buffer<uint32_t> ends = read<uint32_t>(Section::text_ends, Texts::most + 1);
     Buffer<char> letters = read<char>(Section::texts, UINT32_MAX);
     check_ends(ends, letters.size());
+    shorten(ends, letters);
     return Words{Texts(std::move(ends), std::move(letters)),
                  read_exactly<uint32_t>(Section::descriptions, header_.nodes),
                  read_exactly<uint32_t>(Section::arrivals, header_.nodes), read_other_labels()};

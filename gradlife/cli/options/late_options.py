@@ -10,10 +10,10 @@ import argparse
 import ast
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 
 from gradlife.cli.parser import Parser
+from gradlife.output import say
 
 #: Libraries that programs use to parse their command line.
 READERS = re.compile(
@@ -68,7 +68,7 @@ def take_late_options(
         tell_of_lost([word for word in own if word.lstrip("-").partition("=")[0] not in sources], script)
         return args
     if script is not None:
-        say(
+        note(
             f"{' '.join(own)}: read as gradlife's, because {script} reads no command line; write -- before the program's own"
         )
     taken, rest = parser.parse_known_args(words, with_arguments(args, []))
@@ -85,12 +85,12 @@ def tell_of_lost(words: list[str], script: str) -> None:
     ``.venv/bin/torchrun``, knows its own: its script only calls it.
     """
     if words and script.endswith(".py"):
-        say(f"{' '.join(words)} is handed to {script}; gradlife's own options stand before the script")
+        note(f"{' '.join(words)} is handed to {script}; gradlife's own options stand before the script")
 
 
-def say(words: str) -> None:
+def note(words: str) -> None:
     """Print a line to standard error."""
-    print(f"gradlife: {words}", file=sys.stderr)
+    say(f"gradlife: {words}")
 
 
 def texts(script: str) -> Iterator[str]:

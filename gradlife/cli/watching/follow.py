@@ -22,6 +22,7 @@ from gradlife.hunting.run.findings_log import FindingsLog
 from gradlife.hunting.run.parent import Result, passing_on
 from gradlife.hunting.run.running import Progress, Terms
 from gradlife.model.hunt import HuntReport
+from gradlife.output import say
 from gradlife.reports.theme import make_console
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Follower:
             look = self._metrics.look if self._metrics is not None else None
             session.follow(terms, every, command, progress=progress, look=look, report=report)
         except KeyboardInterrupt:
-            print("gradlife: detached", file=sys.stderr)
+            say("gradlife: detached")
         return latest[0] if latest else None
 
 
@@ -92,7 +93,7 @@ def follow_program(args: argparse.Namespace, target: str) -> Result:
             child.terminate()
             raise
         except GradlifeError as error:
-            print(f"gradlife: error: {error}; the program goes on, and is not watched", file=sys.stderr)
+            say(f"gradlife: error: {error}; the program goes on, and is not watched")
         finally:  # the program is never left behind
             status = child.wait()
     return Result(status if status >= 0 else 128 - status, report, was_killed=status < 0)

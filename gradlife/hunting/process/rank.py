@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from gradlife.model.from_json import built, document_text, parsed
 from gradlife.model.ranks import RankEnd
 
 #: Variables with the rank, the world size, the local rank and the local world size.
@@ -110,8 +111,8 @@ class Member:
 def join_launched(folder: str, rank: Rank) -> str | None:
     """Join as a rank that a launcher started; None if the rank's process is alive, and this one is its child."""
     own = os.path.join(folder, rank.folder)
-    with suppress(OSError, ValueError, TypeError):
-        if Member(**json.loads(Path(own, MEMBER).read_text(encoding="utf-8"))).is_alive:
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        if built(Member, parsed(document_text(os.path.join(own, MEMBER)))).is_alive:
             return None
     shutil.rmtree(own, ignore_errors=True)  # from before the launcher restarted the rank
     return join_run(folder, rank)

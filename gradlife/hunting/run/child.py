@@ -75,6 +75,7 @@ from gradlife.hunting.steps.targets import (
 from gradlife.hunting.workers.install import hunt_in_workers
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import FindingKind, HuntReport, HuntVerdict, Severity
+from gradlife.output import say
 
 #: File names of reports, by the moment at which they are written.
 ANSWER, INTERIM, END = "answer", "interim", "end"
@@ -458,7 +459,7 @@ class Child:
         except (OSError, OutputError) as error:
             if not self._lost:
                 with suppress(OSError, ValueError):
-                    print(f"gradlife: error: {error}; the program goes on", file=sys.stderr, flush=True)
+                    say(f"gradlife: error: {error}; the program goes on")
             self._lost = moment
 
     def end_by_signal(self, number: int) -> None:
@@ -584,6 +585,6 @@ def start(kind: Callable[[Settings], Child]) -> int:
     try:
         return kind(settings).run()
     except GradlifeError as error:
-        print(f"gradlife: error: {error}", file=sys.stderr, flush=True)
+        say(f"gradlife: error: {error}")
         refuse(settings.folder)
         return error.exit_status

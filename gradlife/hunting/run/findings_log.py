@@ -6,15 +6,15 @@ import json
 import os
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.hunting.process.rank import write_whole
-from gradlife.model.from_json import built, parsed
+from gradlife.model.from_json import built, document_text, parsed
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.hunt_codec import encode_finding, no_text
 from gradlife.output import reason
+from gradlife.visible_text import visible_json
 
 #: The format name in a state file.
 FORMAT = "gradlife.watch/1"
@@ -57,7 +57,8 @@ def line_of(finding: Finding, report: HuntReport, now: str) -> str:
     """Format a finding as one line of JSON: time, target and steps, then its fields as in a report."""
     steps = sum(one.steps for one in report.rounds) + report.warmup_steps
     head = {"time": now, "target": report.target, "step": report.stepped_by, "steps": steps}
-    return json.dumps({**head, **encode_finding(finding, no_text)}, ensure_ascii=False, allow_nan=False) + "\n"
+    line = json.dumps({**head, **encode_finding(finding, no_text)}, ensure_ascii=False, allow_nan=False)
+    return visible_json(line) + "\n"
 
 
 def append(path: str, text: str) -> None:
@@ -75,7 +76,7 @@ def append(path: str, text: str) -> None:
 def read_state(path: str) -> dict[str, dict[str, Any]]:
     """Return the findings that earlier runs reported; empty if there is no file. UsageError for another file."""
     try:
-        document = parsed(Path(path).read_text(encoding="utf-8"))
+        document = parsed(document_text(path))
         if document["format"] != FORMAT:
             raise ValueError("another format")
         found: dict[str, dict[str, Any]] = built(dict[str, dict[str, object]], document["findings"])

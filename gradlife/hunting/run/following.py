@@ -7,7 +7,6 @@ so far, and at most a day. The hunt reports what grows after each round; in betw
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import Amounts, HuntReport
 from gradlife.model.watching.look import Look
+from gradlife.output import say
 
 #: The name of the watching thread.
 THREAD = "gradlife"
@@ -128,4 +128,4 @@ class Watcher:
         except Exception as error:
             self.trouble = f"{type(error).__name__}: {error}"
         if self.trouble and not self._is_left:
-            print(f"gradlife: the watching has ended: {self.trouble}", file=sys.stderr, flush=True)
+            say(f"gradlife: the watching has ended: {self.trouble}")

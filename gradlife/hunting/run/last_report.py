@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+
+from gradlife.output import say
 
 #: What the first interrupt prints while the report is made, and the second.
 WAITS = "gradlife: the report is being made; Ctrl-C again gives it up"
@@ -23,19 +24,19 @@ def undisturbed() -> Iterator[None]:
 
     def hear(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        say(WAITS)
+        say_quietly(WAITS)
 
     before = signal.signal(signal.SIGINT, hear)
     try:
         yield
     except KeyboardInterrupt:
-        say(GIVEN_UP)
+        say_quietly(GIVEN_UP)
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
 
 
-def say(words: str) -> None:
+def say_quietly(words: str) -> None:
     """Print a line on standard error, which the program may have closed."""
     with suppress(Exception):
-        print(words, file=sys.stderr, flush=True)
+        say(words)

@@ -29,6 +29,8 @@ from gradlife.hunting.process.rank import rank_of, write_whole
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.model.device.memory import DeviceMemory, DeviceReport, FailedRequest
 from gradlife.model.watching.out_of_memory import Growth, HeldByStep, LiveOwner, OutOfMemory, headline
+from gradlife.output import say
+from gradlife.visible_text import visible_json
 
 #: Seconds between two readings of the process's memory.
 INTERVAL = 0.5
@@ -143,7 +145,7 @@ class OnOom:
         if os.getpid() != self._pid or not self._lock.acquire(blocking=False):
             return False
         try:
-            write_whole(self._target, self._report(cause, error, failed).dumps())
+            write_whole(self._target, visible_json(self._report(cause, error, failed).dumps()))
             if not is_printed:
                 self._print(f"{headline(cause)}: who has the memory is in {self.path}")
             return True
@@ -155,7 +157,7 @@ class OnOom:
             self._lock.release()
 
     def _print(self, text: str) -> None:
-        print(f"gradlife: {text}", file=sys.stderr, flush=True)
+        say(f"gradlife: {text}")
 
     def _report(self, cause: str, error: BaseException | None, failed: FailedRequest | None) -> OutOfMemory:
         now = take_snapshot(0, with_labels=True, collect=Collect.NOTHING)

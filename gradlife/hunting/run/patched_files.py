@@ -54,6 +54,7 @@ def write_texts(texts: Mapping[str, str], before: Mapping[str, str]) -> Written:
     at = trouble = ""
     try:
         for at, text in texts.items():
+            refuse_odd_file(at, names[at])
             if text_of(at) != before[at]:
                 raise UsageError(f"{names[at]} has changed since the fix was tried", "hunt again")
             staged.append((at, new_file(os.path.realpath(at), text)))  # a link stays a link
@@ -70,6 +71,38 @@ def write_texts(texts: Mapping[str, str], before: Mapping[str, str]) -> Written:
     return Written(tuple(changed), tuple(one for one in names.values() if one not in changed), trouble)
 
 
+def refuse_odd_file(path: str, name: str) -> None:
+    """Raise UsageError for a link out of the working folder, and for a file with several names: a new file has one."""
+    real = os.path.realpath(path)
+    if is_below(os.path.abspath(path), os.getcwd()) and not is_below(real, os.path.realpath(os.curdir)):
+        raise UsageError(f"{name} is a link to {real}, outside of the working folder", f"cd there, or {BY_HAND}")
+    links = os.stat(real).st_nlink
+    if links > 1:
+        raise UsageError(f"{name} has {links} names (hard links), and a new file would have one", BY_HAND)
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path lies in a folder."""
+    return path.startswith(os.path.join(folder, ""))
+
+
+def keep_facts(path: str, new: str) -> None:
+    """Give a new file the owner, the mode and the extended attributes of the old one. OSError if one cannot be kept."""
+    old, now = os.stat(path), os.stat(new)
+    try:
+        if (old.st_uid, old.st_gid) != (now.st_uid, now.st_gid):
+            os.chown(new, old.st_uid, old.st_gid)
+    except PermissionError as error:
+        raise OSError(error.errno, "its owner and group cannot be kept") from None
+    try:
+        for name in os.listxattr(path) if hasattr(os, "listxattr") else ():  # macOS has them too, Python does not
+            os.setxattr(new, name, os.getxattr(path, name))
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:  # a file system without any
+            raise OSError(error.errno, "its extended attributes cannot be kept") from None
+    os.chmod(new, old.st_mode)
+
+
 def new_file(path: str, text: str) -> str:
     """Write the new text of a file beside it; return the name. Nothing stays if that fails."""
     if not os.access(path, os.W_OK):  # its folder may allow what the file does not
@@ -79,7 +112,7 @@ def new_file(path: str, text: str) -> str:
         try:
             file.write(text)
             file.flush()
-            os.chmod(file.name, os.stat(path).st_mode)
+            keep_facts(path, file.name)
         except BaseException:
             unlink_quietly(file.name)
             raise

@@ -6,11 +6,10 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import asdict, replace
-from pathlib import Path
 
 from gradlife.hunting.process.rank import write_whole
 from gradlife.hunting.process.shared_memory import CUDA_IPC, FILE_SYSTEM
-from gradlife.model.from_json import built
+from gradlife.model.from_json import built, document_text, parsed
 from gradlife.model.hunt import Advice, Amounts, Diagnosis, Finding, FindingKind, HuntReport, Severity
 from gradlife.model.ranks import SHARED_MEMORY, SharedLedger, SharedLeftover
 from gradlife.model.trace import Ledger, Lifetime, Trace
@@ -49,8 +48,8 @@ def leave_ledger(folder: str, ledger: SharedLedger) -> None:
 def with_shared_memory(report: HuntReport, folder: str) -> HuntReport:
     """Add the ledger in the folder to a report, and a finding for what the program left behind."""
     try:
-        ledger: SharedLedger = built(SharedLedger, json.loads(Path(folder, LEDGER).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, KeyError):
+        ledger: SharedLedger = built(SharedLedger, parsed(document_text(os.path.join(folder, LEDGER))))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return report
     found = [leftover_finding(ledger.leftovers)] if ledger.leftovers else []
     order = sorted([*report.findings, *found], key=lambda one: list(Severity).index(one.severity))

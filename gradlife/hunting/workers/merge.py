@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from gradlife.hunting.workers.worker import FOLDER, MEMORY, REPORTS, Worker, is_written, work_of_writer, worker_at
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
-from gradlife.model.from_json import built
+from gradlife.model.from_json import built, document_text, parsed
 from gradlife.model.hunt import Finding, HuntReport, HuntVerdict, Severity
 from gradlife.model.ranks import NO_VERDICT, CopyOnRead, FindingRanks, Spread, WorkerRow, rank_ranges
 
@@ -92,15 +90,15 @@ def wait_until_written(path: str) -> None:
 def report_at(path: str) -> HuntReport | None:
     """Read the best report of a worker; None if there is none."""
     for name in REPORTS:
-        with suppress(OSError, CodecError):
-            return hunt_codec.loads(Path(path, name).read_text(encoding="utf-8"))
+        with suppress(OSError, ValueError, CodecError):
+            return hunt_codec.loads(document_text(os.path.join(path, name)))
     return None
 
 
 def copied_at(path: str) -> CopyOnRead | None:
     """Read what the worker copied; None if there is nothing."""
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        found: CopyOnRead = built(CopyOnRead, json.loads(Path(path, MEMORY).read_text(encoding="utf-8")))
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        found: CopyOnRead = built(CopyOnRead, parsed(document_text(os.path.join(path, MEMORY))))
         return found
     return None
 

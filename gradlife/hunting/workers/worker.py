@@ -7,10 +7,9 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
 
 from gradlife.hunting.process.rank import start_of, work_of, write_whole
+from gradlife.model.from_json import built, document_text, parsed
 
 #: The variable with the run's folder, also for spawned workers.
 VARIABLE = "GRADLIFE_WORKERS"
@@ -46,6 +45,14 @@ class Worker:
     step: str  # "batch", "task"
     start_method: str  # "fork", "spawn", "forkserver"
     source: str = ""  # tells DataLoaders of the same class apart; empty: unknown
+
+
+@dataclass(frozen=True)
+class Writer:
+    """The process that writes a worker's report."""
+
+    pid: int
+    started: str  # as the system tells it
 
 
 def join(root: str, worker: Worker) -> tuple[str, Worker] | None:
@@ -87,8 +94,9 @@ def short_hash(text: str) -> str:
 
 def worker_at(path: str) -> Worker | None:
     """Return the worker that has a folder; None if unknown."""
-    with suppress(OSError, ValueError, TypeError):
-        return Worker(**json.loads(Path(path, WHO).read_text(encoding="utf-8")))
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        found: Worker = built(Worker, parsed(document_text(os.path.join(path, WHO))))
+        return found
     return None
 
 
@@ -102,17 +110,18 @@ def is_written(path: str) -> bool:
     if os.path.exists(os.path.join(path, REPORT)):
         return True
     found = writer_of(path)
-    return not found or start_of(found["pid"]) != found["started"]
+    return found is None or start_of(found.pid) != found.started
 
 
 def work_of_writer(path: str) -> int:
     """Return the processor time that the process has taken which writes the report, in clock ticks; 0 if there is none."""
     found = writer_of(path)
-    return work_of(found["pid"]) if found else 0
+    return work_of(found.pid) if found is not None else 0
 
 
-def writer_of(path: str) -> dict[str, Any]:
-    """Return what is recorded of the process that writes the report; empty if there is none."""
-    with suppress(OSError, ValueError):
-        return dict(json.loads(Path(path, WRITER).read_text(encoding="utf-8")))
-    return {}
+def writer_of(path: str) -> Writer | None:
+    """Return the process that writes the report; None if there is none."""
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        found: Writer = built(Writer, parsed(document_text(os.path.join(path, WRITER))))
+        return found
+    return None

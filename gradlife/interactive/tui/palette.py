@@ -8,8 +8,8 @@ from textual.theme import Theme
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.views.browsing import HeapNode
 from gradlife.model.trace import Part
-from gradlife.output import visible
 from gradlife.reports.values import size
+from gradlife.visible_text import visible
 
 #: Every colour has a contrast of at least 4.5 on the background, the panel and the cursor.
 COLOURS = {

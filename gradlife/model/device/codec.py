@@ -42,8 +42,11 @@ def report_in(notes: Iterable[tuple[str, str]]) -> DeviceReport | None:
 
 
 def is_consistent(memory: DeviceMemory) -> bool:
-    """Whether every run of the map names an owner of the report."""
-    return all(-1 <= run.owner < len(memory.owners) for segment in memory.map for run in segment.runs)
+    """Whether every run of the map names an owner of the report, and no segment is empty."""
+    runs = (run for segment in memory.map for run in segment.runs)
+    return all(segment.bytes > 0 for segment in memory.map) and all(
+        -1 <= run.owner < len(memory.owners) for run in runs
+    )
 
 
 def without_paths(memory: DeviceMemory) -> DeviceMemory:

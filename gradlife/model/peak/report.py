@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.ranks import RankEnd, Skew, Spread
+from gradlife.model.source_text import Lines
 
 
 class Owner(StrEnum):
@@ -71,7 +72,7 @@ class LineChange:
 
     first: int
     last: int  # first - 1: an insertion
-    lines: tuple[str, ...]  # without line ends
+    lines: tuple[Lines, ...]  # without line ends
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Edit:
     file: str = ""
     line: int = 0
     changes: tuple[LineChange, ...] = ()  # None: not known to be safe
-    patch: str = ""  # the changes as a unified diff
+    patch: Lines = ""  # the changes as a unified diff
     is_no_grad: bool = False  # it computes without a graph: one such edit is enough for all that have a part of it
 
 

@@ -6,14 +6,13 @@ import json
 import os
 import re
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from gradlife._version import __version__
 from gradlife.errors import shortened
 from gradlife.model.codec import CodecError
 from gradlife.model.device.memory import DeviceMemory
-from gradlife.model.from_json import built, parsed
+from gradlife.model.from_json import built, document_text, parsed
 
 FORMAT = "gradlife.oom/1"
 
@@ -102,7 +101,7 @@ def out_of_memory_in(path: str) -> OutOfMemory | None:
     try:
         with open(path, encoding="utf-8") as file:
             is_report = FORMAT in file.read(len(FORMAT) + MAX_BEFORE)
-            document = parsed(Path(path).read_text("utf-8")) if is_report else {}
+            document = parsed(document_text(path)) if is_report else {}
     except (OSError, ValueError):
         return None
     if not isinstance(document, dict) or document.get("format") != FORMAT:

@@ -26,7 +26,7 @@ from gradlife.hunting.steps.main_definitions import count_when_loaded
 from gradlife.hunting.steps.targets import FunctionTarget, ProgramTarget, ScriptTarget, load, parse
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
-from gradlife.output import reason
+from gradlife.output import reason, say
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.api import peak_of
 from gradlife.peaks.run.session import PeakSession
@@ -185,7 +185,7 @@ class PeakChild:
             self._is_lost = True
             words = f"the report cannot be written to {self._settings.folder}: {reason(error)}; the program goes on"
             with suppress(OSError, ValueError):
-                print(f"gradlife: error: {words}", file=sys.stderr, flush=True)
+                say(f"gradlife: error: {words}")
 
 
 #: Reasons for no report.
@@ -205,5 +205,5 @@ def main() -> int:
     try:
         return PeakChild(settings).run()
     except GradlifeError as error:
-        print(f"gradlife: error: {error}", file=sys.stderr, flush=True)
+        say(f"gradlife: error: {error}")
         return error.exit_status

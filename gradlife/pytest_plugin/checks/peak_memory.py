@@ -18,6 +18,7 @@ from gradlife.pytest_plugin.settings.peak_marks import TERMS, PeakTerms
 from gradlife.reports.peak.terminal import first_screen
 from gradlife.reports.peak.words import percent
 from gradlife.reports.values import size
+from gradlife.reports.visible_report import shows_report
 
 
 class OverPeak(pytest.fail.Exception, AssertionError):  # type: ignore[name-defined, misc]
@@ -69,6 +70,7 @@ def measured(item: pytest.Item, repeats: Repeats) -> PeakReport:
     return session.report or about
 
 
+@shows_report
 def complaint(report: PeakReport, terms: PeakTerms) -> Iterator[str]:
     """Return what contradicts the marker, and below it the first screen of the report; empty if nothing does."""
     if not report.peak_bytes:

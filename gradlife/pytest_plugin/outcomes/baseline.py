@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gradlife.errors import UsageError
-from gradlife.model.from_json import built, parsed
+from gradlife.model.from_json import built, document_text, parsed, value_words
 from gradlife.model.hunt import Finding
 from gradlife.patterns.fingerprints import has_own_class
 from gradlife.pytest_plugin.outcomes.results import Checked, Section, Verdict
@@ -161,11 +161,11 @@ def read_one(path: Path, may_lack: bool) -> list[Known]:
     if may_lack and not path.exists():
         return []
     try:
-        document = parsed(path.read_text(encoding="utf-8"))
+        document = parsed(document_text(path))
         if not isinstance(document, dict):
             raise ValueError('it is not an object with "format" and "entries"')
         if document["format"] != FORMAT:
-            raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
+            raise ValueError(f"its format is {value_words(document['format'])}, not {FORMAT!r}")
         found = [entry_of(item) for item in document["entries"]]
     except OSError as error:
         raise UsageError(

@@ -11,10 +11,12 @@ from gradlife.pytest_plugin.outcomes import messages
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry
 from gradlife.pytest_plugin.outcomes.summary import SuiteResult
 from gradlife.reports.formats.github.annotations import escaped, escaped_property
+from gradlife.reports.visible_report import shows_report
 
 PLACE = re.compile(r"(.+):(\d+)(?: in .*)?")
 
 
+@shows_report
 def lines(suite: SuiteResult, root: Path, folder: Path | None = None) -> Iterator[str]:
     """Return a workflow command for each new leak and each expired baseline entry.
 

@@ -15,6 +15,8 @@ from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Run
 from gradlife.reports.hunt.first_screen import plain_blocks
 from gradlife.reports.hunt.sentences import amounts, folded, named
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
+from gradlife.visible_text import visible_lines
 
 #: Default number of lines of a message, and their width.
 LINES, WIDTH = 12, 80
@@ -54,10 +56,11 @@ def quantity(finding: Finding) -> str:
     return f"{amounts(finding.per_step)} a run"
 
 
+@shows_report
 def failure(checked: Checked, verbosity: int = 0) -> str:
     """Return the message of a failing test in the detail of pytest's verbosity."""
     is_short = verbosity < IN_FULL and checked.guilty
-    return "\n".join(short_lines(checked) if is_short else full_lines(checked))
+    return visible_lines("\n".join(short_lines(checked) if is_short else full_lines(checked)))
 
 
 def short_lines(checked: Checked) -> Iterator[str]:

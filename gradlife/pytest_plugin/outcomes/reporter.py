@@ -18,6 +18,7 @@ from gradlife.pytest_plugin.outcomes.baseline import Baseline, dumps, updated
 from gradlife.pytest_plugin.outcomes.results import ATTRIBUTE, Checked
 from gradlife.pytest_plugin.outcomes.summary import SuiteResult
 from gradlife.pytest_plugin.settings.options import Options
+from gradlife.visible_text import visible_json, visible_lines
 
 FORMAT = "gradlife.pytest/1"
 
@@ -76,7 +77,7 @@ class Reporter:
 
     def _write(self, path: str, text: str) -> None:
         with open_output(self._anchored(path)) as output:
-            output.write(text)
+            output.write(visible_json(text))
         self._written.append(path)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -88,7 +89,7 @@ class Reporter:
         if lines:
             terminalreporter.section("gradlife", sep="=")
             for line in lines:
-                terminalreporter.write_line(line)
+                terminalreporter.write_line(visible_lines(line))
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for line in github.lines(result, self._config.rootpath, self._folder):
                 terminalreporter.write_line(line)

@@ -9,6 +9,7 @@ from gradlife.pytest_plugin.outcomes import messages
 from gradlife.pytest_plugin.outcomes.baseline import SHOWN_DIGITS, Baseline, Known
 from gradlife.pytest_plugin.outcomes.results import UNSEARCHED, Checked, Entry, Section, Verdict
 from gradlife.reports.values import counted
+from gradlife.reports.visible_report import shows_report
 
 #: Default number of finding lines.
 MOST = 10
@@ -36,6 +37,7 @@ class SuiteResult:
         return {"checked": len(tests), "leaking": len(leaking), **sections, "explained": explained, **others}
 
 
+@shows_report
 def lines(suite: SuiteResult, verbosity: int = 0) -> Iterator[str]:
     """Yield the section: one line if quiet; by default ten findings; at -vv all of them with traces."""
     if not suite.checked and not suite.baseline.expired:

@@ -17,6 +17,7 @@ from gradlife.reports.hunt.ranks import OF_A_TENSOR
 from gradlife.reports.layout import MIN_TEXT, middle_out
 from gradlife.reports.theme import BAD, QUIET, TITLE
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 #: Most lines of each part on the first screen.
 MAX_ROWS = 10
@@ -53,6 +54,7 @@ class Row:
         return f"{self.place}: {self.type}{self.count}" if self.type else self.place + self.count
 
 
+@shows_report
 def print_out_of_memory(console: Console, report: OutOfMemory, source: str, in_full: bool = False) -> None:
     """Print who held the memory, what had grown, and the owners of each device."""
     for line in lines(report, source, console.width, in_full):

@@ -22,6 +22,7 @@ from gradlife.model.device.memory import (
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 #: Most owners on the first screen.
 MAX_OWNERS = 10
@@ -41,6 +42,7 @@ Line = Text | Hanging
 MAX_ADVICE = 3
 
 
+@shows_report
 def print_devices(console: Console, report: DeviceReport, in_full: bool = False) -> None:
     """Print the first screen of each device, or every owner."""
     if not report.devices:

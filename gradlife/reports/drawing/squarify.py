@@ -44,7 +44,7 @@ def squarified(weights: Sequence[float], whole: Rect) -> list[Rect]:
         return places
     order = sorted((i for i, weight in enumerate(weights) if weight), key=lambda i: -weights[i])
     left, rest, at = whole, total, 0
-    while at < len(order):
+    while at < len(order) and rest > 0 and left.area > 0:  # what is left of a page may be too small for its numbers
         count = row_length([weights[i] for i in order[at:]], rest, left)
         row = order[at : at + count]
         weight = sum(weights[i] for i in row)

@@ -12,6 +12,7 @@ from gradlife.reports.heap.tables import named, numbers, path_text, section
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import QUIET
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 IN_PROGRAM = "Held by the program (objects before, after, bytes)"
 ELSEWHERE = "Held by libraries and Python (objects before, after, bytes)"
@@ -19,6 +20,7 @@ BY_IDENTITY = "Types of which objects came, went or grew (new, gone, bytes)"
 BY_COUNT = "Types by count: the snapshots are of two processes (more, fewer, bytes)"
 
 
+@shows_report
 def print_diff(console: Console, difference: HeapDiff, rows: int) -> None:
     """Print the largest changes."""
     for part in parts(difference, rows):

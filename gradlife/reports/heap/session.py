@@ -17,6 +17,7 @@ from gradlife.reports.hunt.trace import facts, path_down, ring
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import QUIET, TITLE
 from gradlife.reports.values import counted
+from gradlife.reports.visible_report import shows_report
 
 Lines = Iterable[RenderableType]
 
@@ -27,6 +28,7 @@ def lines(parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
         yield Text.assemble(part, "\n") if isinstance(part, Text) else part
 
 
+@shows_report
 def leak_lines(findings: Sequence[Finding]) -> Iterator[RenderableType]:
     """Yield the leaks of a report, numbered."""
     if not findings:
@@ -35,6 +37,7 @@ def leak_lines(findings: Sequence[Finding]) -> Iterator[RenderableType]:
         yield brief_line(finding, f"{number:>3}  ")
 
 
+@shows_report
 def file_leak_lines(cycles: Sequence[Cycle], total: int) -> Iterator[RenderableType]:
     """Yield the cycles of a snapshot file that nothing will free. One file has no rates."""
     yield Hanging(Text(""), Text(f"{counted(total, 'cyclic part')} that nothing reaches and nothing will free."))
@@ -42,6 +45,7 @@ def file_leak_lines(cycles: Sequence[Cycle], total: int) -> Iterator[RenderableT
     yield Hanging(Text(""), Text("What grows takes two snapshots, gradlife diff, or gradlife hunt.", QUIET))
 
 
+@shows_report
 def round_lines(rounds: Sequence[Round]) -> Iterator[RenderableType]:
     """Yield what the steps run at the prompt added."""
     yield from lines(table_lines(rounds))
@@ -55,23 +59,27 @@ def has_added(one: Round) -> bool:
     return max(added.tensors, added.storages, added.graph_nodes, added.bytes) > 0 or added.objects >= one.steps
 
 
+@shows_report
 def finding_lines(finding: Finding, report: HuntReport) -> Iterator[RenderableType]:
     """Yield a leak in full."""
     number = report.findings.index(finding) + 1
     yield from lines(finding_part(finding, number, len(report.findings), report))
 
 
+@shows_report
 def trace_lines(found: Trace) -> Iterator[RenderableType]:
     """Yield the trace of an object."""
     yield from lines(map(why.coloured, rows_of_trace(found)))
 
 
+@shows_report
 def ledger_lines(found: Trace) -> Iterator[RenderableType]:
     """Yield the referrers of an object."""
     yield Text.assemble((f"{found.object} {found.detail}".strip(), TITLE), "\n")
     yield from lines(map(why.coloured, rows_of_ledger(found.ledger)))
 
 
+@shows_report
 def cycle_lines(found: Trace) -> Iterator[RenderableType]:
     """Yield the cycle that keeps an object, and the path from the cycle to the object."""
     if not found.cycle:
@@ -82,6 +90,7 @@ def cycle_lines(found: Trace) -> Iterator[RenderableType]:
     yield from lines(facts(found.tensor))
 
 
+@shows_report
 def cycle_list(cycles: Sequence[Cycle]) -> Iterator[RenderableType]:
     """Yield the cycles of a heap."""
     if not cycles:
@@ -89,12 +98,14 @@ def cycle_list(cycles: Sequence[Cycle]) -> Iterator[RenderableType]:
     yield from map(tables.cycle_line, cycles)
 
 
+@shows_report
 def view_lines(view: HeapView) -> Iterator[RenderableType]:
     """Yield a table of a snapshot, without anything above its first row."""
     parts = list(tables.parts(view))[1:]
     yield from parts or [Text("There are none.\n")]
 
 
+@shows_report
 def program_lines(view: HeapView) -> Iterator[RenderableType]:
     """Yield what the program's variables hold, and a line for each library."""
     if not view.program:

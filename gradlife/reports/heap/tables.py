@@ -13,6 +13,7 @@ from gradlife.reports.devices.terminal import Line, device_lines
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 #: Most libraries with a line each.
 LIBRARIES = 4
@@ -25,6 +26,7 @@ FATES = {
 }
 
 
+@shows_report
 def print_heap(console: Console, view: HeapView) -> None:
     """Print the summary of a heap."""
     for part in parts(view):

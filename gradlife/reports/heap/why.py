@@ -7,6 +7,7 @@ from rich.text import Text
 
 from gradlife.model.trace import Line, Part, Trace, trace_lines
 from gradlife.reports.layout import Hanging
+from gradlife.reports.visible_report import shows_report
 
 STYLES = {
     Part.PLAIN: "",
@@ -21,6 +22,7 @@ STYLES = {
 }
 
 
+@shows_report
 def render_trace(trace: Trace) -> RenderableType:
     """Print why an object is alive."""
     return Group(*map(coloured, trace_lines(trace)))

@@ -23,6 +23,7 @@ from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.traces import ASKED, NARROW, WIDE, Drawn, Row, path_rows
 from gradlife.reports.html.words import short
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 #: Most segments on the map, the largest first, and most runs of blocks in all of them.
 MAX_SEGMENTS, MAX_RUNS = 200, 20_000
@@ -67,6 +68,7 @@ class DeviceView:
     pins: Sequence[str]
 
 
+@shows_report
 def device_page(report: DeviceReport) -> str:
     """Return the page."""
     name = short(os.path.basename(report.source) or report.source, 100)

@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from gradlife._version import __version__
+from gradlife.reports.visible_report import visible_report
 
 FOLDER = Path(__file__).parent / "templates"
 
@@ -39,7 +40,9 @@ def asset(name: str) -> Markup:
 
 def embedded(identifier: str, data: object) -> Markup:
     """Return plain values as a block of JSON for the page's scripts, by id. No text in them can end the block."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(
+        visible_report(data, is_one_line=False), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
     for character in UNSAFE_IN_SCRIPTS:  # several times faster than `str.translate`
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup('<script type="application/json" id="{}">').format(identifier) + Markup(text + "</script>")

@@ -23,12 +23,15 @@ from gradlife.reports.html.hunt import hunt_view
 from gradlife.reports.html.page import as_frame
 from gradlife.reports.html.peak import peak_page
 from gradlife.reports.html.why import why_view
+from gradlife.reports.visible_report import shows_report
+from gradlife.visible_text import visible_lines
 
 #: Most findings with a card, and most rows of a table.
 CARDS, ROWS = 3, 12
 MAP_HEIGHT = 300.0
 
 
+@shows_report
 def fragment(value: object) -> str:
     """Return the piece of HTML. Raises TypeError for anything but a report, trace, snapshot summary or difference."""
     match value:
@@ -66,7 +69,7 @@ def load() -> None:
 
 def rendered(template: str, **values: object) -> str:
     """Render a template that extends `notebook.html`."""
-    return environment().get_template(template).render(style=style(), **values)
+    return visible_lines(environment().get_template(template).render(style=style(), **values))
 
 
 @cache

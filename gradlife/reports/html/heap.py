@@ -18,6 +18,7 @@ from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.traces import Drawn, Row, path_rows, ring_drawing
 from gradlife.reports.html.words import short
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 #: Most types on a page, those with the most bytes.
 TYPES = 2000
@@ -56,6 +57,7 @@ class HeapPage:
     devices: Sequence[DeviceView] = ()
 
 
+@shows_report
 def heap_page(view: HeapView, found: HeapMap) -> str:
     """Return the page. `view` has the types and cycles, `found` the objects."""
     name = os.path.basename(view.file) or view.file

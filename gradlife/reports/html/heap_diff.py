@@ -16,6 +16,7 @@ from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.traces import NARROW, WIDE, Drawn
 from gradlife.reports.html.words import short
 from gradlife.reports.values import size
+from gradlife.reports.visible_report import shows_report
 
 #: Most types with a row, most types with an area, and the height of the map.
 TYPES, AREAS, HEIGHT = 2000, 40, 300.0
@@ -37,6 +38,7 @@ class DiffView:
     examples: Sequence[tuple[str, Sequence[str]]]
 
 
+@shows_report
 def diff_page(difference: HeapDiff, before: str, after: str) -> str:
     """Return the page. `before` and `after` name the snapshots."""
     names = f"{os.path.basename(before)} → {os.path.basename(after)}"

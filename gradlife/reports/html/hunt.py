@@ -43,6 +43,7 @@ from gradlife.reports.hunt.workers import (
     worker_notes,
 )
 from gradlife.reports.values import size
+from gradlife.reports.visible_report import shows_report
 
 #: Most findings with a card; the others are rows of a table.
 CARDS = 60
@@ -89,6 +90,7 @@ class HuntView:
     commands: Sequence[tuple[str, str]]
 
 
+@shows_report
 def hunt_page(report: HuntReport) -> str:
     """Return the page."""
     return render_page(

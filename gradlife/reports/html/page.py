@@ -5,6 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from gradlife.reports.html.environment import environment
+from gradlife.visible_text import visible_lines
 
 #: Height of a page within a notebook, in pixels; it scrolls by itself.
 FRAME_HEIGHT = 640
@@ -16,7 +17,7 @@ def render_page(title: str, template: str, **values: object) -> str:
     Values are escaped everywhere. Blocks of `page.html` to fill: summary (beside the title), nav, content, style and
     script. Write it with `gradlife.output.open_output`, opened before anything runs.
     """
-    return environment().get_template(template).render(title=title, **values)
+    return visible_lines(environment().get_template(template).render(title=title, **values))
 
 
 def as_frame(page: str, height: int = FRAME_HEIGHT) -> str:

@@ -31,6 +31,7 @@ from gradlife.reports.peak.words import (
     verdict,
 )
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 STYLES = {"DRAG": "bad", "drag": "gc", "clean": "good"}
 
@@ -82,6 +83,7 @@ class PeakView:
     rank_notes: Sequence[str]
 
 
+@shows_report
 def peak_page(report: PeakReport) -> str:
     """Return the page."""
     name = short(os.path.basename(report.target) or report.target, 100)

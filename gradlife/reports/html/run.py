@@ -19,6 +19,7 @@ from gradlife.reports.run.suites import ANSWERS
 from gradlife.reports.run.view import RunView
 from gradlife.reports.theme import BAD, GOOD, MARK_MEANINGS, NOTE, QUIET, VERDICT_STYLES
 from gradlife.reports.values import counted
+from gradlife.reports.visible_report import shows_report
 
 #: Classes of the style sheet for the styles of the terminal.
 CLASSES = {GOOD: "good", BAD: "bad", NOTE: "note-mark", QUIET: "quiet", "cyan": "held"}
@@ -32,6 +33,7 @@ FILTERS = {"differs": "only where systems differ", "contradicted": "only what co
 PROBLEMS_SHOWN = 200
 
 
+@shows_report
 def run_page(report: RunReport, tour: RunReport | None = None) -> str:
     """Return a run as one HTML page. `tour`: the run of the tour's program, which opens the page."""
     view = RunView(report)

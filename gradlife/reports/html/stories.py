@@ -13,6 +13,7 @@ from gradlife.model import Event, OwnerEdge, OwnerGraph, RunOk, ScenarioInfo, Sc
 from gradlife.reports.run.timeline import make_lanes
 from gradlife.reports.run.view import RunView
 from gradlife.reports.values import plain
+from gradlife.reports.visible_report import visible_report
 
 #: Stories that are compressed together. Their texts are similar, and the page unpacks them together.
 BATCH = 16
@@ -33,7 +34,9 @@ def packed_stories(view: RunView) -> list[str]:
 
 def packed(data: object) -> str:
     """Pack plain values as text that a browser can unpack without a library."""
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(
+        visible_report(data, is_one_line=False), ensure_ascii=True, allow_nan=False, separators=(",", ":")
+    )
     return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
 
 

@@ -14,6 +14,7 @@ from gradlife.reports.html.page import render_page
 from gradlife.reports.html.traces import ASKED, TraceView, trace_view
 from gradlife.reports.html.words import short
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 STYLES = {Lifetime.HELD: "held", Lifetime.GC: "gc", Lifetime.NEVER: "never", Lifetime.UNKNOWN: "inconclusive"}
 #: Most referrers to show.
@@ -49,6 +50,7 @@ class WhyView:
     commands: Sequence[tuple[str, str]]
 
 
+@shows_report
 def why_page(trace: Trace, file: str = "", around: MappedObject | None = None) -> str:
     """Return the page. `around` comes from a snapshot, whose file can answer more."""
     view = why_view(trace, file, around)

@@ -49,6 +49,7 @@ from gradlife.reports.layout import GAP, middle_out
 from gradlife.reports.source_places import Place, first_place
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 LINES = 15
 MAX_FINDINGS = 5
@@ -82,6 +83,7 @@ MAX_PATH = 2
 MAX_OBJECTS = 8
 
 
+@shows_report
 def print_first_screen(console: Console, report: HuntReport) -> None:
     """Print the screen."""
     console.print(FirstScreen(report), end="")
@@ -263,6 +265,7 @@ def rounded(steps: int) -> int:
     return steps // unit * unit
 
 
+@shows_report
 def plain_blocks(report: HuntReport, width: int, room: int) -> list[str]:
     """Return the blocks of a report's findings in at most ``room`` lines, without colours."""
     return [line.plain.rstrip() for line in blocks(report, report.findings, width, room)]

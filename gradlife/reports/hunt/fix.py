@@ -11,10 +11,12 @@ from gradlife.model.hunt import Amounts, Finding
 from gradlife.reports.hunt.changes import STYLES, changed_rows
 from gradlife.reports.hunt.sentences import amounts
 from gradlife.reports.theme import BAD, GOOD, QUIET, TITLE
+from gradlife.reports.visible_report import shows_report
 
 INDENT = "   "
 
 
+@shows_report
 def print_fix(console: Console, proven: Sequence[Finding], written: str, command: str, is_whole: bool = True) -> None:
     """Print the findings that have a patch and its proof, and the changed files or the command that changes them."""
     for line in fix_lines(proven, written, command, is_whole):

@@ -13,8 +13,10 @@ from gradlife.patterns.fallback import code_with_general_names, with_general_wor
 from gradlife.patterns.matching.pattern import Pattern
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import GOOD, NOTE, QUIET, TITLE
+from gradlife.reports.visible_report import shows_report
 
 
+@shows_report
 def print_pattern(console: Console, code: str, stories: Iterable[ScenarioInfo]) -> None:
     """Print everything about a code."""
     for part in pattern_parts(code, list(stories)):

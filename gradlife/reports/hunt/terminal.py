@@ -17,6 +17,7 @@ from gradlife.reports.hunt.workers import worker_table
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import size
+from gradlife.reports.visible_report import shows_report
 
 #: Most findings to show in full; the others get a line each.
 IN_FULL = 5
@@ -28,6 +29,7 @@ Commands = Sequence[tuple[str, str]]
 MIN_WIDTH = 80
 
 
+@shows_report
 def print_hunt(
     console: Console, report: HuntReport, in_full: bool = False, then: Callable[[HuntReport], Commands] = next_commands
 ) -> None:
@@ -35,6 +37,7 @@ def print_hunt(
     console.print(render_hunt(report, in_full, then), end="")
 
 
+@shows_report
 def render_hunt(
     report: HuntReport, in_full: bool = False, then: Callable[[HuntReport], Commands] = next_commands
 ) -> RenderableType:

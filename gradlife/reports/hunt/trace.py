@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from gradlife.model.trace import CONFIDENCE, MAX_KEEPERS, Ledger, NativeHolder, PathStep, StepStatus, TensorFacts, Trace
 from gradlife.reports.hunt.sentences import named
 from gradlife.reports.layout import Hanging
-from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, ReportConsole
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 VERDICTS = {
     StepStatus.EXPECTED: ("expected", GOOD),
@@ -139,9 +140,10 @@ def unaccounted(ledger: Ledger, has_path: bool) -> Iterator[RenderableType]:
         )
 
 
+@shows_report
 def trace_drawing(trace: Trace) -> str:
     """Return the trace as plain text."""
-    console = Console(
+    console = ReportConsole(
         width=PLAIN_WIDTH, no_color=True, markup=False, emoji=False, highlight=False, force_terminal=False
     )
     with console.capture() as captured:

@@ -13,8 +13,10 @@ from gradlife.reports.hunt.finding import brief_line, grown
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted
+from gradlife.reports.visible_report import shows_report
 
 
+@shows_report
 def print_verification(console: Console, found: Verification) -> None:
     """Print the report."""
     for line in lines(found):

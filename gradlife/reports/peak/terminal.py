@@ -32,6 +32,7 @@ from gradlife.reports.peak.words import (
 )
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import size
+from gradlife.reports.visible_report import shows_report
 
 LINES = 15
 
@@ -50,6 +51,7 @@ MARK = re.compile(r"^(?: +|(?:\d+|\?)  |)")
 MAX_OWNERS = 4
 
 
+@shows_report
 def print_peak(console: Console, report: PeakReport, in_full: bool = False) -> None:
     """Print the first screen, or everything."""
     is_folded = in_full or not report.peak_bytes
@@ -75,6 +77,7 @@ def folded(line: Text, console: Console) -> list[Text]:
     return [Text.assemble(line[: len(mark)] if not at else " " * len(mark), row) for at, row in enumerate(rows)]
 
 
+@shows_report
 def first_screen(report: PeakReport) -> Iterator[Text]:
     """Yield the lines of the first screen."""
     yield from head_lines(report, short_name)

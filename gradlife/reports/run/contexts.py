@@ -18,6 +18,7 @@ from gradlife.reports.run.totals import verdict
 from gradlife.reports.run.view import RunView
 from gradlife.reports.theme import NOT_AVAILABLE, QUIET, TITLE, VERDICT_STYLES
 from gradlife.reports.values import counted
+from gradlife.reports.visible_report import shows_report
 
 #: Short names of contexts for narrow columns, and their meanings.
 HEADINGS: dict[str, Heading] = {
@@ -43,6 +44,7 @@ MEANINGS = {
 LEAKS = ("never", "gc")
 
 
+@shows_report
 def print_contexts(console: Console, report: RunReport) -> None:
     """Print the matrix of each story, the meaning of its columns, and the sums."""
     view = RunView(report)

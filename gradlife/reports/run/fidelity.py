@@ -13,6 +13,7 @@ from gradlife.reports.layout import Hanging
 from gradlife.reports.run.grid import Cell, Grid
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import contrast, counted
+from gradlife.reports.visible_report import shows_report
 
 HEADINGS = [("nearest", "profile"), ("equal",), ("of",), ("per", "cent"), ("un-", "explained")]
 
@@ -22,6 +23,7 @@ LISTED = 6
 UNEXPLAINED = "unexplained"
 
 
+@shows_report
 def print_fidelity(console: Console, report: FidelityReport, in_full: bool = False) -> None:
     """Print the table, the differences, and the conclusion."""
     for part in parts(report, in_full):

@@ -18,6 +18,7 @@ from gradlife.reports.run.suites import ANSWERS
 from gradlife.reports.run.view import LIVENESS
 from gradlife.reports.theme import NOT_AVAILABLE, NOTE, QUIET, TITLE, UNSTABLE, VERDICT_STYLES
 from gradlife.reports.values import Notes
+from gradlife.reports.visible_report import shows_report
 
 CHANGED = "*"
 
@@ -28,6 +29,7 @@ CELL_LIMIT = 8
 ENGINE = "engine"
 
 
+@shows_report
 def print_history(console: Console, history: History, in_full: bool = False) -> None:
     """Print the table, the changes, and the missing releases."""
     for part in parts(history, in_full):

@@ -11,6 +11,7 @@ from gradlife.model import ScenarioInfo
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted
+from gradlife.reports.visible_report import shows_report
 
 #: A name that ends beyond this column has its title on the next line; so have all if titles get no room.
 WIDEST_NAME = 46
@@ -18,6 +19,7 @@ MIN_TITLE = 30
 GAP = 2
 
 
+@shows_report
 def print_list(console: Console, stories: Sequence[ScenarioInfo]) -> None:
     """Print the list."""
     width = min(WIDEST_NAME, max((len(story.name) + 6 + GAP for story in stories), default=0))

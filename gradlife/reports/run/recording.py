@@ -11,11 +11,13 @@ from gradlife.model.recording import RecordedStory, Recording
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, plain
+from gradlife.reports.visible_report import shows_report
 
 #: Most readings, and most stories, that differ between rounds to list.
 LISTED = 20
 
 
+@shows_report
 def print_recording(console: Console, recording: Recording, stories: int) -> None:
     """Print what was recorded, and what differed between rounds."""
     system = recording.system

@@ -18,6 +18,7 @@ from gradlife.reports.run.timeline import Timeline
 from gradlife.reports.run.view import RunView
 from gradlife.reports.theme import BAD, EXPLAINED, GOOD, MARK_MEANINGS, MARK_STYLES, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted
+from gradlife.reports.visible_report import shows_report
 
 BRACKETS = "in brackets, where there is room: the subject whose verdict it is (explain NAME has all)"
 
@@ -25,6 +26,7 @@ BRACKETS = "in brackets, where there is room: the subject whose verdict it is (e
 PROBLEMS_SHOWN = 25
 
 
+@shows_report
 def print_report(console: Console, report: RunReport, in_full: bool = False) -> None:
     """Print the whole report."""
     view = RunView(report)
@@ -149,6 +151,7 @@ def closing_part(report: RunReport) -> Iterator[RenderableType]:
     yield Hanging(Text("  "), Text.assemble((word, style), ": ", totals.verdict(report)))
 
 
+@shows_report
 def print_timelines(console: Console, report: RunReport) -> None:
     """Draw the events of each story on the systems that record them; systems with the same drawing share it."""
     for scenario in report.scenarios:

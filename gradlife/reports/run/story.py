@@ -19,6 +19,7 @@ from gradlife.reports.run.suites import ANSWERS, add_stages, detail_for
 from gradlife.reports.run.view import LIVENESS, RunView
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, VERDICT_STYLES
 from gradlife.reports.values import plain
+from gradlife.reports.visible_report import shows_report
 
 DIFF_STYLES = {"-": BAD, "+": GOOD, ".": QUIET}
 
@@ -46,6 +47,7 @@ class Explanation:
     owners_in: Sequence[str] = ()  # systems whose ownership trees are shown if the run has them
 
 
+@shows_report
 def print_explanation(console: Console, explanation: Explanation) -> None:
     """Print the whole page."""
     for part in parts(console.width, explanation):

@@ -20,6 +20,7 @@ from gradlife.reports.run.totals import sums
 from gradlife.reports.run.view import RunView
 from gradlife.reports.theme import GOOD, NOT_AVAILABLE, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted
+from gradlife.reports.visible_report import shows_report
 
 #: Most lines of the first screen. A report with at most as many is shown in full.
 SCREEN = 60
@@ -46,6 +47,7 @@ INDENT = 2
 COMPARED = {Status.SAME, Status.DIFFERS, Status.EXPECTED}
 
 
+@shows_report
 def print_summary(console: Console, report: RunReport) -> None:
     """Print the first screen, or the whole report if that is as short."""
     view = RunView(report)

@@ -12,7 +12,7 @@ import glheap
 import gradlife
 from gradlife.cli import main
 from gradlife.heap import open_snapshot
-from gradlife.output import visible
+from gradlife.visible_text import visible
 
 HIDDEN = "\u202e\u2066\u2028\u2029\r\x9b\x1b\x85\x7f\u200f"
 NAME = "Na" + HIDDEN + "me"

@@ -281,9 +281,75 @@ def test_a_source_that_is_a_link_stays_one_and_nothing_else_is_left(
     real.write_text("old\n")
     real.chmod(0o640)
     link.symlink_to(real)
-    monkeypatch.chdir(link.parent)
-    assert write_texts({str(link): "new\n"}, {str(link): "old\n"}) == Written(("train.py",))
+    monkeypatch.chdir(tmp_path)
+    assert write_texts({str(link): "new\n"}, {str(link): "old\n"}) == Written(("work/train.py",))
     assert (link.is_symlink(), real.read_text(), real.stat().st_mode & 0o777) == (True, "new\n", 0o640)
+
+
+@pytest.mark.parametrize("place", ["train.py", "package/train.py"])
+def test_a_link_out_of_the_working_folder_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """A file of another project was changed."""
+    real, work = tmp_path / "other" / "train.py", tmp_path / "work"
+    for folder in (real.parent, work):
+        folder.mkdir()
+    real.write_text("old\n")
+    (work / "train.py").symlink_to(real)
+    (work / "package").symlink_to(real.parent)
+    monkeypatch.chdir(work)
+    found = write_texts({str(work / place): "new\n"}, {str(work / place): "old\n"})
+    assert (found.files, found.others, real.read_text()) == ((), (place,), "old\n")
+    assert found.trouble.startswith(f"{place} is a link to {real}, outside of the working folder (try: cd there, or ")
+
+
+def test_a_file_with_two_names_is_not_changed_under_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, other = tmp_path / "train.py", tmp_path / "other.py"
+    file.write_text("old\n")
+    other.hardlink_to(file)
+    found = write_texts({str(file): "new\n"}, {str(file): "old\n"})
+    assert (found.files, file.read_text(), other.read_text()) == ((), "old\n", "old\n")
+    assert found.trouble.startswith("train.py has 2 names (hard links), and a new file would have one (try: ")
+
+
+def test_a_changed_file_keeps_its_owner_mode_and_attributes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "train.py"
+    file.write_text("old\n")
+    file.chmod(0o751)
+    owner = (4711, 4712) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
+    os.chown(file, *owner)
+    has_attributes = hasattr(os, "setxattr")
+    try:
+        os.setxattr(file, "user.note", b"mine")
+    except (AttributeError, OSError):
+        has_attributes = False
+    assert write_texts({str(file): "new\n"}, {str(file): "old\n"}) == Written(("train.py",))
+    now = file.stat()
+    assert (file.read_text(), (now.st_uid, now.st_gid), now.st_mode & 0o7777) == ("new\n", owner, 0o751)
+    assert not has_attributes or os.getxattr(file, "user.note") == b"mine"
+
+
+def test_an_owner_that_cannot_be_kept_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "train.py"
+    file.write_text("old\n")
+    if os.geteuid() == 0:
+        os.chown(file, 4711, 4712)
+    else:
+        pytest.skip("only root gives files away")
+
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.chown", refused)
+    found = write_texts({str(file): "new\n"}, {str(file): "old\n"})
+    assert (found.trouble, file.read_text(), [*tmp_path.iterdir()]) == (
+        "cannot write train.py: its owner and group cannot be kept (try: gradlife hunt --patch FILE)",
+        "old\n",
+        [file],
+    )
 
 
 @pytest.fixture

@@ -107,3 +107,12 @@ def test_a_cell_too_small_for_parts_is_drawn_without() -> None:
 def test_hostile_names_are_drawn_as_words(parts: list[tuple[str, int]]) -> None:
     drawn = treemap([Cell(name, weight, name, name) for name, weight in parts], 300, 200, "Retained")
     assert len(all_of(parsed(drawn), "rect")) == sum(weight > 0 for _, weight in parts)
+
+
+@pytest.mark.parametrize("weights", [[2**64 - 1, 1, 1], [1e300, 1.0], [2.0**n for n in range(-500, 500, 20)]])
+def test_a_weight_beside_which_others_vanish_ends_nothing(weights: list[float]) -> None:
+    """What was left of the whole after it was nothing, by which the next one was divided."""
+    places = squarified(weights, WHOLE)
+    assert len(places) == len(weights)
+    assert max(place.area for place in places) <= WHOLE.area
+    assert places[weights.index(max(weights))].area > 0

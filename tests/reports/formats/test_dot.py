@@ -91,7 +91,7 @@ def test_the_title_shows_the_fate_and_what_was_left_out() -> None:
 def test_names_end_no_string_and_are_no_shorthand() -> None:
     graph = parse(dot_text(named(EVIL)))
     assert list(graph.nodes) == ["n1"]
-    assert graph.nodes["n1"]["label"].startswith('a"b\\c\\N\\";}]\n<b>&\ufffd\ufffd\ufffd\ufffd ->\n')
+    assert graph.nodes["n1"]["label"].startswith('a"b\\c\\N\\";}]\\n<b>&\\x00\\x1b\\u2028\\udc80 ->\n')
     assert list(graph.nodes["n1"]) == ["label", "fillcolor", "color", "style", "tooltip"]
 
 

@@ -59,7 +59,7 @@ def test_a_finding_without_a_line_has_no_file_and_one_that_waits_is_a_warning() 
 def test_a_clean_hunt_says_nothing_and_one_that_could_not_tell_warns() -> None:
     assert list(hunt_annotations(CLEAN)) == []
     ((level, properties, message),) = map(read, hunt_annotations(hunt(rounds=(), trouble="killed: 9,\n100%")))
-    assert (level, properties, message) == ("warning", {"title": "gradlife hunt could not tell"}, "killed: 9,\n100%")
+    assert (level, properties, message) == ("warning", {"title": "gradlife hunt could not tell"}, r"killed: 9,\n100%")
 
 
 def test_what_goes_wrong_in_a_run_stands_at_its_story(project: Path) -> None:
@@ -83,7 +83,8 @@ def test_a_command_of_a_name_stays_text() -> None:
     assert "\n" not in line
     assert "\r" not in line
     level, properties, message = read(line)
-    assert (level, properties["title"], message) == ("error", evil, f"{evil}\n{evil}")
+    shown = evil.replace("\r\n::", "\\r\n\\x3a:")
+    assert (level, properties["title"], message) == ("error", shown, f"{shown}\n{shown}")
 
 
 def test_files_are_named_from_the_checkout(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

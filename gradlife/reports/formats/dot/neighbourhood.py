@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradlife.model.neighbourhood import Neighbour, Neighbourhood, Role, Tie
 from gradlife.model.trace import HEADS, Lifetime
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 #: Fill and outline of a box.
 LOOKS = {
@@ -27,6 +28,7 @@ MOST = 48
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
+@shows_report
 def dot_text(around: Neighbourhood) -> str:
     """Return the picture in the DOT language."""
     return "\n".join(lines(around)) + "\n"

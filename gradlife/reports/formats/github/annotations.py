@@ -11,6 +11,8 @@ from gradlife.model.hunt import HuntReport, HuntVerdict
 from gradlife.reports.hunt.sentences import headline, problem
 from gradlife.reports.run import problems
 from gradlife.reports.source_places import Place, first_place, stories_by_id, story_place
+from gradlife.reports.visible_report import shows_report
+from gradlife.visible_text import visible_lines
 
 ERROR, WARNING = "error", "warning"
 
@@ -31,7 +33,7 @@ def annotation(level: str, title: str, lines: Iterable[str], place: Place | None
 
 def escaped(text: str) -> str:
     """Escape the text of a workflow command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible_lines(text).replace("%", "%25").replace("\n", "%0A")
 
 
 def escaped_property(text: str) -> str:
@@ -39,6 +41,7 @@ def escaped_property(text: str) -> str:
     return escaped(text).replace(":", "%3A").replace(",", "%2C")
 
 
+@shows_report
 def run_annotations(report: RunReport) -> Iterator[str]:
     """Yield a workflow command for each problem that makes the exit status 1 or 3."""
     stories = stories_by_id(report)
@@ -50,6 +53,7 @@ def run_annotations(report: RunReport) -> Iterator[str]:
         yield annotation(WARNING, "gradlife run", ["no story could run anywhere"])
 
 
+@shows_report
 def hunt_annotations(report: HuntReport, is_strict: bool = False) -> Iterator[str]:
     """Yield a workflow command for each finding; a hunt without a verdict is a warning."""
     for finding in report.findings:

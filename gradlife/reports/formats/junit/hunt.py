@@ -9,11 +9,13 @@ from gradlife.reports.formats.junit.document import ERROR, FAILURE, Case, Ending
 from gradlife.reports.hunt.sentences import KINDS, headline, problem
 from gradlife.reports.hunt.trace import trace_drawing
 from gradlife.reports.source_places import first_place
+from gradlife.reports.visible_report import shows_report
 
 #: Digits of a fingerprint that distinguish findings of the same name.
 DIGITS = 8
 
 
+@shows_report
 def hunt_junit(report: HuntReport, is_strict: bool = False) -> str:
     """Format a hunt. Leaks fail; garbage that waits for the collector fails if `is_strict`, else its case passes."""
     suite = Suite(f"gradlife hunt {report.target}", tuple(cases(report, is_strict)), facts(report), growth(report))

@@ -8,8 +8,10 @@ from gradlife.model import ExpectationResult, RunOk, RunReport, RunUnavailable, 
 from gradlife.reports.formats.junit.document import ERROR, FAILURE, SKIPPED, Case, Ending, Suite, junit_text
 from gradlife.reports.run import problems
 from gradlife.reports.source_places import stories_by_id, story_place
+from gradlife.reports.visible_report import shows_report
 
 
+@shows_report
 def run_junit(report: RunReport) -> str:
     """Format a run: contradictions of a story are failures, runs that did not finish are errors, unavailable ones are
     skipped.

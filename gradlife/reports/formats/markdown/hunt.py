@@ -28,8 +28,10 @@ from gradlife.reports.hunt.shared_memory import (
 from gradlife.reports.hunt.trace import trace_drawing
 from gradlife.reports.hunt.workers import HEADS as WORKER_HEADS, cells as worker_cells, worker_notes
 from gradlife.reports.values import counted, size
+from gradlife.reports.visible_report import shows_report
 
 
+@shows_report
 def hunt_markdown(report: HuntReport) -> str:
     """Return the whole report; text of the program is in code or escaped."""
     return "\n".join(lines(report)).rstrip() + "\n"

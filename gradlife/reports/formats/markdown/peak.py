@@ -21,8 +21,10 @@ from gradlife.reports.peak.words import (
     verdict,
 )
 from gradlife.reports.values import size
+from gradlife.reports.visible_report import shows_report
 
 
+@shows_report
 def peak_markdown(report: PeakReport) -> str:
     """Return the whole report; text of the program is in code or escaped."""
     return "\n".join(lines(report)).rstrip() + "\n"

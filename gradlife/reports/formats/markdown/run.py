@@ -14,10 +14,12 @@ from gradlife.reports.run.run import PROBLEMS_SHOWN, differing
 from gradlife.reports.run.view import RunView
 from gradlife.reports.theme import MARK_MEANINGS
 from gradlife.reports.values import counted
+from gradlife.reports.visible_report import shows_report
 
 WORDS = {EXIT_CLEAN: "clean", EXIT_COULD_NOT_TELL: "could not tell"}
 
 
+@shows_report
 def run_markdown(report: RunReport) -> str:
     """Return the verdict and the sums, the problems, and the matrix folded away."""
     return "\n".join(lines(report)).rstrip() + "\n"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gradlife.model.hunt import HuntReport, Patch
 from gradlife.model.source_text import rows_of
+from gradlife.visible_text import visible, visible_lines
 
 HUNK = re.compile(r"@@ -(?P<line>[0-9]+)")
 
@@ -22,8 +23,18 @@ class Edit:
 
 
 def hunt_patch(report: HuntReport) -> str:
-    """Return the patches as one diff for `git apply`, each once; empty if no finding has one."""
-    return "".join(dict.fromkeys(one.patch.diff for one in report.findings if one.patch is not None))
+    """Return the patches as one diff for `git apply`, each once; empty if no finding has one.
+
+    A patch whose lines cannot be shown as they are is left out: it would fit no file. `--fix --write` makes the change.
+    """
+    return "".join(dict.fromkeys(text_of(one.patch) for one in report.findings if one.patch is not None))
+
+
+def text_of(patch: Patch) -> str:
+    """Return the diff, or the reason why it is left out in a line that `git apply` skips."""
+    if patch.diff == visible_lines(patch.diff):
+        return patch.diff
+    return f"# left out: lines of {visible(file_of(patch))} have control characters; gradlife hunt --fix --write\n"
 
 
 def file_of(patch: Patch) -> str:

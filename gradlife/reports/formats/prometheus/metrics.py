@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from gradlife.errors import UsageError
 from gradlife.model.hunt import Amounts, HuntReport, Severity
 from gradlife.model.watching.look import Look, growth_of
+from gradlife.visible_text import visible
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Gauge
@@ -45,7 +46,7 @@ class Metrics:
         self._steps.set(look.steps)
         self._owners.clear()
         for owner in look.owners:
-            self._owners.labels(owner.name).set(owner.bytes)
+            self._owners.labels(visible(owner.name)).set(owner.bytes)
 
     def report(self, report: HuntReport | None) -> None:
         """Show what has grown so far."""
