@@ -229,6 +229,21 @@ def test_a_system_on_which_no_story_can_be_run_is_not_recorded(gradlife: Gradlif
     assert "none of the stories could be run on fake" in errors
 
 
+def test_a_story_that_cannot_be_run_any_more_is_renewed_in_its_file(
+    gradlife: Gradlife, stories: str, recording: Path
+) -> None:
+    """What the file said of it before the story was changed could not be replaced."""
+    change(stories, "@scenario(", '@scenario(needs="hooks", ')
+    status, output, _ = gradlife(
+        "record", f"{stories}::tensor_dropped", "--backend", "fake:fake-leaky", "-o", str(recording)
+    )
+    assert (status, "1 story run in 3 rounds; 3 in the file" in output) == (0, True)
+    (story,) = [
+        one for one in json.loads(recording.read_text("utf-8"))["stories"] if one["story"] == "shop/tensor_dropped"
+    ]
+    assert story["outcome"] == "not available"
+
+
 def test_a_story_that_ends_the_process_is_recorded_as_that(gradlife: Gradlife, broken: str, tmp_path: Path) -> None:
     file = tmp_path / "crash.json"
     assert gradlife("record", f"{broken}::crash", "--backend", "fake", "-o", str(file))[0] == 0
