@@ -61,8 +61,9 @@ class OutputFile:
             unlink_quietly(self._partial)
 
     def write(self, text: str) -> None:
-        """Write the whole file. A half character, which is how Python reads a name that is not UTF-8, becomes a `?`."""
-        self.fill(lambda descriptor: write_all(descriptor, text.encode("utf-8", "replace")), "another place, or -")
+        """Write the whole file, as visible lines. JSON has escaped by itself what they would spell out."""
+        data = visible_lines(text).encode("utf-8", "replace")
+        self.fill(lambda descriptor: write_all(descriptor, data), "another place, or -")
 
     def fill(self, write: Callable[[int], None], hint: str = "another place") -> None:
         """Write the file through a function that receives its descriptor."""
@@ -118,9 +119,9 @@ class OutputStream:
         pass
 
     def write(self, text: str) -> None:
-        """Write the whole text and flush it."""
+        """Write the whole text as visible lines, and flush it."""
         try:
-            sys.stdout.write(text)
+            sys.stdout.write(visible_lines(text))
             sys.stdout.flush()
         except BrokenPipeError:
             raise

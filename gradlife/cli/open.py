@@ -12,12 +12,13 @@ from gradlife.cli.options.addresses import address_or_type, count
 from gradlife.cli.pages import WHY_WRITERS, Why, print_why, snapshot_page
 from gradlife.devices.allocator_state import allocator_state
 from gradlife.devices.memory_report import report_of
-from gradlife.devices.plain_pickle import is_pickle, read_pickle
+from gradlife.devices.plain_pickle import AllocatorFileError, is_pickle, read_pickle
 from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, open_snapshot
 from gradlife.heap.views.overview import overview, program_view
 from gradlife.interactive.heap_source import Patient, SavedPatient
 from gradlife.model.device.codec import dumps
+from gradlife.model.device.memory import AllocatorState
 from gradlife.model.heap import HeapView
 from gradlife.model.watching.out_of_memory import OutOfMemory, out_of_memory_in
 from gradlife.reports.devices.out_of_memory import print_out_of_memory
@@ -95,11 +96,21 @@ def show_device_memory(args: argparse.Namespace) -> int:
         "svg": picture(print_devices, "gradlife open"),
     }
     with Outputs(args, writers) as outputs:
-        report = report_of(args.file, allocator_state(read_pickle(args.file)))
+        report = report_of(args.file, state_in(args.file))
         if not outputs.is_stdout_taken:
             print_devices(make_console(sys.stdout), report, args.all)
         outputs.write(report)
     return 0
+
+
+def state_in(path: str) -> AllocatorState:
+    """Return the state of an allocator in a file. Raises AllocatorFileError with the file's name."""
+    try:
+        return allocator_state(read_pickle(path))
+    except AllocatorFileError as error:
+        raise AllocatorFileError(
+            error.message if path in error.message else f"{path} has {error.message}", error.hint
+        ) from None
 
 
 def show_why(args: argparse.Namespace) -> int:

@@ -273,3 +273,12 @@ def test_json_has_the_status_the_problems_and_every_sign() -> None:
 def test_only_what_is_broken_makes_the_exit_status_1() -> None:
     assert SICK.exit_status == 1
     assert Checkup(SICK.signs[:2] + SICK.signs[3:]).exit_status == 0
+
+
+def test_the_child_imports_nothing_from_the_working_folder(tmp_path: Path) -> None:
+    """A `json.py` beside the user ran when the installation was examined."""
+    (tmp_path / "json.py").write_text("import pathlib\npathlib.Path('it-ran').touch()\nloads = print\n")
+    command = [sys.executable, "-c", child.PROGRAM, "0", "[]"]  # without a path it cannot import its own part
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
+    assert "No module named" in done.stderr
+    assert not (tmp_path / "it-ran").exists()

@@ -68,6 +68,15 @@ def test_every_owner_is_shown_with_all(gradlife: Gradlife, tmp_path: Path) -> No
     assert gradlife("open", path, "--all")[1].count(" a/train") == 20
 
 
+def test_a_pickle_of_something_else_is_refused_with_its_name(gradlife: Gradlife, tmp_path: Path) -> None:
+    path = written(tmp_path, {"segments": 3})
+    status, _, errors = gradlife("open", path)
+    assert status == 2
+    assert errors.startswith(
+        f"gradlife: error: {path} has no state of a caching allocator: TypeError: int where a list "
+    )
+
+
 def test_a_pickle_that_calls_something_is_refused(gradlife: Gradlife, tmp_path: Path) -> None:
     (tmp_path / "evil.pickle").write_bytes(b"\x80\x02cposix\nsystem\nX\x02\x00\x00\x00id\x85R.")
     status, output, error = gradlife("open", str(tmp_path / "evil.pickle"))

@@ -37,7 +37,7 @@ from gradlife.model.peak.report import PeakReport
 from gradlife.model.system import EnvironmentInfo
 from gradlife.model.trace import Trace
 from gradlife.model.watching.out_of_memory import Growth, HeldByStep, LiveOwner, OutOfMemory
-from gradlife.output import say
+from gradlife.output import open_output, say
 from gradlife.pytest_plugin.outcomes import github, messages, summary
 from gradlife.pytest_plugin.outcomes.baseline import Baseline, Known
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Section
@@ -375,6 +375,16 @@ def test_an_error_is_one_line_that_nobody_acts_on(capsys: pytest.CaptureFixture[
 def test_a_wrapped_word_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     words = "x" * 99 + " ::error::forged"
     assert harm_in("terminal", printed(lambda console: console.print(Text(words)))) == []
+
+
+@pytest.mark.parametrize("to", ["-", "file"])
+def test_no_output_of_a_report_has_a_raw_character(to: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = to if to == "-" else str(tmp_path / to)
+    with open_output(path) as output:
+        output.write(f"a line\n{EVIL}\n")
+    text = capsys.readouterr().out if to == "-" else Path(path).read_text(encoding="utf-8")
+    assert harm_in("text", text) == []
+    assert SPELT in text
 
 
 def test_all_messages_go_through_one_function() -> None:
