@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+from gradlife.after_fork import after_fork
 from gradlife.attach.protocol import Channel, Gone, peer_of, socket_folder, socket_path
 from gradlife.errors import UsageError
 from gradlife.output import reason
@@ -106,8 +107,7 @@ def leave_copies() -> None:
     _served.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=leave_copies)
+after_fork(leave_copies)
 
 
 def serve(path: str | os.PathLike[str] | None = None) -> Server:

@@ -7,13 +7,13 @@ A field that is missing or wrong is dropped, and every result says so.
 from __future__ import annotations
 
 import _thread
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradlife import _heap
+from gradlife.after_fork import after_fork
 from gradlife.heap.torch_layout.checks import failed_fields
 from gradlife.heap.torch_layout.fields import CLASSES, find_layout
 from gradlife.heap.torch_layout.specimens import Toys, has_level
@@ -115,7 +115,7 @@ def _renew_lock() -> None:
     _lock = threading.RLock()
 
 
-os.register_at_fork(after_in_child=_renew_lock)
+after_fork(_renew_lock)
 
 
 def ensure_calibrated() -> tuple[str, ...]:

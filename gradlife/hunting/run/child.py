@@ -13,6 +13,7 @@ from dataclasses import replace
 from types import CodeType
 from typing import NoReturn
 
+from gradlife.after_fork import after_fork
 from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, OutputError
 from gradlife.hunting.findings.main_source import program_of
 from gradlife.hunting.process.launcher import claim, follow_children, is_reporter
@@ -224,7 +225,7 @@ class Child:
         for descriptor in (self._settings.channel, self._settings.requests):
             if descriptor >= 0:
                 os.set_inheritable(descriptor, False)
-        os.register_at_fork(after_in_child=self._become_copy)
+        after_fork(self._become_copy)
         exit_now = os._exit
 
         def leave_and_exit(status: int) -> NoReturn:

@@ -20,7 +20,7 @@ from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.process import forked
 from gradlife.hunting.process.collector import collect
 from gradlife.hunting.process.device_limits import FreeBytes, free_bytes
-from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end
+from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end, wait_for
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.hunting.snapshots.notes import Notes
 from gradlife.hunting.snapshots.remote_references import owned_now
@@ -68,7 +68,7 @@ class SnapshotFile:
         """Whether the file is complete. Raises MemoryError if its writer failed."""
         if self.writer:
             try:
-                ended, status = os.waitpid(self.writer, 0 if waits else os.WNOHANG)
+                ended, status = wait_for(self.writer, 0 if waits else os.WNOHANG)
             except ChildProcessError:  # a handler of the program has already waited for it
                 ended, status = self.writer, 0
             if not ended:
