@@ -9,13 +9,15 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable
 from types import TracebackType
 
 from gradlife.errors import EXIT_COULD_NOT_TELL, OutputError
 
 STDOUT = "-"
+
+#: Characters of a report's name in the name of the file that becomes the report: a name has at most 255 bytes.
+LONGEST_START = 50
 
 #: The variable with the file of a step's summary on GitHub, in Markdown.
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -81,10 +83,9 @@ class OutputFile:
         self._target = target = os.path.realpath(self.path)  # the program may change the folder before it is written
         if mode is not None:
             os.close(os.open(target, os.O_WRONLY))  # never replace a read-only file
-        self._descriptor, self._partial = tempfile.mkstemp(
-            prefix=f".{os.path.basename(target)}.", suffix=".partial", dir=os.path.dirname(target)
-        )
-        os.fchmod(self._descriptor, default_mode() if mode is None else stat.S_IMODE(mode))
+        self._descriptor, self._partial = made_beside(target, 0o666 if mode is None else 0o600)
+        if mode is not None:
+            os.fchmod(self._descriptor, stat.S_IMODE(mode))
 
     def _close(self) -> None:
         if self._descriptor >= 0:
@@ -159,11 +160,15 @@ def file_mode(path: str) -> int | None:
     return mode
 
 
-def default_mode() -> int:
-    """Return the mode of a file that the user would create."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def made_beside(target: str, mode: int) -> tuple[int, str]:
+    """Make a file in the folder of another; return its descriptor and path. The system takes the umask off the mode: to read
+    the umask is to set it for a moment, for all threads of the program.
+    """
+    folder, name = os.path.split(target)
+    while True:
+        path = os.path.join(folder, f".{name[:LONGEST_START]}.{os.urandom(4).hex()}.partial")
+        with contextlib.suppress(FileExistsError):
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), path
 
 
 def write_all(descriptor: int, data: bytes) -> None:

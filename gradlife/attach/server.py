@@ -12,6 +12,7 @@ import os
 import socket
 import stat
 import sys
+import tempfile
 import threading
 import time
 
@@ -24,6 +25,12 @@ from gradlife.output import reason
 VARIABLE = "GRADLIFE_SERVE"
 
 THREAD = "gradlife"
+
+#: The name of a socket in the private folder where it is made.
+SOCKET = "s"
+
+#: Bytes of the longest path to which a client can connect.
+LONGEST_PATH = 107 if sys.platform == "linux" else 103
 
 #: Seconds that a client waits for the one before it to go.
 PATIENCE = 30.0
@@ -188,11 +195,7 @@ def bound(path: str) -> socket.socket:
     try:
         if os.path.exists(path) and not is_heard(path):
             os.unlink(path)
-        before = os.umask(0o177)
-        try:
-            made.bind(path)
-        finally:
-            os.umask(before)
+        bind_privately(made, path)
         made.listen(1)
     except OSError as error:
         made.close()
@@ -200,6 +203,29 @@ def bound(path: str) -> socket.socket:
             f"cannot open a socket at {path}: {reason(error)}", "gradlife.serve(path) with a short path"
         ) from None
     return made
+
+
+def bind_privately(made: socket.socket, path: str) -> None:
+    """Bind a socket that nobody else can reach: it is made in a private folder, and linked to its path with the right mode.
+
+    The first mode of a new socket depends on the umask, which would change for all threads of the program.
+    """
+    if len(os.fsencode(path)) > LONGEST_PATH:
+        raise OSError("AF_UNIX path too long")
+    folder = tempfile.mkdtemp(prefix=".gradlife-", dir=os.path.dirname(os.path.abspath(path)))
+    inside = os.path.join(folder, SOCKET)
+    place = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        made.bind(f"/proc/self/fd/{place}/{SOCKET}" if os.path.isdir("/proc/self/fd") else inside)
+        os.chmod(inside, 0o600)
+        os.link(inside, path)
+    except FileExistsError:
+        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE)) from None
+    finally:
+        os.close(place)
+        with contextlib.suppress(OSError):
+            os.unlink(inside)
+        os.rmdir(folder)
 
 
 def is_heard(path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import warnings
 from contextlib import suppress
@@ -83,7 +84,7 @@ class CompiledRegions:
         self._mode, self._modes = mode, modes  # the latter is torch's module of dispatch modes
         self._graph: Any = None  # the class of what Inductor makes of a graph
         self._plain: Any = None
-        self._filter: Any = None  # that of the warning
+        self._filter = ("ignore", re.compile(HOOKS_WARNING), Warning, None, 0)
         self._operation = SimpleNamespace(_overloadpacket=NAME, _op=self._run)
 
     def start(self) -> None:
@@ -94,8 +95,8 @@ class CompiledRegions:
         admit_operators_with_functions(type(self._mode))
         graph = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
         if graph is not None and self._graph is None:
-            warnings.filterwarnings("ignore", HOOKS_WARNING)
-            self._filter = warnings.filters[0]
+            # `filterwarnings` would make Python show each warning of the program once more.
+            cast("list[Any]", warnings.filters).insert(0, self._filter)
             self._graph, self._plain = graph, graph.__call__
             graph.__call__ = lambda compiled, inputs: self._record(compiled, inputs)
 
