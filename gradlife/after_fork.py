@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import _thread
 import os
-import sys
 from collections.abc import Callable
+
+from gradlife.safe_access import member
 
 #: Locks of Python's own modules that another thread may have held when a copy was made, and that the copy may need.
 LOCKS = (("threading", "_active_limbo_lock"), ("threading", "_shutdown_locks_lock"), ("logging", "_lock"))
@@ -31,8 +32,7 @@ def renew_copy() -> None:
 
 def free(module: str, name: str) -> None:
     """Free a lock of a module, if it is loaded and has one of Python's own kinds there."""
-    found = sys.modules.get(module)
-    lock = vars(found).get(name) if type(found) is type(sys) else None
+    lock = member(module, name)
     if type(lock) is _thread.LockType or type(lock) is _thread.RLock:
         lock._at_fork_reinit()  # type: ignore[union-attr]
 

@@ -19,7 +19,9 @@ import time
 from gradlife.after_fork import after_fork
 from gradlife.attach.protocol import Channel, Gone, peer_of, socket_folder, socket_path
 from gradlife.errors import UsageError
+from gradlife.heap.program_modules import absolute
 from gradlife.output import reason
+from gradlife.own_thread import OwnThread
 
 #: The environment variable that makes `import gradlife` start the server.
 VARIABLE = "GRADLIFE_SERVE"
@@ -47,11 +49,11 @@ class Server:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._place = os.path.abspath(path)  # the program may change the folder
+        self._place = absolute(path)  # the program may change the folder
         self._pid = os.getpid()
         self._socket = bound(path)
         self._is_free = threading.Lock()
-        self._thread = threading.Thread(target=self._serve, name=THREAD, daemon=True)
+        self._thread = OwnThread(THREAD, self._serve)
         atexit.register(self.close)
         self._thread.start()
 
@@ -87,7 +89,7 @@ class Server:
 
     def _start_serving(self, connection: socket.socket) -> None:
         try:
-            threading.Thread(target=self._serve_one, args=(connection,), name=THREAD, daemon=True).start()
+            OwnThread(THREAD, lambda: self._serve_one(connection)).start()
         except RuntimeError:  # the process may start no more threads
             connection.close()
             self._is_free.release()
@@ -124,7 +126,7 @@ def serve(path: str | os.PathLike[str] | None = None) -> Server:
     default folder 0700. Costs one sleeping thread. Raises UsageError if the socket cannot be made.
     """
     place = os.fspath(path) if path is not None else own_door()
-    key = os.path.abspath(place)  # the program may change the folder
+    key = absolute(place)  # the program may change the folder
     if key not in _servers:
         _servers[key] = Server(place)
     return _servers[key]
@@ -212,7 +214,7 @@ def bind_privately(made: socket.socket, path: str) -> None:
     """
     if len(os.fsencode(path)) > LONGEST_PATH:
         raise OSError("AF_UNIX path too long")
-    folder = tempfile.mkdtemp(prefix=".gradlife-", dir=os.path.dirname(os.path.abspath(path)))
+    folder = tempfile.mkdtemp(prefix=".gradlife-", dir=os.path.dirname(absolute(path)))
     inside = os.path.join(folder, SOCKET)
     place = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -10,7 +10,6 @@ import json
 import os
 import random
 import struct
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -19,6 +18,7 @@ from typing import Any, cast
 
 from gradlife.hunting.process.changed_sources import change_sources
 from gradlife.hunting.process.import_watch import when_imported
+from gradlife.safe_access import member
 
 SEED = 0
 SOURCES, LOSSES = "sources.json", "losses"
@@ -97,5 +97,5 @@ def numbers(tensors: Iterable[Any]) -> Iterator[float]:
 
 def without_modes() -> AbstractContextManager[None]:
     """Return a block in which no dispatch mode is active, neither the program's nor one that records."""
-    block = getattr(sys.modules.get("torch.utils._python_dispatch"), "_disable_current_modes", nullcontext)
+    block = member("torch.utils._python_dispatch", "_disable_current_modes", nullcontext)
     return cast(AbstractContextManager[None], block())

@@ -14,7 +14,7 @@ from typing import Protocol
 from gradlife import _heap
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.session.step_counter import Counter
-from gradlife.hunting.steps.own_thread import OwnThread
+from gradlife.own_thread import OwnThread
 from gradlife.readable import readable
 
 #: Seconds to wait for the next step before a report is made in the middle of one.

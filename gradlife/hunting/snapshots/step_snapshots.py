@@ -6,7 +6,6 @@ import enum
 import functools
 import itertools
 import os
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
@@ -25,6 +24,7 @@ from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.hunting.snapshots.notes import Notes
 from gradlife.hunting.snapshots.remote_references import owned_now
 from gradlife.model.hunt import Amounts
+from gradlife.safe_access import member
 
 T = TypeVar("T")
 
@@ -254,7 +254,7 @@ def names_below(module: str, base: str) -> frozenset[str]:
 
 def names_now(module: str, base: str) -> frozenset[str]:
     """Return the names of a class, if its module is loaded, and of all its subclasses so far."""
-    found = getattr(sys.modules.get(module), base, None)
+    found = member(module, base, None)
     return frozenset(map(full_name, subclasses(found))) if found is not None else frozenset()
 
 
@@ -263,8 +263,7 @@ known_names = functools.cache(names_now)
 
 def native_classes(base: str) -> list[type]:
     """Return the C++ classes of this name in torch and the engine, if loaded."""
-    places = (sys.modules.get(module) for module in NATIVE_MODULES)
-    return [found for found in (getattr(place, base, None) for place in places) if found is not None]
+    return [found for found in (member(module, base) for module in NATIVE_MODULES) if found is not None]
 
 
 def subclasses(base: Any) -> Iterator[type]:
@@ -282,7 +281,7 @@ def full_name(kind: type) -> str:
     """Return the full name, ``torch.nn.parameter.Parameter``, without running code of the metaclass."""
     module = type.__dict__["__dict__"].__get__(kind).get("__module__")
     name = type.__dict__["__qualname__"].__get__(kind)
-    return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else str(name)
+    return f"{module}.{name}" if type(module) is str and module != "builtins" else str(name)
 
 
 def storage_content(graph: _heap.Graph, node: int) -> int:
