@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from types import TracebackType
 
+from gradlife.descriptors import move_up
 from gradlife.errors import EXIT_COULD_NOT_TELL, OutputError
 
 STDOUT = "-"
@@ -78,12 +79,13 @@ class OutputFile:
     def _open(self) -> None:
         mode = file_mode(self.path)
         if mode is not None and not stat.S_ISREG(mode):
-            self._descriptor = os.open(self.path, os.O_WRONLY)
+            self._descriptor = move_up(os.open(self.path, os.O_WRONLY))
             return
         self._target = target = os.path.realpath(self.path)  # the program may change the folder before it is written
         if mode is not None:
             os.close(os.open(target, os.O_WRONLY))  # never replace a read-only file
-        self._descriptor, self._partial = made_beside(target, 0o666 if mode is None else 0o600)
+        descriptor, self._partial = made_beside(target, 0o666 if mode is None else 0o600)
+        self._descriptor = move_up(descriptor)
         if mode is not None:
             os.fchmod(self._descriptor, stat.S_IMODE(mode))
 
@@ -98,7 +100,7 @@ class AppendedFile(OutputFile):
 
     def _open(self) -> None:
         file_mode(self.path)
-        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        self._descriptor = move_up(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666))
 
     def write(self, text: str) -> None:
         """Append the text, after a blank line if the file has content."""

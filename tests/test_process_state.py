@@ -69,7 +69,7 @@ ASSIGNED = {
         "warnings.filters",
     ),
     *("warnings.showwarning", "builtins.print", "builtins.__import__", "sys.path", "sys.meta_path", "sys.modules"),
-    *("sys.argv", "os._exit", "sys.last_type", "sys.last_value", "sys.last_traceback", "sys.last_exc"),
+    *("sys.argv", "os._exit", "sys.last_type", "sys.last_value", "sys.last_traceback", "sys.last_exc", "sys.orig_argv"),
 }
 
 #: The uses that stay, by file, and why each is none that a thread of the program would miss.
@@ -98,6 +98,7 @@ STAYS = {
             "sys.last_value",
             "sys.last_traceback",
             "sys.last_exc",
+            "sys.orig_argv",
         },
         "as Python itself does to run a script",
     ),

@@ -18,6 +18,7 @@ import time
 
 from gradlife.after_fork import after_fork
 from gradlife.attach.protocol import Channel, Gone, peer_of, socket_folder, socket_path
+from gradlife.descriptors import moved_socket
 from gradlife.errors import UsageError
 from gradlife.heap.program_modules import absolute
 from gradlife.output import reason
@@ -83,7 +84,7 @@ class Server:
                 time.sleep(RETRY)
                 continue
             if self._is_free.acquire(timeout=PATIENCE):
-                self._start_serving(connection)
+                self._start_serving(moved_socket(connection))
             else:
                 refuse(connection)
 
@@ -192,7 +193,7 @@ def bound(path: str) -> socket.socket:
     """Return a listening socket; one that an ended process left behind is replaced."""
     if os.path.lexists(path) and not stat.S_ISSOCK(os.lstat(path).st_mode):
         raise UsageError(f"{path} exists and is no socket", "gradlife.serve(path) with a path that is free")
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    made = moved_socket(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC))
     made.settimeout(None)  # the program may have a default
     try:
         if os.path.exists(path) and not is_heard(path):

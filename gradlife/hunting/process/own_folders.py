@@ -14,6 +14,8 @@ import shutil
 import tempfile
 from contextlib import suppress
 
+from gradlife.descriptors import move_up
+
 #: The names of the folders begin with one of these.
 HUNT, TRIAL, PEAK, RUN, FOLLOW, ATTACH = PREFIXES = tuple(
     f"gradlife-{command}-" for command in ("hunt", "trial", "peak", "run", "follow", "attach")
@@ -53,7 +55,8 @@ def keep_folder(path: str) -> None:
     Do nothing for a folder without a lock file.
     """
     with suppress(OSError):
-        fcntl.flock(os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_NOFOLLOW), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        lock = move_up(os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_NOFOLLOW))
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 @functools.cache  # once in a process

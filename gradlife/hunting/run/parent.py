@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import FrameType
 
+from gradlife.descriptors import pipe
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT, OwnFolder
 from gradlife.hunting.process.settings import Settings, was_refused
@@ -77,8 +78,8 @@ class Guard:
     def run(self) -> Result:
         """Run the program to its end; return its result."""
         with self._reports() as folder:
-            child_end, requests = os.pipe()
-            channel, child_channel = os.pipe()
+            child_end, requests = pipe()
+            channel, child_channel = pipe()
             settings = replace(self._settings, folder=folder, channel=child_channel, requests=child_end)
             before = {key for key, _ in files_there()}
             with passing_on() as forward:

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, cast
 
+from gradlife.descriptors import move_up
 from gradlife.hunting.process.changed_sources import change_sources
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.safe_access import member
@@ -79,7 +80,7 @@ class LossLog:
         values = [*numbers(tensors if isinstance(tensors, (tuple, list)) else (tensors,))]
         if values and self._file < 0:
             path = os.path.join(self._folder, f"{LOSSES}.{self._process}")
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            self._file = move_up(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
         if values:
             os.write(self._file, struct.pack(f"<{len(values)}d", *values))
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from gradlife.descriptors import move_up
+
 T = TypeVar("T")
 
 #: The head of a record: the length and the checksum of its content.
@@ -24,7 +26,7 @@ class Notes:
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] | None = None
         with tempfile.TemporaryFile(prefix="gradlife-notes-") as file:
-            self.descriptor = os.dup(file.fileno())
+            self.descriptor = move_up(os.dup(file.fileno()))
         fcntl.fcntl(self.descriptor, fcntl.F_SETFL, os.O_APPEND)  # two copies of a service may write at once
 
     def __del__(self) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from gradlife import _heap
+from gradlife.descriptors import move_up
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.tensors import storage_header
 from gradlife.heap.torch_layout.torch import ensure_calibrated
@@ -58,7 +59,7 @@ class SnapshotFile:
         self.writer = 0  # the forked process that still writes the file
         self.notes = Notes()
         with tempfile.TemporaryFile(prefix="gradlife-snapshot-") as file:
-            self.descriptor = os.dup(file.fileno())
+            self.descriptor = move_up(os.dup(file.fileno()))
 
     def __del__(self) -> None:
         if hasattr(self, "descriptor"):
