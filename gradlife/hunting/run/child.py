@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import sys
@@ -14,8 +15,9 @@ from types import CodeType
 from typing import NoReturn
 
 from gradlife.after_fork import after_fork
-from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, OutputError
+from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_USAGE, GradlifeError, OutputError
 from gradlife.hunting.findings.main_source import program_of
+from gradlife.hunting.process.interrupts import admit
 from gradlife.hunting.process.launcher import claim, follow_children, is_reporter
 from gradlife.hunting.process.memory_limits import Memory, peak_of
 from gradlife.hunting.process.oom_reserve import Reserve
@@ -550,6 +552,8 @@ def safely(hunt: Hunt, facts: TargetFacts) -> HuntReport:
 
 def guarded(run: Callable[[], None]) -> Ended:
     """Run a part of the program, and print its errors as Python does. Usage errors are raised."""
+    if not admit():
+        return Ended(INTERRUPTED)
     try:
         run()
     except EnoughSteps:
@@ -568,6 +572,7 @@ def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
     """Write a report whole or not at all. Raises OutputError if the disk is full or the file would be too large."""
     path = os.path.join(settings.folder, moment)
     try:
+        os.makedirs(settings.folder, mode=0o700, exist_ok=True)  # the program may have emptied the temporary folder
         with open(f"{path}.partial", "w", encoding="utf-8") as file:
             file.write(hunt_codec.dumps(report))
         os.replace(f"{path}.partial", path)
@@ -588,3 +593,10 @@ def start(kind: Callable[[Settings], Child]) -> int:
         print(f"gradlife: error: {error}", file=sys.stderr, flush=True)
         refuse(settings.folder)
         return error.exit_status
+    except OSError as error:
+        if error.errno not in {errno.EMFILE, errno.ENFILE}:
+            raise
+        words = "the program may open no more files than gradlife needs (try: ulimit -n 256)"
+        print(f"gradlife: error: {words}", file=sys.stderr, flush=True)
+        refuse(settings.folder)
+        return EXIT_USAGE

@@ -26,6 +26,7 @@ import gradlife
 from gradlife.errors import UsageError
 from gradlife.hunting.process.changed_sources import source_of
 from gradlife.hunting.process.import_watch import when_imported
+from gradlife.hunting.process.interrupts import admit
 from gradlife.hunting.process.start_folder import working_folder
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.function_calls import DECORATOR, MAIN, CallSteps
@@ -210,6 +211,8 @@ def counted_code(counted: CallSteps, program: Program, is_launcher: bool = False
 
 def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:
     """Run the script to its end; print what it raises as Python does."""
+    if not admit():
+        return Ended(INTERRUPTED)
     try:
         status = run_to_exit(code, main)
         wait_for_threads()

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from gradlife.descriptors import move_up
+from gradlife.hunting.process.own_folders import roomy_folder
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ class Notes:
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] | None = None
-        with tempfile.TemporaryFile(prefix="gradlife-notes-") as file:
+        with tempfile.TemporaryFile(prefix="gradlife-notes-", dir=roomy_folder()) as file:
             self.descriptor = move_up(os.dup(file.fileno()))
         fcntl.fcntl(self.descriptor, fcntl.F_SETFL, os.O_APPEND)  # two copies of a service may write at once
 

@@ -21,6 +21,7 @@ from gradlife.hunting.process import forked
 from gradlife.hunting.process.collector import collect
 from gradlife.hunting.process.device_limits import FreeBytes, free_bytes
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end, wait_for
+from gradlife.hunting.process.own_folders import roomy_folder
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.hunting.snapshots.notes import Notes
 from gradlife.hunting.snapshots.remote_references import owned_now
@@ -58,7 +59,7 @@ class SnapshotFile:
     def __init__(self) -> None:
         self.writer = 0  # the forked process that still writes the file
         self.notes = Notes()
-        with tempfile.TemporaryFile(prefix="gradlife-snapshot-") as file:
+        with tempfile.TemporaryFile(prefix="gradlife-snapshot-", dir=roomy_folder()) as file:
             self.descriptor = move_up(os.dup(file.fileno()))
 
     def __del__(self) -> None:
