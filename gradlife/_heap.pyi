@@ -212,6 +212,15 @@ def compare_paths(before: Graph, after: Graph, /) -> list[tuple[tuple[int, int],
 # Bytes that malloc has given out, in all its heaps; None where the C library cannot say.
 def malloc_bytes() -> int | None: ...
 
+# As `os.fork`, but no function of `os.register_at_fork` runs and no signal comes at the end of the copy, which is waited for
+# with this option. The caller blocks all signals and holds the import lock, and runs what the copy needs itself.
+def fork_silently() -> int: ...
+
+WAIT_FOR_SILENT: int
+
+# Kills and reaps such a copy; no audit hook hears of it, as it would of `os.kill`.
+def end_silently(copy: int, /) -> None: ...
+
 # The objects that survived the last full collection, as the collector counts them; then at least ``least``.
 def raise_long_lived(least: int, /) -> int: ...
 

@@ -9,15 +9,18 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
 
+from gradlife.descriptors import move_up
 from gradlife.errors import EXIT_COULD_NOT_TELL, OutputError
 from gradlife.visible_text import visible_lines
 
 STDOUT = "-"
+
+#: Characters of a report's name in the name of the file that becomes the report: a name has at most 255 bytes.
+LONGEST_START = 50
 
 #: The variable with the file of a step's summary on GitHub, in Markdown.
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -79,15 +82,15 @@ class OutputFile:
     def _open(self) -> None:
         mode = file_mode(self.path)
         if mode is not None and not stat.S_ISREG(mode):
-            self._descriptor = os.open(self.path, os.O_WRONLY)
+            self._descriptor = move_up(os.open(self.path, os.O_WRONLY))
             return
         self._target = target = os.path.realpath(self.path)  # the program may change the folder before it is written
         if mode is not None:
             os.close(os.open(target, os.O_WRONLY))  # never replace a read-only file
-        self._descriptor, self._partial = tempfile.mkstemp(
-            prefix=f".{os.path.basename(target)}.", suffix=".partial", dir=os.path.dirname(target)
-        )
-        os.fchmod(self._descriptor, default_mode() if mode is None else stat.S_IMODE(mode))
+        descriptor, self._partial = made_beside(target, 0o666 if mode is None else 0o600)
+        self._descriptor = move_up(descriptor)
+        if mode is not None:
+            os.fchmod(self._descriptor, stat.S_IMODE(mode))
 
     def _close(self) -> None:
         if self._descriptor >= 0:
@@ -100,7 +103,7 @@ class AppendedFile(OutputFile):
 
     def _open(self) -> None:
         file_mode(self.path)
-        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        self._descriptor = move_up(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666))
 
     def write(self, text: str) -> None:
         """Append the text, after a blank line if the file has content."""
@@ -162,11 +165,15 @@ def file_mode(path: str) -> int | None:
     return mode
 
 
-def default_mode() -> int:
-    """Return the mode of a file that the user would create."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def made_beside(target: str, mode: int) -> tuple[int, str]:
+    """Make a file in the folder of another; return its descriptor and path. The system takes the umask off the mode: to read
+    the umask is to set it for a moment, for all threads of the program.
+    """
+    folder, name = os.path.split(target)
+    while True:
+        path = os.path.join(folder, f".{name[:LONGEST_START]}.{os.urandom(4).hex()}.partial")
+        with contextlib.suppress(FileExistsError):
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), path
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -12,17 +12,28 @@ import os
 import socket
 import stat
 import sys
+import tempfile
 import threading
 import time
 
+from gradlife.after_fork import after_fork
 from gradlife.attach.protocol import Channel, Gone, peer_of, socket_folder, socket_path
+from gradlife.descriptors import moved_socket
 from gradlife.errors import UsageError
+from gradlife.heap.program_modules import absolute
 from gradlife.output import reason, say
+from gradlife.own_thread import OwnThread
 
 #: The environment variable that makes `import gradlife` start the server.
 VARIABLE = "GRADLIFE_SERVE"
 
 THREAD = "gradlife"
+
+#: The name of a socket in the private folder where it is made.
+SOCKET = "s"
+
+#: Bytes of the longest path to which a client can connect.
+LONGEST_PATH = 107 if sys.platform == "linux" else 103
 
 #: Seconds that a client waits for the one before it to go.
 PATIENCE = 30.0
@@ -39,11 +50,11 @@ class Server:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._place = os.path.abspath(path)  # the program may change the folder
+        self._place = absolute(path)  # the program may change the folder
         self._pid = os.getpid()
         self._socket = bound(path)
         self._is_free = threading.Lock()
-        self._thread = threading.Thread(target=self._serve, name=THREAD, daemon=True)
+        self._thread = OwnThread(THREAD, self._serve)
         atexit.register(self.close)
         self._thread.start()
 
@@ -73,13 +84,13 @@ class Server:
                 time.sleep(RETRY)
                 continue
             if self._is_free.acquire(timeout=PATIENCE):
-                self._start_serving(connection)
+                self._start_serving(moved_socket(connection))
             else:
                 refuse(connection)
 
     def _start_serving(self, connection: socket.socket) -> None:
         try:
-            threading.Thread(target=self._serve_one, args=(connection,), name=THREAD, daemon=True).start()
+            OwnThread(THREAD, lambda: self._serve_one(connection)).start()
         except RuntimeError:  # the process may start no more threads
             connection.close()
             self._is_free.release()
@@ -106,8 +117,7 @@ def leave_copies() -> None:
     _served.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=leave_copies)
+after_fork(leave_copies)
 
 
 def serve(path: str | os.PathLike[str] | None = None) -> Server:
@@ -117,7 +127,7 @@ def serve(path: str | os.PathLike[str] | None = None) -> Server:
     default folder 0700. Costs one sleeping thread. Raises UsageError if the socket cannot be made.
     """
     place = os.fspath(path) if path is not None else own_door()
-    key = os.path.abspath(place)  # the program may change the folder
+    key = absolute(place)  # the program may change the folder
     if key not in _servers:
         _servers[key] = Server(place)
     return _servers[key]
@@ -183,16 +193,12 @@ def bound(path: str) -> socket.socket:
     """Return a listening socket; one that an ended process left behind is replaced."""
     if os.path.lexists(path) and not stat.S_ISSOCK(os.lstat(path).st_mode):
         raise UsageError(f"{path} exists and is no socket", "gradlife.serve(path) with a path that is free")
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    made = moved_socket(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC))
     made.settimeout(None)  # the program may have a default
     try:
         if os.path.exists(path) and not is_heard(path):
             os.unlink(path)
-        before = os.umask(0o177)
-        try:
-            made.bind(path)
-        finally:
-            os.umask(before)
+        bind_privately(made, path)
         made.listen(1)
     except OSError as error:
         made.close()
@@ -200,6 +206,29 @@ def bound(path: str) -> socket.socket:
             f"cannot open a socket at {path}: {reason(error)}", "gradlife.serve(path) with a short path"
         ) from None
     return made
+
+
+def bind_privately(made: socket.socket, path: str) -> None:
+    """Bind a socket that nobody else can reach: it is made in a private folder, and linked to its path with the right mode.
+
+    The first mode of a new socket depends on the umask, which would change for all threads of the program.
+    """
+    if len(os.fsencode(path)) > LONGEST_PATH:
+        raise OSError("AF_UNIX path too long")
+    folder = tempfile.mkdtemp(prefix=".gradlife-", dir=os.path.dirname(absolute(path)))
+    inside = os.path.join(folder, SOCKET)
+    place = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        made.bind(f"/proc/self/fd/{place}/{SOCKET}" if os.path.isdir("/proc/self/fd") else inside)
+        os.chmod(inside, 0o600)
+        os.link(inside, path)
+    except FileExistsError:
+        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE)) from None
+    finally:
+        os.close(place)
+        with contextlib.suppress(OSError):
+            os.unlink(inside)
+        os.rmdir(folder)
 
 
 def is_heard(path: str) -> bool:

@@ -12,11 +12,14 @@ import os
 import sys
 from collections.abc import Sequence
 
-from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, line_of
+from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_USAGE, GradlifeError, line_of
 from gradlife.output import say
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+
+#: Error numbers of a process, or a system, that may open no more files.
+NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
 
 #: Error numbers of a disk that is full or broken.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -24,11 +27,11 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status of the process."""
-    from gradlife.cli.parser import dispatch
-
-    open_missing_streams()
-    forgive_narrow_encodings()
     try:
+        from gradlife.cli.parser import dispatch
+
+        open_missing_streams()
+        forgive_narrow_encodings()
         # not `list(...)`: once that command is imported, the name means its module
         status = dispatch([*(sys.argv[1:] if arguments is None else arguments)])
         with contextlib.suppress(AttributeError, ValueError):  # a script that ran here took or closed it
@@ -47,6 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         abandon_stdout()
         return EXIT_BROKEN_PIPE
     except OSError as error:
+        if error.errno in NO_DESCRIPTORS:
+            say("gradlife: error: this process may open no more files (try: ulimit -n 256)")
+            return EXIT_USAGE
         if error.errno not in NO_ROOM or error.filename is not None:
             raise
         abandon_stdout()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from gradlife.model.peak.report import Owner
 from gradlife.model.trace import PathStep
 from gradlife.peaks.recording.holders import Held, holders_of
 from gradlife.peaks.recording.variables import variables_now
+from gradlife.safe_access import member
 
 #: Owners of a device with most memory whose trace is kept.
 MAX_TRACES = 40
@@ -93,7 +93,7 @@ def read_holders() -> HoldersOfDevices:
 
 def compiled_pools() -> frozenset[tuple[int, int]]:
     """Return the pools of torch.compile's CUDA graphs. Each manager of such graphs has one, which no stack shows."""
-    manager = getattr(sys.modules.get(TREES_MODULE), "CUDAGraphTreeManager", None)
+    manager = member(TREES_MODULE, "CUDAGraphTreeManager", None)
     managers = [one for one in gc.get_objects() if type(one) is manager] if manager is not None else []
     return frozenset(vars(one)["cuda_graphs_thread_pool"] for one in managers if "cuda_graphs_thread_pool" in vars(one))
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from gradlife._version import __version__
 from gradlife.heap.program_modules import program_modules
+from gradlife.safe_access import loaded
 
 #: The note that names one of the program's modules.
 PROGRAM = "program"
@@ -24,9 +25,9 @@ def make_notes(limits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     yield "process", process_identity()
     for name in program_modules():
         yield PROGRAM, name
-    torch = sys.modules.get("torch")
+    torch = loaded("torch")
     if torch is not None:
-        yield "torch", str(getattr(torch, "__version__", "?"))
+        yield "torch", str(vars(torch).get("__version__", "?"))
     for limit in limits:
         yield "limit", limit
 

@@ -8,6 +8,9 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterator
+from types import ModuleType
+
+from gradlife.safe_access import exact_text, loaded_modules
 
 #: The module in which a program starts; in a notebook or prompt it has no file.
 MAIN = "__main__"
@@ -20,30 +23,37 @@ def program_modules() -> Iterator[str]:
     """Yield the names of loaded modules that belong to the program. Runs none of their code."""
     for name, module in newest_modules():
         file = file_of(name, module)
-        if name == MAIN or (isinstance(file, str) and is_program(file)):
+        if name == MAIN or (file is not None and is_program(file)):
             yield name
 
 
-def newest_modules() -> list[tuple[str, object]]:
+def newest_modules() -> list[tuple[str, ModuleType]]:
     """Return the loaded modules, the script first, then the latest import: a large program's own files come last."""
-    modules = [(name, module) for name, module in list(sys.modules.items())[::-1] if isinstance(name, str)]
+    modules = loaded_modules()
+    modules.reverse()
     return sorted(modules, key=lambda module: module[0] != MAIN)
 
 
-def file_of(name: str, module: object) -> object:
+def file_of(name: str, module: ModuleType) -> str | None:
     """Return the file of a module. Python deletes the name from the module of a script that has ended; `argv` keeps it."""
-    found: object = vars(module).get("__file__") if is_module(module) else None
-    return os.path.abspath(sys.argv[0]) if found is None and name == MAIN and sys.argv else found
+    found = exact_text(vars(module).get("__file__"))
+    if found is not None or name != MAIN or not sys.argv:
+        return found
+    first = exact_text(sys.argv[0])
+    return absolute(first) if first is not None else None
 
 
-def is_module(module: object) -> bool:
-    """Whether it is a plain module, whose attribute access runs no code of the program."""
-    return type(module) is type(sys)
+def absolute(path: str) -> str:
+    """Return an absolute path. A relative one stays as it is if the program has removed its working folder."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return path
 
 
 def is_program(file: str) -> bool:
     """Whether it belongs to neither a library, Python nor gradlife."""
-    return file.endswith(".py") and not os.path.abspath(file).startswith(foreign_folders())
+    return file.endswith(".py") and not absolute(file).startswith(foreign_folders())
 
 
 @functools.cache
@@ -63,5 +73,5 @@ def package_folders() -> tuple[str, ...]:
 def package_folders_on(search_path: tuple[str, ...]) -> tuple[str, ...]:
     """Return the folders of installed packages, those on a search path of modules among them."""
     folders = {sysconfig.get_path(name) for name in ("purelib", "platlib")} | {site.getusersitepackages()}
-    folders |= {path for path in map(os.path.abspath, search_path) if os.path.basename(path) in PACKAGES}
+    folders |= {path for path in map(absolute, search_path) if os.path.basename(path) in PACKAGES}
     return tuple(os.path.join(folder, "") for folder in sorted(folders))

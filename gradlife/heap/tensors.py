@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 from gradlife import _heap
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.torch_layout.fields import block_of_empty
 from gradlife.model.trace import TensorFacts
+from gradlife.safe_access import member
 
 
 def tensor_facts(graph: _heap.Graph, node: int) -> TensorFacts | None:
@@ -33,7 +32,7 @@ def content_bytes(graph: _heap.Graph, storage: int) -> int | None:
 
 def storage_header() -> int:
     """Return the size of an empty storage object, which a graph counts with the storage's contents."""
-    kind = getattr(sys.modules.get("torch"), "UntypedStorage", None)
+    kind = member("torch", "UntypedStorage", None)
     return block_of_empty(kind) if kind is not None else 0
 
 

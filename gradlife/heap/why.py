@@ -14,6 +14,7 @@ from gradlife.heap.step_statuses import with_statuses
 from gradlife.heap.tensors import tensor_facts
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
+from gradlife.safe_access import class_name
 from gradlife.visible_text import visible
 
 NO_BUDGET = 0
@@ -92,7 +93,7 @@ def unknown_ledger(obj: object) -> Ledger:
 
 def type_name(obj: object) -> str:
     """Return the class's printable name."""
-    return visible(type(obj).__qualname__)  # type(), not __class__: that may be a property of the user's
+    return visible(class_name(obj))
 
 
 def investigate(obj: object, scan: bool, budget: int) -> tuple[_heap.Graph, Explanation | None]:

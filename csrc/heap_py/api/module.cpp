@@ -18,6 +18,7 @@
 #include "heap_py/interpreter/forked_copy.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/module_names.hpp"
+#include "heap_py/interpreter/silent_fork.hpp"
 #include "heap_py/interpreter/termination.hpp"
 #include "heap_py/lifetimes/functions.hpp"
 #include "heap_py/memory/library_list.hpp"
@@ -446,6 +447,8 @@ PyMethodDef functions[] = {
     {"check_pickle", check_pickle_function, METH_O, nullptr},
     {"compare_objects", compare_objects_function, METH_VARARGS, nullptr},
     {"compare_paths", compare_paths_function, METH_VARARGS, nullptr},
+    {"end_silently", end_silently, METH_O, nullptr},
+    {"fork_silently", fork_silently, METH_NOARGS, nullptr},
     {"raise_long_lived", raise_long_lived, METH_O, nullptr},
     {"malloc_bytes", malloc_bytes, METH_NOARGS, nullptr},
     {"native_census", native_census, METH_NOARGS, nullptr},
@@ -492,6 +495,7 @@ PyMethodDef functions[] = {
 int execute(PyObject* module) {
   try {
     checked_status(add_build_info(module));
+    checked_status(PyModule_AddIntConstant(module, "WAIT_FOR_SILENT", wait_for_silent));
     add_values(module, state_of(module).values);
     state_of(module).births = new BirthMarks(module);
     Ref type = make_graph_type(module);

@@ -11,6 +11,7 @@
 
 #include "base/pyref.hpp"
 #include "heap_py/interpreter/exception_border.hpp"
+#include "heap_py/interpreter/silent_fork.hpp"
 
 #if defined(__linux__)
 #include <sys/prctl.h>
@@ -53,12 +54,12 @@ pid_t wait_or_kill(pid_t copy, int* status) {
   for (;;) {
     pid_t ended;
     int error;
-    Py_BEGIN_ALLOW_THREADS ended = waitpid(copy, status, 0);
+    Py_BEGIN_ALLOW_THREADS ended = waitpid(copy, status, wait_for_silent);
     error = errno;
     Py_END_ALLOW_THREADS if (ended >= 0 || error != EINTR) return ended;
     if (PyErr_CheckSignals() == 0) continue;
     kill(copy, SIGKILL);
-    while (waitpid(copy, status, 0) < 0 && errno == EINTR) continue;
+    while (waitpid(copy, status, wait_for_silent) < 0 && errno == EINTR) continue;
     throw PythonErrorSet();
   }
 }
@@ -76,7 +77,7 @@ pid_t start_copy(const std::function<void()>& work, int niceness) {
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);  // handlers belong to the program, and must not run in the copy
   const pid_t program = getpid();
-  const pid_t copy = fork();
+  const pid_t copy = silent_fork();
   if (copy == 0) {
     if (niceness > 0 && nice(niceness) < 0) errno = 0;
     work_and_exit(work, program, niceness == 0);

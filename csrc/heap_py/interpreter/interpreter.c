@@ -5,8 +5,8 @@
 
 #include <internal/pycore_gc.h>
 #include <internal/pycore_interp.h>
-#if PY_VERSION_HEX >= 0x030c0000
 #include <internal/pycore_runtime.h>
+#if PY_VERSION_HEX >= 0x030c0000
 #include <internal/pycore_signal.h>
 #endif
 
@@ -157,6 +157,43 @@ void gl_visit_interpreter(PyInterpreterState* interpreter, gl_labelled_visitor v
   visit_monitoring(interpreter, visit, state);
 #endif
   if (interpreter == PyInterpreterState_Main()) visit_signal_handlers(visit, state);
+}
+
+void gl_before_fork(void) {
+  PyInterpreterState* interpreter = PyInterpreterState_Get();
+  PyObject* functions = interpreter->before_forkers;
+  interpreter->before_forkers = NULL;
+  PyOS_BeforeFork();
+  interpreter->before_forkers = functions;
+}
+
+void gl_after_fork_in_program(void) {
+  PyInterpreterState* interpreter = PyInterpreterState_Get();
+  PyObject* functions = interpreter->after_forkers_parent;
+  interpreter->after_forkers_parent = NULL;
+  PyOS_AfterFork_Parent();
+  interpreter->after_forkers_parent = functions;
+}
+
+/* The caller's state is alone in its list for the time of the call. */
+void gl_after_fork_in_copy(void) {
+  PyThreadState* thread = PyThreadState_Get();
+  PyInterpreterState* interpreter = thread->interp;
+  PyThreadState *first_thread = interpreter->threads.head, *previous = thread->prev, *next = thread->next;
+  PyInterpreterState *first = _PyRuntime.interpreters.head, *next_interpreter = interpreter->next;
+  PyObject* functions = interpreter->after_forkers_child;
+  interpreter->threads.head = thread;
+  thread->prev = thread->next = NULL;
+  _PyRuntime.interpreters.head = interpreter;
+  interpreter->next = NULL;
+  interpreter->after_forkers_child = NULL;
+  PyOS_AfterFork_Child();
+  interpreter->after_forkers_child = functions;
+  interpreter->next = next_interpreter;
+  _PyRuntime.interpreters.head = first;
+  thread->prev = previous;
+  thread->next = next;
+  interpreter->threads.head = first_thread;
 }
 
 unsigned long gl_thread_ident(PyThreadState* thread) { return thread->thread_id; }

@@ -1,7 +1,7 @@
 /* What only CPython's internal headers show: the collector's lists, the frames that run, interpreter and thread state,
  * attributes that have no dict yet. Those headers are C and differ from version to version, so they stay behind this
- * file, which is C too. Nothing here makes an object or runs code, and only gl_raise_long_lived writes. The interpreter
- * lock is held. */
+ * file, which is C too. Nothing here makes an object or runs code; only gl_raise_long_lived and the functions around a
+ * fork write. The interpreter lock is held. */
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -27,6 +27,13 @@ void gl_visit_interpreter(PyInterpreterState* interpreter, gl_labelled_visitor v
 void gl_visit_thread(PyThreadState* thread, gl_labelled_visitor visit, void* state);
 unsigned long gl_thread_ident(PyThreadState* thread);
 int gl_has_other_interpreters(void);
+
+/* What the interpreter does around a fork, without the functions of os.register_at_fork. The import lock is held by the
+ * caller, so that no other thread runs meanwhile. In the copy the states of other threads and interpreters stay as they
+ * were: dropping them would run code of the program, and they hold objects. */
+void gl_before_fork(void);
+void gl_after_fork_in_program(void);
+void gl_after_fork_in_copy(void);
 
 /* A frame that runs, or waits for one that does. Its locals are in no tracked object. */
 typedef struct {

@@ -17,6 +17,7 @@ from gradlife.attach.launched import START
 from gradlife.attach.protocol import folder_for_sockets
 from gradlife.cli.options.follow_options import EVERY
 from gradlife.errors import GradlifeError, UsageError
+from gradlife.hunting.process.interrupts import held
 from gradlife.hunting.process.own_folders import FOLLOW, OwnFolder
 from gradlife.hunting.run.findings_log import FindingsLog
 from gradlife.hunting.run.parent import Result, passing_on
@@ -81,7 +82,8 @@ def follow_program(args: argparse.Namespace, target: str) -> Result:
     with OwnFolder(FOLLOW, folder_for_sockets()) as folder, passing_on() as forward:
         path = os.path.join(folder, "socket")
         options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-        child = subprocess.Popen([sys.executable, *options, "-c", START, path, target, *args.arguments])
+        with held():
+            child = subprocess.Popen([sys.executable, *options, "-c", START, path, target, *args.arguments])
         forward(child)
         report = None
         try:

@@ -7,16 +7,16 @@ A field that is missing or wrong is dropped, and every result says so.
 from __future__ import annotations
 
 import _thread
-import os
-import sys
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradlife import _heap
+from gradlife.after_fork import after_fork
 from gradlife.heap.torch_layout.checks import failed_fields
 from gradlife.heap.torch_layout.fields import CLASSES, find_layout
 from gradlife.heap.torch_layout.specimens import Toys, has_level
+from gradlife.safe_access import is_initializing, loaded
 
 #: What is lost without each field of the layout.
 MEANINGS = {
@@ -115,18 +115,18 @@ def _renew_lock() -> None:
     _lock = threading.RLock()
 
 
-os.register_at_fork(after_in_child=_renew_lock)
+after_fork(_renew_lock)
 
 
 def ensure_calibrated() -> tuple[str, ...]:
     """Calibrate once for the loaded torch; imports nothing. Return what could not be found."""
-    torch = sys.modules.get("torch")
-    if torch is None or is_initializing(torch) or not hasattr(torch, "_C") or not hasattr(torch, "autograd"):
+    torch = loaded("torch")
+    if torch is None or is_initializing(torch) or not {"_C", "autograd"} <= vars(torch).keys():
         return ()
     if not is_calibrated(torch):
         with _lock:
             if not is_calibrated(torch):
-                known, has_tangents = (torch, "numpy" in sys.modules), has_level(torch)
+                known, has_tangents = (torch, loaded("numpy") is not None), has_level(torch)
                 _state["limits"] = calibrate(torch)
                 _state.update(known=known, has_tangents=has_tangents)
     return tuple(_state["limits"])
@@ -136,15 +136,8 @@ def is_calibrated(torch: Any) -> bool:
     """Whether the layout of this torch is known as well as it can be now: array-backed storage is found on an array, and
     tangents within a level of forward-mode differentiation.
     """
-    is_known = _state.get("known") == (torch, "numpy" in sys.modules)
+    is_known = _state.get("known") == (torch, loaded("numpy") is not None)
     return is_known and (bool(_state.get("has_tangents")) or not has_level(torch))
-
-
-def is_initializing(module: Any) -> bool:
-    """Whether a module is still being imported. Another thread that called torch then would wait for the importing one,
-    which may wait for it.
-    """
-    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 def missing_fields() -> tuple[str, ...] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -44,6 +43,7 @@ from gradlife.model.hunt import (
     malloc_rates,
 )
 from gradlife.model.trace import PROFILED, UNHELD, Ledger, Lifetime, Trace
+from gradlife.safe_access import loaded
 
 #: The dict of `threading` that holds the running threads.
 RUNNING_THREADS = "_active"
@@ -172,7 +172,7 @@ def unheld_memory(report: HuntReport) -> Finding:
 
 def is_profiling() -> bool:
     """Whether a profiler of torch records in this thread."""
-    autograd = sys.modules.get("torch.autograd")
+    autograd = loaded("torch.autograd")
     return autograd is not None and bool(autograd._profiler_enabled())
 
 

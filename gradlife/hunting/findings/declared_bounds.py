@@ -13,6 +13,7 @@ from gradlife.hunting.snapshots.noted_facts import identity_of, item_count, item
 from gradlife.hunting.snapshots.step_snapshots import ARRAY, StepSnapshot
 from gradlife.model.growth import DeclaredBound
 from gradlife.model.trace import PathStep
+from gradlife.safe_access import is_a, member
 
 #: Bytes of a reference.
 REFERENCE = 8
@@ -30,9 +31,9 @@ def bound_by_type(step: PathStep) -> DeclaredBound | None:
 
 def bound_of_queue(graph: _heap.Graph, owners: Collection[int], step: PathStep) -> DeclaredBound | None:
     """Return the maxsize of a queue whose items grow; ``owners``: the nodes of the step before."""
-    kinds = (vars(sys.modules[module]).get(name) for module, name in QUEUES if module in sys.modules)
+    kinds = (member(module, name) for module, name in QUEUES)
     for kind in kinds:
-        for queue in live_objects(graph, owners, kind) if isinstance(kind, type) else ():
+        for queue in live_objects(graph, owners, kind) if is_a(kind, type) else ():
             found = attributes(queue)
             most = found.get("maxsize", found.get("_maxsize"))
             if type(most) is int and most > 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ from gradlife.model.hunt import Amounts, Arrivals, Confidence, Diagnosis, Findin
 from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint, legacy_fingerprint
 from gradlife.patterns.rewrites.kept_graph import DETACH
+from gradlife.safe_access import loaded
 
 #: The reason that a trace shows at the container that grows.
 GROWS = "grows: it has more items after every round"
@@ -94,5 +94,5 @@ def with_growing_step(trace: Trace, at: int | None, reason: str = GROWS) -> Trac
 
 def versions() -> dict[str, str]:
     """Return the versions of the known libraries that this process has loaded."""
-    loaded = ((name, sys.modules.get(name)) for name in LIBRARIES)
-    return {name: str(getattr(module, "__version__", "")) for name, module in loaded if module is not None}
+    found = ((name, loaded(name)) for name in LIBRARIES)
+    return {name: str(vars(module).get("__version__", "")) for name, module in found if module is not None}

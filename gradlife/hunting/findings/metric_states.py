@@ -7,7 +7,6 @@ grows. Code of the program is read and not run.
 from __future__ import annotations
 
 import dis
-import sys
 from collections.abc import Iterator, Sequence, Set
 from types import CodeType, FunctionType
 from typing import Any
@@ -17,6 +16,7 @@ from gradlife.hunting.snapshots.live_objects import attributes, live_objects
 from gradlife.hunting.stores.place import PlaceKind, place_at
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.trace import PathStep
+from gradlife.safe_access import is_a, member
 
 #: Methods of a metric.
 PROTOCOL = ("update", "compute", "reset")
@@ -47,9 +47,8 @@ def is_metric_state(graph: _heap.Graph, steps: Sequence[PathStep], spans: Sequen
 def class_named(name: str) -> Any:
     """Return the class of this full name, if its module is loaded and has it."""
     module, _, short = name.rpartition(".")
-    found = sys.modules.get(module)
-    kind = vars(found).get(short) if found is not None else None
-    return kind if isinstance(kind, type) else None
+    kind = member(module, short)
+    return kind if is_a(kind, type) else None
 
 
 def methods(kind: type, name: str) -> Iterator[FunctionType]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import gc
-import sys
 from collections.abc import Iterator
 
 from gradlife.errors import UsageError
 from gradlife.hunting.steps.compiler import TRACER
 from gradlife.hunting.steps.targets import ScriptTarget, parse
+from gradlife.safe_access import loaded, member
 
 Loop = (ast.For, ast.AsyncFor, ast.While)
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -27,9 +27,9 @@ WANTED_STEPS = 80
 def never_called(step_on: str) -> str:
     """Say why the function whose calls are steps was never called."""
     module = step_on.partition(":")[0]
-    if module not in sys.modules:
+    if loaded(module) is None:
         return f"{module} was never imported"
-    compiled = ", or only in graphs of torch.compile(fullgraph=True)" if TRACER in sys.modules else ""
+    compiled = ", or only in graphs of torch.compile(fullgraph=True)" if loaded(TRACER) is not None else ""
     return f"{step_on} was never called{compiled}"
 
 
@@ -55,7 +55,7 @@ def advice(target: str, steps: int, stepped_by: str, step_on: str = "") -> str:
 
 def has_modules() -> bool:
     """Whether there is a module of PyTorch, whose calls can be counted. Asks the collector, as the run is over."""
-    base = getattr(sys.modules.get(MODULES), "Module", None)
+    base = member(MODULES, "Module", None)
     return base is not None and any(issubclass(type(one), base) for one in gc.get_objects())
 
 

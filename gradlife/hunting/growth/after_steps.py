@@ -7,7 +7,6 @@ last epoch left is not taken for it. Results without graphs are known by their g
 from __future__ import annotations
 
 import gc
-import sys
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from gradlife.hunting.snapshots.survivors import births
 from gradlife.hunting.steps.graph_mark import MIN_RESULTS
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import Amounts, Arrivals
+from gradlife.safe_access import member
 
 #: Fewer tensors in a container that nothing reads may be what a program is about to print.
 MIN_UNREAD = 100
@@ -31,7 +31,7 @@ MIN_UNREAD = 100
 
 def may_hold_results() -> bool:
     """Whether there are as many tensors as that. Asks the collector, in some 10 ms for each 300,000 objects."""
-    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    tensor = member("torch", "Tensor", None)
     return sum(type(one) is tensor for one in gc.get_objects()) >= MIN_UNREAD
 
 

@@ -5,7 +5,6 @@ Planted objects are identified by addresses noted at planting, and are judged ap
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections import deque
 from collections.abc import Iterator
@@ -13,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gradlife.heap.torch_layout.torch import is_initializing, undisturbed
+from gradlife.heap.torch_layout.torch import undisturbed
+from gradlife.safe_access import is_initializing, loaded
 
 #: One control step for this many program steps, all at snapshot boundaries: the program's own steps cost nothing more.
 SHARE = 4
@@ -90,8 +90,8 @@ class Controls:
 
         Steps planted early, in the middle of a round, are not planted again at its end.
         """
-        torch = sys.modules.get("torch")
-        if torch is None or not hasattr(torch, "autograd") or is_initializing(torch):
+        torch = loaded("torch")
+        if torch is None or "autograd" not in vars(torch) or is_initializing(torch):
             return
         if self._function is None:
             self._function = planted_function(torch)

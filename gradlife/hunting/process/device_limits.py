@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from gradlife.safe_access import loaded
 
 #: Kinds of devices whose allocator torch describes. A registered private backend is added by its name.
 KINDS = ("cuda", "xpu")
@@ -18,7 +19,7 @@ NO_DEVICES: FreeBytes = {}
 
 def modules_in_use() -> list[tuple[str, Any]]:
     """Return the kinds of devices that this process uses, each with torch's module of it."""
-    torch = sys.modules.get("torch")
+    torch = loaded("torch")
     backend = getattr(getattr(torch, "_C", None), "_get_privateuse1_backend_name", None)
     if backend is None:
         return []

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import pickle
-import re
 import signal
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
+from gradlife.after_fork import renew_copy
 from gradlife.readable import readable
 
 #: On other systems a process with threads cannot safely go on after a fork.
@@ -34,14 +33,8 @@ NICENESS = 5
 #: Bytes of the length before an answer.
 LENGTH = 8
 
-#: A filter of the module `warnings`: ignores that a process with threads forks.
-FORK_WARNING = ("ignore", re.compile("This process"), DeprecationWarning, None, 0)
-
 #: Whether this process is a copy, which runs nothing of the program.
 is_copy = False
-
-#: Whether a copy is being forked: what runs after a fork in the program's own processes is not for it.
-is_copying = False
 
 T = TypeVar("T")
 
@@ -147,23 +140,21 @@ def start_copy(work: Callable[[], object], niceness: int = 0) -> tuple[int, int]
 def fork() -> int:
     """Fork a copy with a name of its own, so that it does not pass for a process of the program.
 
-    Python 3.12 would warn about threads: the copy starts none, and waits for none. OSError: no copy can be had.
+    The program does not see it: none of its functions of `os.register_at_fork` and audit hooks run, and no SIGCHLD comes at
+    the end. OSError: no copy can be had.
     """
-    global is_copying
-    from gradlife import _heap  # here: not before the program begins
+    import _imp  # here, as the next: not before the program begins
 
-    filters = cast("list[object]", warnings.filters)
-    filters.insert(0, FORK_WARNING)  # `catch_warnings` would make Python show each warning of the program once more
+    from gradlife import _heap
+
     _heap.note_libraries()
-    is_copying = True
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    _imp.acquire_lock()
     try:
-        copy = os.fork()
-    except RuntimeError as error:  # up to 3.12.1, already when functions of atexit run
-        raise OSError(str(error)) from error
+        copy = _heap.fork_silently()
     finally:
-        is_copying = False
-        with suppress(ValueError):  # the program has reset its filters
-            filters.remove(FORK_WARNING)
+        _imp.release_lock()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if copy == 0:
         become_copy()
     return copy
@@ -178,6 +169,7 @@ def become_copy() -> None:
 
     is_copy = True
     _heap.keep_libraries()
+    renew_copy()
     with suppress(OSError):
         thread = os.open("/proc/self/comm", os.O_WRONLY)
         os.write(thread, COPY.encode())
@@ -225,8 +217,13 @@ def unwrap(answer: bytes) -> bytes:
 
 def end(copy: int) -> None:
     """Kill and reap a copy, which a signal handler of the program may have reaped before."""
-    try:
-        os.kill(copy, signal.SIGKILL)
-        os.waitpid(copy, 0)
-    except (ProcessLookupError, ChildProcessError):
-        return
+    from gradlife import _heap
+
+    _heap.end_silently(copy)
+
+
+def wait_for(copy: int, options: int = 0) -> tuple[int, int]:
+    """Wait for a copy, as `os.waitpid` does; that alone does not see a copy."""
+    from gradlife import _heap
+
+    return os.waitpid(copy, options | _heap.WAIT_FOR_SILENT)

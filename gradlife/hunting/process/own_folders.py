@@ -14,10 +14,16 @@ import shutil
 import tempfile
 from contextlib import suppress
 
+from gradlife.descriptors import move_up
+
 #: The names of the folders begin with one of these.
 HUNT, TRIAL, PEAK, RUN, FOLLOW, ATTACH = PREFIXES = tuple(
     f"gradlife-{command}-" for command in ("hunt", "trial", "peak", "run", "follow", "attach")
 )
+
+#: Temporary folders besides the usual one, and the bytes that one must have free.
+OTHERS = ("/tmp", "/var/tmp", "/dev/shm")
+LEAST_ROOM = 8 << 20
 
 #: The locked file, and its name until it is locked.
 LOCK, NEW_LOCK = ".gradlife-lock", ".gradlife-lock.new"
@@ -30,7 +36,8 @@ class OwnFolder(tempfile.TemporaryDirectory[str]):
     """
 
     def __init__(self, prefix: str, place: str | None = None) -> None:
-        remove_abandoned(place or tempfile.gettempdir())
+        place = place or roomy_folder()
+        remove_abandoned(place)
         super().__init__(prefix=prefix, dir=place)
         self._lock = -1
         new = os.path.join(self.name, NEW_LOCK)
@@ -47,13 +54,30 @@ class OwnFolder(tempfile.TemporaryDirectory[str]):
             os.close(lock)
 
 
+def roomy_folder() -> str:
+    """Return the usual temporary folder, or another one that has more room if that is nearly full."""
+    usual = tempfile.gettempdir()
+    others = (folder for folder in OTHERS if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK))
+    return next((folder for folder in (usual, *others) if free_bytes(folder) >= LEAST_ROOM), usual)
+
+
+def free_bytes(folder: str) -> int:
+    """Return how many bytes this user may still write there; 0 if it is unknown."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return 0
+    return found.f_bavail * found.f_frsize
+
+
 def keep_folder(path: str) -> None:
     """Hold a shared lock on the folder until this process ends: the descriptor stays open on purpose.
 
     Do nothing for a folder without a lock file.
     """
     with suppress(OSError):
-        fcntl.flock(os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_NOFOLLOW), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        lock = move_up(os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_NOFOLLOW))
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 @functools.cache  # once in a process

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import sys
@@ -13,8 +14,10 @@ from dataclasses import replace
 from types import CodeType
 from typing import NoReturn
 
-from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, OutputError
+from gradlife.after_fork import after_fork
+from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_USAGE, GradlifeError, OutputError
 from gradlife.hunting.findings.main_source import program_of
+from gradlife.hunting.process.interrupts import admit
 from gradlife.hunting.process.launcher import claim, follow_children, is_reporter
 from gradlife.hunting.process.memory_limits import Memory, peak_of
 from gradlife.hunting.process.oom_reserve import Reserve
@@ -225,7 +228,7 @@ class Child:
         for descriptor in (self._settings.channel, self._settings.requests):
             if descriptor >= 0:
                 os.set_inheritable(descriptor, False)
-        os.register_at_fork(after_in_child=self._become_copy)
+        after_fork(self._become_copy)
         exit_now = os._exit
 
         def leave_and_exit(status: int) -> NoReturn:
@@ -550,6 +553,8 @@ def safely(hunt: Hunt, facts: TargetFacts) -> HuntReport:
 
 def guarded(run: Callable[[], None]) -> Ended:
     """Run a part of the program, and print its errors as Python does. Usage errors are raised."""
+    if not admit():
+        return Ended(INTERRUPTED)
     try:
         run()
     except EnoughSteps:
@@ -568,6 +573,7 @@ def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
     """Write a report whole or not at all. Raises OutputError if the disk is full or the file would be too large."""
     path = os.path.join(settings.folder, moment)
     try:
+        os.makedirs(settings.folder, mode=0o700, exist_ok=True)  # the program may have emptied the temporary folder
         with open(f"{path}.partial", "w", encoding="utf-8") as file:
             file.write(hunt_codec.dumps(report))
         os.replace(f"{path}.partial", path)
@@ -588,3 +594,10 @@ def start(kind: Callable[[Settings], Child]) -> int:
         say(f"gradlife: error: {error}")
         refuse(settings.folder)
         return error.exit_status
+    except OSError as error:
+        if error.errno not in {errno.EMFILE, errno.ENFILE}:
+            raise
+        words = "the program may open no more files than gradlife needs (try: ulimit -n 256)"
+        say(f"gradlife: error: {words}")
+        refuse(settings.folder)
+        return EXIT_USAGE

@@ -7,7 +7,6 @@ so far, and at most a day. The hunt reports what grows after each round; in betw
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +20,7 @@ from gradlife.model.heap import Owner
 from gradlife.model.hunt import Amounts, HuntReport
 from gradlife.model.watching.look import Look
 from gradlife.output import say
+from gradlife.own_thread import OwnThread
 
 #: The name of the watching thread.
 THREAD = "gradlife"
@@ -101,14 +101,14 @@ class Watcher:
     def __init__(self, follow: Callable[[], Follow]) -> None:
         self._make = follow
         self._follow: Follow | None = None
-        self._thread: threading.Thread | None = None
+        self._thread: OwnThread | None = None
         self.report: HuntReport | None = None  # the last report, set at the end
         self.trouble = ""  # why watching ended before the block did
         self._is_left = False
 
     def __enter__(self) -> Watcher:
-        self._follow = self._make()
-        self._thread = threading.Thread(target=self._watch, args=(self._follow,), name=THREAD, daemon=True)
+        self._follow = follow = self._make()
+        self._thread = OwnThread(THREAD, lambda: self._watch(follow))
         self._thread.start()
         return self
 

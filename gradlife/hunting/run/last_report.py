@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
 from gradlife.output import say
+from gradlife.own_thread import is_main_thread
 
 #: What the first interrupt prints while the report is made, and the second.
 WAITS = "gradlife: the report is being made; Ctrl-C again gives it up"
@@ -18,7 +18,7 @@ GIVEN_UP = "gradlife: interrupted: there is no report"
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Make a report in the block: the first interrupt only prints a line, the second ends the block and prints another."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    if not is_main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield
         return
 

@@ -21,6 +21,7 @@ from typing import Any
 import gradlife
 from gradlife import _heap
 from gradlife.errors import UsageError
+from gradlife.heap.program_modules import absolute
 from gradlife.hunting.process.forked import PATIENCE, in_fork
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.memory_limits import address_limit, fullest, groups_of_process, system_limit, usage
@@ -30,6 +31,7 @@ from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, tak
 from gradlife.model.device.memory import DeviceMemory, DeviceReport, FailedRequest
 from gradlife.model.watching.out_of_memory import Growth, HeldByStep, LiveOwner, OutOfMemory, headline
 from gradlife.output import say
+from gradlife.own_thread import OwnThread
 from gradlife.visible_text import visible_json
 
 #: Seconds between two readings of the process's memory.
@@ -58,7 +60,7 @@ class OnOom:
         rank = rank_of(os.environ)
         self.rank = rank.number if rank is not None else None
         self.path = path if rank is None else f"{path}.{rank.folder}"
-        self._target = os.path.abspath(self.path)  # the program may change the folder
+        self._target = absolute(self.path)  # the program may change the folder
         self._limit = limit or system_limit()
         self._groups = list(groups_of_process()) if limit is None else []
         self._next = at  # share of the limit at which the next report is due
@@ -71,7 +73,7 @@ class OnOom:
         self._undo = [hooked(sys, self._main_failed), hooked(threading, self._thread_failed)]
         when_imported("torch", self._observe)
         atexit.register(self._finish)
-        threading.Thread(target=self._watch, name="gradlife", daemon=True).start()
+        OwnThread("gradlife", self._watch).start()
 
     def close(self) -> None:
         """Stop reporting."""
@@ -239,6 +241,6 @@ def on_oom(path: str | os.PathLike[str], *, at: float = 0.9, limit: int | None =
     if not 0 < at <= 1:
         raise UsageError(f"{at!r} is no share of the memory limit", "on_oom(path, at=0.9)")
     text = os.fspath(path)
-    if os.path.isdir(text) or not os.access(os.path.dirname(os.path.abspath(text)), os.W_OK):
+    if os.path.isdir(text) or not os.access(os.path.dirname(absolute(text)), os.W_OK):
         raise UsageError(f"cannot write {text}", "on_oom(path) with a file, in a folder that is there")
     return OnOom(text, at, limit)

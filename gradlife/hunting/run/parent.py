@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import FrameType
 
+from gradlife.descriptors import pipe
+from gradlife.hunting.process.interrupts import held
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT, OwnFolder
 from gradlife.hunting.process.settings import Settings, was_refused
@@ -77,19 +79,20 @@ class Guard:
     def run(self) -> Result:
         """Run the program to its end; return its result."""
         with self._reports() as folder:
-            child_end, requests = os.pipe()
-            channel, child_channel = os.pipe()
+            child_end, requests = pipe()
+            channel, child_channel = pipe()
             settings = replace(self._settings, folder=folder, channel=child_channel, requests=child_end)
             before = {key for key, _ in files_there()}
             with passing_on() as forward:
-                child = subprocess.Popen(
-                    command(settings),
-                    pass_fds=(child_end, child_channel),
-                    stdin=self._silence,
-                    stdout=self._silence,
-                    stderr=self._silence,
-                    env=environment(),
-                )
+                with held():
+                    child = subprocess.Popen(
+                        command(settings),
+                        pass_fds=(child_end, child_channel),
+                        stdin=self._silence,
+                        stdout=self._silence,
+                        stderr=self._silence,
+                        env=environment(),
+                    )
                 forward(child)
                 os.close(child_end)
                 os.close(child_channel)
@@ -237,7 +240,7 @@ class Forwarding:
         """Send each signal whose number can be read, until the number is 0."""
         while number := int.from_bytes(os.read(heard, 1)):
             with self._lock:
-                if number in PASSED_ON and not self._children:
+                if not self._children:  # an interrupt of the terminal does not reach a child that is not there yet
                     self._early.append(number)
                 for child in self._children if number in PASSED_ON else ():
                     child.send_signal(number)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife.errors import UsageError
+from gradlife.heap.program_modules import absolute
 from gradlife.hunting.process.own_folders import TRIAL, OwnFolder
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Result
@@ -53,7 +54,7 @@ def changed_files(findings: Sequence[Finding]) -> dict[str, str]:
     for one in findings:
         if one.patch is None:
             continue
-        path = os.path.abspath(file_of(one.patch.diff))
+        path = absolute(file_of(one.patch.diff))
         try:
             texts[path] = patched(texts[path] if path in texts else text_of(path), one.patch.diff)
         except NotApplicable as error:

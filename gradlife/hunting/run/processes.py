@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import functools
 import os
-import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from gradlife.hunting.steps.schedule import MIN_ROUNDS
 from gradlife.hunting.workers.entries import LEAVE_HUNT, start_method
 from gradlife.hunting.workers.hunt import keep_open
 from gradlife.hunting.workers.worker import VARIABLE, Worker, announce_writer, join
+from gradlife.safe_access import member
 
 #: The file with the settings of the hunts, in the folder that `VARIABLE` names.
 SETTINGS = "processes.json"
@@ -161,7 +161,7 @@ def new_hunt(worker: Worker) -> ProcessHunt | None:
         return None
     keep_folder(root)
     settings = load_settings(path.read_text(encoding="utf-8"))
-    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    main = member("__main__", "__file__", None)
     hunt = ProcessHunt(replace(settings, folder=joined[0], target=str(main or settings.target)))
     hunt.begin_hearing()
     return hunt

@@ -13,6 +13,7 @@ from gradlife.errors import UsageError
 from gradlife.heap.torch_layout.labels import ARGUMENT, HOOK_TABLE, ITS_IMPL
 from gradlife.hunting.findings.reference_cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut, cut_of
 from gradlife.model.hunt import Finding
+from gradlife.safe_access import loaded
 
 Hops = tuple[tuple[str, str, int], ...]
 
@@ -130,7 +131,10 @@ def root_of(text: str) -> Any:
     """Return the named module, or the innermost frame that runs a function of this name."""
     kind, _, name = text.partition(" ")
     if kind == "module":
-        return sys.modules[name]
+        found = loaded(name)
+        if found is None:
+            raise NotThere
+        return found
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_code.co_qualname == name:

@@ -8,7 +8,6 @@ forked copies. An error ends the hunt, never the program.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import weakref
@@ -16,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from gradlife.after_fork import after_fork
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.growth.controls import MAX_STEPS_OF_SERVICE, Controls
 from gradlife.hunting.session.clean_report import TargetFacts
@@ -255,5 +255,4 @@ def end_in_copy() -> None:
         hunt.become_copy()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=end_in_copy)
+after_fork(end_in_copy)

@@ -8,25 +8,36 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import os
+import pkgutil
+import subprocess
 import sys
 import threading
 import traceback
 import types
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec, SourceFileLoader
+from typing import cast
 
 import gradlife
 from gradlife.errors import UsageError
 from gradlife.hunting.process.changed_sources import source_of
 from gradlife.hunting.process.import_watch import when_imported
+from gradlife.hunting.process.interrupts import admit
+from gradlife.hunting.process.start_folder import working_folder
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.function_calls import DECORATOR, MAIN, CallSteps
 from gradlife.hunting.steps.targets import ModuleTarget, ProgramTarget, ScriptTarget, TargetError
 from gradlife.output import reason
 
 INTERRUPTED = 130
+
+#: Options of Python that a variable of the environment sets, too.
+VARIABLES = {"-B": "PYTHONDONTWRITEBYTECODE", "-O": "PYTHONOPTIMIZE", "-v": "PYTHONVERBOSE"}
+
 OWN_FOLDER = os.path.dirname(os.path.abspath(gradlife.__file__)) + os.sep
 
 
@@ -41,7 +52,7 @@ class Ended:
 def compiled(path: str) -> types.CodeType:
     """Compile a script; UsageError if it cannot be read or is not Python."""
     try:
-        return compile(source_of(path), os.path.abspath(path), "exec", dont_inherit=True)
+        return compile(source_of(path), absolute_as_python(path), "exec", dont_inherit=True)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {reason(error)}", "the name of a Python script") from None
     except (SyntaxError, ValueError) as error:
@@ -64,11 +75,54 @@ def prepared(target: ProgramTarget) -> Program:
 
 def prepared_script(target: ScriptTarget) -> Program:
     """Prepare a script; as in Python, its path is absolute, in `__file__` and in its code: it may change the working folder."""
-    code, path = compiled(target.path), os.path.abspath(target.path)
+    if is_container(target.path):
+        return prepared_container(target)
+    code, path = compiled(target.path), absolute_as_python(target.path)
     main = become_main({"__file__": path, "__cached__": None, "__loader__": SourceFileLoader(MAIN, path)})
-    sys.argv[:] = [target.path, *target.arguments]
+    note_arguments([target.path, *target.arguments], target.path)
     look_first_in(os.path.dirname(os.path.realpath(target.path)))
     return Program(code, main, path)
+
+
+def is_container(path: str) -> bool:
+    """Whether it is a folder or a zip file, whose `__main__` Python runs."""
+    return os.path.isdir(path) or (os.path.isfile(path) and zipfile.is_zipfile(path))
+
+
+def prepared_container(target: ScriptTarget) -> Program:
+    """Prepare the `__main__` of a folder or a zip file, which comes first in `sys.path`."""
+    path = absolute_as_python(target.path)
+    finder = pkgutil.get_importer(path)
+    spec = finder.find_spec(MAIN) if finder is not None else None
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{target.path} has no __main__.py", "the name of a Python script in it")
+    code = cast("InspectLoader", spec.loader).get_code(MAIN)
+    if code is None:
+        raise UsageError(f"the __main__ of {target.path} has no Python code", "the name of a Python script")
+    note_arguments([target.path, *target.arguments], target.path)
+    sys.path[0] = path
+    path = spec.origin or path
+    names: dict[str, object] = {
+        "__file__": path,
+        "__cached__": spec.cached,
+        "__loader__": spec.loader,
+        "__package__": "",
+        "__spec__": spec,
+    }
+    return Program(code, become_main(names), path)
+
+
+def absolute_as_python(path: str) -> str:
+    """Return the `__file__` that Python gives a script: absolute, with each `.` and `..` left in it."""
+    return path if os.path.isabs(path) else os.path.join(working_folder(), path)
+
+
+def note_arguments(arguments: list[str], *target: str) -> None:
+    """Set `sys.argv`, and `sys.orig_argv` to what was to be typed after `python` without gradlife."""
+    options: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    options = [option for option in options if not os.environ.get(VARIABLES.get(option, ""))]
+    sys.argv[:] = arguments
+    sys.orig_argv[1:] = [*options, *target, *arguments[1:]]
 
 
 def look_first_in(folder: str) -> None:
@@ -79,8 +133,8 @@ def look_first_in(folder: str) -> None:
 
 def prepared_module(target: ModuleTarget) -> Program:
     """Prepare a module, found from the working folder. Its parent packages are imported first."""
-    sys.argv[:] = ["-m", *target.arguments]
-    look_first_in(os.getcwd())
+    note_arguments(["-m", *target.arguments], "-m", target.name)
+    look_first_in(working_folder())
     spec, code = located(target.name)
     path = os.path.abspath(spec.origin or target.name)
     main = become_main(
@@ -128,8 +182,10 @@ def found_spec(name: str) -> ModuleSpec | None:
 
 
 def become_main(names: dict[str, object]) -> types.ModuleType:
-    """Replace the main module by a new one with these names."""
+    """Replace the main module by a new one with these names, in Python's order."""
     main = types.ModuleType("__main__")
+    if sys.version_info < (3, 14):
+        main.__dict__.update(__annotations__={})
     main.__dict__.update(__builtins__=builtins, **names)
     sys.modules["__main__"] = main
     return main
@@ -155,6 +211,8 @@ def counted_code(counted: CallSteps, program: Program, is_launcher: bool = False
 
 def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:
     """Run the script to its end; print what it raises as Python does."""
+    if not admit():
+        return Ended(INTERRUPTED)
     try:
         status = run_to_exit(code, main)
         wait_for_threads()

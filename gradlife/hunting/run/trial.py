@@ -10,15 +10,16 @@ import json
 import os
 import random
 import struct
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, cast
 
+from gradlife.descriptors import move_up
 from gradlife.hunting.process.changed_sources import change_sources
 from gradlife.hunting.process.import_watch import when_imported
+from gradlife.safe_access import member
 
 SEED = 0
 SOURCES, LOSSES = "sources.json", "losses"
@@ -79,7 +80,7 @@ class LossLog:
         values = [*numbers(tensors if isinstance(tensors, (tuple, list)) else (tensors,))]
         if values and self._file < 0:
             path = os.path.join(self._folder, f"{LOSSES}.{self._process}")
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            self._file = move_up(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
         if values:
             os.write(self._file, struct.pack(f"<{len(values)}d", *values))
 
@@ -97,5 +98,5 @@ def numbers(tensors: Iterable[Any]) -> Iterator[float]:
 
 def without_modes() -> AbstractContextManager[None]:
     """Return a block in which no dispatch mode is active, neither the program's nor one that records."""
-    block = getattr(sys.modules.get("torch.utils._python_dispatch"), "_disable_current_modes", nullcontext)
+    block = member("torch.utils._python_dispatch", "_disable_current_modes", nullcontext)
     return cast(AbstractContextManager[None], block())

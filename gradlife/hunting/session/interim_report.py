@@ -12,9 +12,10 @@ from contextlib import suppress
 from typing import Protocol
 
 from gradlife import _heap
+from gradlife.descriptors import pipe
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.session.step_counter import Counter
-from gradlife.hunting.steps.own_thread import OwnThread
+from gradlife.own_thread import OwnThread
 from gradlife.readable import readable
 
 #: Seconds to wait for the next step before a report is made in the middle of one.
@@ -51,7 +52,7 @@ class InterimReport(OwnThread):
         self._requests = requests
         self._pipe = os.fstat(requests).st_ino if requests >= 0 else 0
         self._memory = memory
-        self._signals, announced = os.pipe()
+        self._signals, announced = pipe()
         _heap.announce_signals(announced, list(map(int, ENDING)))
 
     def run(self) -> None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from gradlife.hunting.session.method import Hunt
+from gradlife.own_thread import is_main_thread
 
 
 class EnoughSteps(BaseException):
@@ -20,7 +21,7 @@ def end_program(*, may_raise: bool = True) -> NoReturn:
     """End the program after the requested steps: with an exception if this is the main thread and it may be raised there.
     Another thread would end alone, and a server would catch it.
     """
-    if may_raise and threading.current_thread() is threading.main_thread():
+    if may_raise and is_main_thread():
         raise EnoughSteps
     with suppress(Exception):  # the program may have closed it
         sys.stdout.flush()

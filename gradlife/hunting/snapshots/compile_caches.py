@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from gradlife.safe_access import loaded
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Compiled:
 
 def compiled_now() -> Compiled:
     """Read torch's own lists; empty if nothing is compiled or this release has other lists."""
-    convert = sys.modules.get("torch._dynamo.convert_frame")
+    convert = loaded("torch._dynamo.convert_frame")
     codes = getattr(getattr(convert, "input_codes", None), "seen_ids", None)
     outputs = getattr(getattr(convert, "output_codes", None), "seen", None)
     return Compiled(len(codes), len(outputs)) if codes is not None and outputs is not None else Compiled()

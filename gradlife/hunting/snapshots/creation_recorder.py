@@ -19,6 +19,7 @@ from gradlife.heap.torch_layout.torch import ensure_calibrated, undisturbed
 from gradlife.hunting.snapshots.creation_sites import RecordedSites
 from gradlife.hunting.snapshots.node_weights import LEAK_TYPES
 from gradlife.hunting.snapshots.step_snapshots import ARRAY, full_name, subclasses, tensor_type_names
+from gradlife.safe_access import loaded, member
 
 #: Types recorded besides tensors before the growing types are known. Instances of other types have many sizes.
 USUAL = (LEAK_TYPES | {ARRAY}) - {"frame", "generator", "coroutine", "async_generator", "type"}
@@ -53,7 +54,7 @@ class Recording:
         """Start recording tensors and objects of these types."""
         if not self.is_on:
             ensure_calibrated()
-            torch = sys.modules.get("torch")
+            torch = loaded("torch")
             watch = tensor_watch(torch) if torch is not None else None
             self._offset = watch[1] if watch is not None else 0
             try:
@@ -124,7 +125,7 @@ class Recording:
 
 def library_files() -> tuple[str, ...]:
     """Return the path prefixes of files that belong to torch or to Python."""
-    torch = getattr(sys.modules.get("torch"), "__file__", None)
+    torch = member("torch", "__file__", None)
     folders = [os.path.dirname(os.__file__), os.path.dirname(torch) if torch else None]
     return (*NO_FILES, *(os.path.join(folder, "") for folder in folders if folder))
 

@@ -12,6 +12,9 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from gradlife.descriptors import move_up
+from gradlife.hunting.process.own_folders import roomy_folder
+
 T = TypeVar("T")
 
 #: The head of a record: the length and the checksum of its content.
@@ -23,8 +26,8 @@ class Notes:
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] | None = None
-        with tempfile.TemporaryFile(prefix="gradlife-notes-") as file:
-            self.descriptor = os.dup(file.fileno())
+        with tempfile.TemporaryFile(prefix="gradlife-notes-", dir=roomy_folder()) as file:
+            self.descriptor = move_up(os.dup(file.fileno()))
         fcntl.fcntl(self.descriptor, fcntl.F_SETFL, os.O_APPEND)  # two copies of a service may write at once
 
     def __del__(self) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from gradlife.model.trace import Confidence, NativeHolder
+from gradlife.safe_access import loaded
 
 #: A value may have parts of several tensors, and a tensor at the address of a freed one is not recognized.
 MIN_SHARE = 0.8
@@ -19,7 +20,7 @@ HOLDER = NativeHolder("OwnerRRef", "object", "torch.distributed.rpc", "", Confid
 
 def owned_now() -> int:
     """Count the values by torch's debug information; 0 without rpc. Torch never waits for the GIL with this lock taken."""
-    api: Any = sys.modules.get("torch.distributed.rpc.api")
+    api: Any = loaded("torch.distributed.rpc.api")
     with suppress(Exception):
         if api._is_current_rpc_agent_set():
             return int(sys.modules["torch._C"]._distributed_rpc._rref_context_get_debug_info()["num_owner_rrefs"])

@@ -6,7 +6,6 @@ import enum
 import functools
 import itertools
 import os
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
@@ -14,17 +13,20 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from gradlife import _heap
+from gradlife.descriptors import move_up
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.tensors import storage_header
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.process import forked
 from gradlife.hunting.process.collector import collect
 from gradlife.hunting.process.device_limits import FreeBytes, free_bytes
-from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end
+from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end, wait_for
+from gradlife.hunting.process.own_folders import roomy_folder
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.hunting.snapshots.notes import Notes
 from gradlife.hunting.snapshots.remote_references import owned_now
 from gradlife.model.hunt import Amounts
+from gradlife.safe_access import member
 
 T = TypeVar("T")
 
@@ -57,8 +59,8 @@ class SnapshotFile:
     def __init__(self) -> None:
         self.writer = 0  # the forked process that still writes the file
         self.notes = Notes()
-        with tempfile.TemporaryFile(prefix="gradlife-snapshot-") as file:
-            self.descriptor = os.dup(file.fileno())
+        with tempfile.TemporaryFile(prefix="gradlife-snapshot-", dir=roomy_folder()) as file:
+            self.descriptor = move_up(os.dup(file.fileno()))
 
     def __del__(self) -> None:
         if hasattr(self, "descriptor"):
@@ -68,7 +70,7 @@ class SnapshotFile:
         """Whether the file is complete. Raises MemoryError if its writer failed."""
         if self.writer:
             try:
-                ended, status = os.waitpid(self.writer, 0 if waits else os.WNOHANG)
+                ended, status = wait_for(self.writer, 0 if waits else os.WNOHANG)
             except ChildProcessError:  # a handler of the program has already waited for it
                 ended, status = self.writer, 0
             if not ended:
@@ -254,7 +256,7 @@ def names_below(module: str, base: str) -> frozenset[str]:
 
 def names_now(module: str, base: str) -> frozenset[str]:
     """Return the names of a class, if its module is loaded, and of all its subclasses so far."""
-    found = getattr(sys.modules.get(module), base, None)
+    found = member(module, base, None)
     return frozenset(map(full_name, subclasses(found))) if found is not None else frozenset()
 
 
@@ -263,8 +265,7 @@ known_names = functools.cache(names_now)
 
 def native_classes(base: str) -> list[type]:
     """Return the C++ classes of this name in torch and the engine, if loaded."""
-    places = (sys.modules.get(module) for module in NATIVE_MODULES)
-    return [found for found in (getattr(place, base, None) for place in places) if found is not None]
+    return [found for found in (member(module, base) for module in NATIVE_MODULES) if found is not None]
 
 
 def subclasses(base: Any) -> Iterator[type]:
@@ -282,7 +283,7 @@ def full_name(kind: type) -> str:
     """Return the full name, ``torch.nn.parameter.Parameter``, without running code of the metaclass."""
     module = type.__dict__["__dict__"].__get__(kind).get("__module__")
     name = type.__dict__["__qualname__"].__get__(kind)
-    return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else str(name)
+    return f"{module}.{name}" if type(module) is str and module != "builtins" else str(name)
 
 
 def storage_content(graph: _heap.Graph, node: int) -> int:

@@ -6,12 +6,12 @@ The compiler breaks its graph at the counter. Where it may not, as with `fullgra
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.import_watch import when_imported
+from gradlife.safe_access import member
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,7 +62,7 @@ def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        switch = getattr(sys.modules.get(SWITCH), "set_eval_frame", None)
+        switch = member(SWITCH, "set_eval_frame", None)
         if switch is None:
             return function(*args, **kwargs)
         before = switch(None)
@@ -84,7 +84,7 @@ def unless_whole(counted: Callable[P, T], uncounted: Callable[P, T] | None = Non
 
 def is_tracing_whole() -> bool:
     """Whether the compiler traces in this thread, and a break of the graph would be an error."""
-    tracer = getattr(sys.modules.get(TRACER), "InstructionTranslator", None)
+    tracer = member(TRACER, "InstructionTranslator", None)
     try:
         now = tracer.current_tx() if tracer is not None else None
     except AttributeError:  # it does not trace

@@ -14,6 +14,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from gradlife.hunting.steps.code_prefix import with_call
+from gradlife.safe_access import is_a, loaded_modules
 
 HAS_MONITORING = sys.version_info >= (3, 12)
 
@@ -169,10 +170,10 @@ def functions_of(codes: Sequence[CodeType]) -> Iterator[FunctionType]:
 def functions_named(code: CodeType) -> Iterator[FunctionType]:
     """Yield functions and methods of loaded modules with the name of some code, without running the program's code."""
     first, *rest = code.co_qualname.split(".")
-    for module in list(sys.modules.values()):
-        found = vars(module).get(first) if type(module) is type(sys) else None
+    for _, module in loaded_modules():
+        found = vars(module).get(first)
         for name in rest:
-            found = vars(found).get(name) if isinstance(found, type) else None
+            found = type.__dict__["__dict__"].__get__(found).get(name) if is_a(found, type) else None
         if type(found) is FunctionType:
             yield found
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
 from collections.abc import Callable
 
 from gradlife.hunting.snapshots.creation_recorder import address_of_next_sequence
+from gradlife.safe_access import loaded
 
 #: Fewer results that are kept with their graphs after the last step may be what a program is about to print.
 MIN_RESULTS = 12
@@ -40,7 +40,7 @@ class GraphMark:
 
 def next_number() -> Callable[[], int]:
     """Return a function for the number of the next node of the thread; 0 for ever if torch does not show it."""
-    torch = sys.modules.get("torch")
+    torch = loaded("torch")
     try:
         if torch is not None:
             return ctypes.PYFUNCTYPE(ctypes.c_uint64)(address_of_next_sequence(torch))

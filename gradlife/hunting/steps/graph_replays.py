@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from gradlife.hunting.steps.compiler import uncompiled
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.optimizers import Known, OptimizerSteps
 from gradlife.hunting.steps.replacement import replaced
+from gradlife.safe_access import member
 
 #: The modules that define graphs, and the names of the classes.
 MODULES, CLASSES = ("torch.cuda.graphs", "torch.xpu.graphs"), ("CUDAGraph", "XPUGraph")
@@ -124,5 +124,5 @@ class GraphReplays:
 
 def has_optimizer() -> bool:
     """Whether the process has an optimizer of torch, and so is no server of a model."""
-    kind = getattr(sys.modules.get("torch.optim.optimizer"), "Optimizer", None)
+    kind = member("torch.optim.optimizer", "Optimizer", None)
     return kind is not None and any(issubclass(type(one), kind) for one in gc.get_objects())

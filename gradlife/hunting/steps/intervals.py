@@ -7,8 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from gradlife.hunting.steps.own_thread import OwnThread
 from gradlife.hunting.steps.repeated_calls import is_importing
+from gradlife.own_thread import OwnThread
 
 #: Seconds per step.
 INTERVAL = 0.1

@@ -5,12 +5,12 @@ They are counted, not timed, so that rounds of them are the same on every machin
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from gradlife import _heap
+from gradlife.safe_access import loaded
 
 #: Counting begins after `QUIET` passes without a training step, and after `QUIET_PAUSES` times the longest earlier gap
 #: between training steps. So the evaluation of each epoch is not a phase.
@@ -55,7 +55,7 @@ class LaterPasses:
 
     def _start(self) -> None:
         """Count calls, if torch is imported and `Module.__call__` is still a Python function."""
-        module: Any = sys.modules.get("torch.nn.modules.module")
+        module: Any = loaded("torch.nn.modules.module")
         call = module.Module.__call__ if module is not None else None
         if isinstance(call, FunctionType):
             _heap.count_calls(call, self._end_round)

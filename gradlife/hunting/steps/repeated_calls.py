@@ -22,7 +22,7 @@ from gradlife.hunting.process.program_files import is_library
 from gradlife.hunting.steps.compiler import uncompiled
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.entries import Entry, new_entries, plain_code
-from gradlife.hunting.steps.own_thread import OwnThread
+from gradlife.own_thread import OwnThread
 
 #: Entries after which a function counts as the step.
 WARMUP_CALLS = 8

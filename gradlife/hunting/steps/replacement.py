@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import os
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gradlife.after_fork import after_fork
 from gradlife.errors import UsageError
 
 #: The lock of the one that listens in this process. A forked child gets a new one: its listener has stayed behind.
@@ -53,5 +53,4 @@ def renew_turns() -> None:
     _turns[0] = threading.Lock()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=renew_turns)
+after_fork(renew_turns)

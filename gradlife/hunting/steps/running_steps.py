@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 
 from gradlife.errors import UsageError
-from gradlife.heap.torch_layout.torch import is_initializing
 from gradlife.hunting.steps.backward_passes import BackwardSteps
 from gradlife.hunting.steps.batches import BatchSteps
 from gradlife.hunting.steps.compiler import keep_compiler_out
@@ -16,6 +15,7 @@ from gradlife.hunting.steps.graph_replays import MODULES, GraphReplays
 from gradlife.hunting.steps.optimizers import OptimizerSteps
 from gradlife.hunting.steps.replacement import take_turn
 from gradlife.hunting.steps.targets import UnknownFunction
+from gradlife.safe_access import is_initializing, loaded
 
 TorchListener = OptimizerSteps | BatchSteps | BackwardSteps | GraphReplays
 Listener = TorchListener | CallSteps
@@ -80,7 +80,7 @@ class RunningSteps:
     def hear_loaded(self) -> None:
         """Attach listeners to the modules that the program has loaded by now."""
         for name, listener in [*self._unheard]:
-            module = sys.modules.get(name)
+            module = loaded(name)
             if module is None or is_initializing(module):
                 continue
             try:

@@ -66,7 +66,7 @@ def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | Functio
     if text.startswith(MODULE_MARK):
         return ModuleTarget(text.removeprefix(MODULE_MARK), arguments)
     path, mark, function = text.partition("::")
-    if mark:
+    if mark and not os.path.exists(text):
         return FunctionTarget(path, function, is_file=True)
     if text.endswith(".py"):
         return ScriptTarget(text, arguments)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
 
 from gradlife.heap.program_modules import is_program
 from gradlife.hunting.stores.place import Place, PlaceKind
+from gradlife.safe_access import exact_text, is_a, loaded, member
 
 
 def is_known_to_library(place: Place) -> bool:
@@ -20,14 +20,14 @@ def is_known_to_library(place: Place) -> bool:
 def is_known_to(owner: str, name: str) -> bool:
     """Whether the class belongs to a library and has the attribute, or its file mentions it. Runs none of its code."""
     module, _, qualified = owner.rpartition(".")
-    found = sys.modules.get(module)
-    file = getattr(found, "__file__", None)
-    if found is None or module == "__main__" or (isinstance(file, str) and is_program(file)):
+    found = loaded(module)
+    file = exact_text(member(module, "__file__"))
+    if found is None or module == "__main__" or (file is not None and is_program(file)):
         return False
-    one = vars(found).get(qualified)
-    if isinstance(one, type) and name in type.__dict__["__dict__"].__get__(one):
+    one = member(module, qualified)
+    if is_a(one, type) and name in type.__dict__["__dict__"].__get__(one):
         return True
-    return isinstance(file, str) and re.search(rf"\.{name}\b|(['\"]){name}\1", text_of(file)) is not None
+    return file is not None and re.search(rf"\.{name}\b|(['\"]){name}\1", text_of(file)) is not None
 
 
 @functools.lru_cache(maxsize=16)

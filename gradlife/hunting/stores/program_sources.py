@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from gradlife.heap.program_modules import file_of, is_module, is_program, newest_modules
+from gradlife.heap.program_modules import file_of, is_program, newest_modules
 from gradlife.model.source_text import plain_rows
 
 #: Most files to read, and most characters of a file.
@@ -39,7 +39,7 @@ class Source:
 
 def program_sources() -> list[Source]:
     """Return the sources that can be read. Runs no code of the program."""
-    found = ((name, file_of(name, module)) for name, module in newest_modules() if is_module(module))
+    found = ((name, file_of(name, module)) for name, module in newest_modules())
     files = {str(file): name for name, file in found if isinstance(file, str) and is_program(file)}
     return list(readable((name, file) for file, name in list(files.items())[:MAX_FILES]))
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
-import sys
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +15,8 @@ from typing import Any
 
 from gradlife.hunting.workers.hunt import WorkerHunt
 from gradlife.hunting.workers.worker import VARIABLE, Worker, join
+from gradlife.own_thread import is_main_thread
+from gradlife.safe_access import loaded
 
 #: The original functions, if they were replaced in this process or in the one that it was forked from.
 PLAIN: dict[str, Callable[..., Any]] = {}
@@ -82,7 +82,7 @@ def run(
     freeze its heap.
     """
     plain = PLAIN.get(place.module) or getattr(importlib.import_module(place.module), place.name)
-    if threading.current_thread() is not threading.main_thread():
+    if not is_main_thread():
         return plain(*arguments)
     hunt = None
     with suppress(Exception):
@@ -104,7 +104,7 @@ def new_hunt(worker: Worker, roots: Mapping[str, Any]) -> WorkerHunt | None:
     joined = join(root, worker) if os.path.isdir(root) else None
     if joined is None:
         return None
-    main = sys.modules.get("__main__")
+    main = loaded("__main__")
     own = {name: value for name, value in vars(main).items() if not name.startswith("__")} if main is not None else {}
     hunt = WorkerHunt(joined[0], joined[1], getattr(main, "__file__", None) or "", {**own, **roots})
     hunt.start()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,6 +47,7 @@ from gradlife.peaks.recording.holders import Held
 from gradlife.peaks.recording.lifetimes import OPTIMIZER, Frame, Recording, Storage, tick_before, tick_within
 from gradlife.peaks.recording.variables import Kind
 from gradlife.peaks.sources.folder import short_file
+from gradlife.safe_access import member
 
 #: torch's device type numbers.
 DEVICES = {0: "cpu", 1: "cuda", 6: "hip", 9: "xla", 12: "xpu", 13: "mps"}
@@ -87,9 +87,7 @@ def device_name(device: int) -> str:
 
 def private_name() -> str:
     """Return the name that a backend outside of torch gave its devices."""
-    name = getattr(
-        getattr(sys.modules.get("torch"), "_C", None), "_get_privateuse1_backend_name", lambda: "privateuseone"
-    )
+    name = getattr(member("torch", "_C", None), "_get_privateuse1_backend_name", lambda: "privateuseone")
     return str(name())
 
 

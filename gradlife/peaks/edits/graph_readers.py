@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -19,6 +18,7 @@ from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.sources.liveness import hidden_readers
 from gradlife.peaks.sources.paths import Reader, Search
 from gradlife.peaks.sources.program import Function, Source, Spot, function_of, source_of, spot_at
+from gradlife.safe_access import member
 
 #: Attributes and methods that need no graph.
 PLAIN = frozenset({"item", "detach", "tolist", "data", "shape", "dtype", "device", "size", "argmax", "requires_grad"})
@@ -73,7 +73,7 @@ def gives_graph(node: ast.AST) -> bool:
 
 def may_lose_gradients(source: Source) -> bool:
     """Whether a copy of a weight that is made under `no_grad` may be used again where a graph is recorded."""
-    version = re.match(r"(\d+)\.(\d+)", str(getattr(sys.modules.get("torch"), "__version__", "")))
+    version = re.match(r"(\d+)\.(\d+)", str(member("torch", "__version__", "")))
     if version is not None and (int(version[1]), int(version[2])) >= COPIES_ANEW:
         return False
     return any(AUTOCAST.search(one.text) for one in (source, *other_sources(source.file)))

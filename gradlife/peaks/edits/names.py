@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from gradlife.heap.program_modules import absolute
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
@@ -65,7 +65,7 @@ def uses_global(file: str, line: int, qualified: str, name: str) -> bool:
 
 def is_same_file(one: str, other: str) -> bool:
     """Whether both names mean the same file."""
-    return one == other or (bool(other) and os.path.abspath(one) == os.path.abspath(other))
+    return one == other or (bool(other) and absolute(one) == absolute(other))
 
 
 def store_of(tree: Function, name: str, path: str = "") -> Spot | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
-import sys
 from collections.abc import Iterator
 from functools import cache
 
+from gradlife.heap.program_modules import absolute
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
 from gradlife.peaks.edits.names import is_same_file
 from gradlife.peaks.sources.program import Source, source_of
+from gradlife.safe_access import exact_text, loaded_modules
 
 #: How a file imports the script that runs.
 MAIN = "__main__"
@@ -34,7 +35,7 @@ def is_global_read_elsewhere(file: str, name: str) -> bool:
 def other_sources(file: str) -> Iterator[Source]:
     """Yield the loaded files of the program but one."""
     libraries = (*library_files(), *foreign_files(), OWN_FOLDER)
-    files = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
+    files = {exact_text(vars(module).get("__file__")) or "" for _, module in loaded_modules()}
     for other in sorted(files):
         if other.endswith(".py") and not other.startswith(libraries) and not is_same_file(other, file):
             source = source_of(other)
@@ -53,7 +54,7 @@ def mentions_attribute(tree: ast.AST, attribute: str) -> bool:
 
 def module_name(file: str) -> str:
     """Return the last part of the name under which a file is imported."""
-    folder, name = os.path.split(os.path.abspath(file))
+    folder, name = os.path.split(absolute(file))
     return os.path.basename(folder) if name == "__init__.py" else name.removesuffix(".py")
 
 

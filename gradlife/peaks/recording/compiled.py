@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import sys
+import re
 import warnings
 from contextlib import suppress
 from types import SimpleNamespace
@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from gradlife import _heap
 from gradlife.peaks.recording.lifetimes import Recording
+from gradlife.safe_access import member
 
 #: What a region is called among the operations.
 NAME = "compiled region"
@@ -45,7 +46,7 @@ def admit_operators_with_functions(mode_type: Any) -> None:
     """Register the mode with each operator that calls functions, as releases without that setting of a mode demand."""
     if any("supports_higher_order_operators" in vars(base) for base in mode_type.__mro__[1:]):
         return
-    for operator in list(getattr(sys.modules.get("torch._ops"), "_higher_order_ops", {}).values()):
+    for operator in list(member("torch._ops", "_higher_order_ops", {}).values()):
         with suppress(AssertionError):  # it is registered
             operator.py_impl(mode_type)(functools.partial(run_with_functions, operator))
 
@@ -62,7 +63,7 @@ def limits_of(recording: Recording) -> tuple[str, ...]:
 
 def operators_with_functions(recording: Recording) -> list[str]:
     """Return the recorded operators that call functions of the program, by name."""
-    known = getattr(sys.modules.get("torch._ops"), "_higher_order_ops", {})
+    known = member("torch._ops", "_higher_order_ops", {})
     return sorted({one.function for one in recording.operations} & set(known))
 
 
@@ -70,8 +71,8 @@ def compiled_limits(recording: Recording) -> tuple[str, ...]:
     """Return what a recording does not show of code under torch.compile."""
     if any(one.function == NAME for one in recording.operations):
         return (AS_ONE,)
-    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
-    base = getattr(sys.modules.get("torch.utils._python_dispatch"), "TorchDispatchMode", None)
+    counters = member("torch._dynamo.utils", "counters", {})
+    base = member("torch.utils._python_dispatch", "TorchDispatchMode", None)
     is_uncompiled = counters.get("frames", {}).get("ok") and not hasattr(base, "ignore_compile_internals")
     return (UNCOMPILED,) if is_uncompiled else ()
 
@@ -83,7 +84,7 @@ class CompiledRegions:
         self._mode, self._modes = mode, modes  # the latter is torch's module of dispatch modes
         self._graph: Any = None  # the class of what Inductor makes of a graph
         self._plain: Any = None
-        self._filter: Any = None  # that of the warning
+        self._filter = ("ignore", re.compile(HOOKS_WARNING), Warning, None, 0)
         self._operation = SimpleNamespace(_overloadpacket=NAME, _op=self._run)
 
     def start(self) -> None:
@@ -92,10 +93,10 @@ class CompiledRegions:
         Operators that call functions are admitted again at each call: the program may have imported more of them.
         """
         admit_operators_with_functions(type(self._mode))
-        graph = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
+        graph = member("torch._inductor.output_code", "CompiledFxGraph", None)
         if graph is not None and self._graph is None:
-            warnings.filterwarnings("ignore", HOOKS_WARNING)
-            self._filter = warnings.filters[0]
+            # `filterwarnings` would make Python show each warning of the program once more.
+            cast("list[Any]", warnings.filters).insert(0, self._filter)
             self._graph, self._plain = graph, graph.__call__
             graph.__call__ = lambda compiled, inputs: self._record(compiled, inputs)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 from functools import cache
 
 from gradlife.peaks.sources.program import is_named, source_of
+from gradlife.safe_access import exact_text, loaded
 
 #: Methods that run once for each object.
 MAKING = frozenset({"__init__", "__post_init__", "__new__", "__setstate__"})
@@ -19,9 +19,9 @@ def file_of_class(full_name: str) -> str:
     """Return the file of the module of a class; empty if it is unknown."""
     parts = full_name.split(".")
     for end in range(len(parts) - 1, 0, -1):
-        module = sys.modules.get(".".join(parts[:end]))
+        module = loaded(".".join(parts[:end]))
         if module is not None:
-            return getattr(module, "__file__", None) or ""
+            return exact_text(vars(module).get("__file__")) or ""
     return ""
 
 

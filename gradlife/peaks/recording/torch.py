@@ -16,9 +16,9 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from gradlife import _heap
+from gradlife.after_fork import after_fork
 from gradlife.errors import GradlifeError
 from gradlife.heap.torch_layout.torch import ensure_calibrated
-from gradlife.hunting.process import forked
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.creation_recorder import RUNNERS, foreign_files, library_files
 from gradlife.peaks.recording.compiled import CompiledRegions, mode_beside_compiled_code
@@ -136,14 +136,12 @@ _under_way: weakref.WeakSet[Recorder] = weakref.WeakSet()
 
 def end_in_fork() -> None:
     """End all recordings in a process that the program forks, such as a worker of a DataLoader: nobody reads them there."""
-    if not forked.is_copying:
-        for recorder in list(_under_way):
-            with suppress(Exception):  # Python would print it among the program's own errors
-                recorder.stop()
+    for recorder in list(_under_way):
+        with suppress(Exception):  # Python would print it among the program's own errors
+            recorder.stop()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=end_in_fork)
+after_fork(end_in_fork, in_copies=False)
 
 #: Closures of an optimizer. Another callable may be something else, such as a module.
 CLOSURES = (types.FunctionType, types.MethodType, functools.partial)

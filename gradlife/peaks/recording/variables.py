@@ -16,6 +16,7 @@ from typing import Any
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
 from gradlife.peaks.recording.lifetimes import Frame
+from gradlife.safe_access import loaded_modules, member
 
 
 class Kind(StrEnum):
@@ -120,15 +121,14 @@ def parameters_of_optimizers() -> frozenset[int]:
 
 def optimizers() -> Iterator[Any]:
     """Yield the living optimizers, from all objects that the collector tracks."""
-    base: type[Any] | None = getattr(sys.modules.get("torch.optim.optimizer"), "Optimizer", None)
+    base: type[Any] | None = member("torch.optim.optimizer", "Optimizer", None)
     if base is not None:
         yield from (one for one in gc.get_objects() if issubclass(type(one), base))
 
 
 def modules_now() -> dict[int, ModuleType]:
     """Return the modules by the ids of their dicts. Of modules that share a dict, the one that was imported first counts."""
-    loaded = list(sys.modules.values())
-    return {id(vars(module)): module for module in reversed(loaded) if type(module) is ModuleType}
+    return {id(vars(module)): module for _, module in reversed(loaded_modules())}
 
 
 def frames_now() -> dict[str, Frame]:

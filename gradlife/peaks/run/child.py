@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -27,6 +26,7 @@ from gradlife.hunting.steps.targets import FunctionTarget, ProgramTarget, Script
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
 from gradlife.output import reason, say
+from gradlife.own_thread import is_main_thread
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.api import peak_of
 from gradlife.peaks.run.session import PeakSession
@@ -122,7 +122,7 @@ class PeakChild:
             self._fail(error)
         self._steps += 1
         if self._settings.steps is not None and self._steps >= self._settings.steps:
-            if threading.current_thread() is not threading.main_thread():
+            if not is_main_thread():
                 self.leave(END, 0, None)
             end_program()
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+from gradlife.descriptors import pipe
+from gradlife.hunting.process.interrupts import held
 from gradlife.hunting.process.own_folders import PEAK, OwnFolder
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import passing_on
@@ -45,10 +47,11 @@ def run_program(
     """
     silence = subprocess.DEVNULL if is_quiet else None
     with nullcontext(folder) if folder else OwnFolder(PEAK) as own:
-        channel, child_channel = os.pipe()
+        channel, child_channel = pipe()
         settings = replace(settings, folder=own, channel=child_channel)
         with passing_on() as forward, os.fdopen(channel, "rb"):
-            child = subprocess.Popen(command(settings), pass_fds=(child_channel,), stdout=silence, stderr=silence)
+            with held():
+                child = subprocess.Popen(command(settings), pass_fds=(child_channel,), stdout=silence, stderr=silence)
             forward(child)
             os.close(child_channel)
             if is_announced(child, channel):

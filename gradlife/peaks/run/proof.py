@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
+from gradlife.heap.program_modules import absolute
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.trial import prepare_trial
 from gradlife.model.peak.report import LineChange, PeakReport, Proof
@@ -37,7 +38,7 @@ def edited_sources(report: PeakReport) -> dict[str, str]:
     for saving in report.savings:
         if saving.is_provable:
             for edit in saving.edits:
-                changes.setdefault(os.path.abspath(edit.file), []).extend(edit.changes)
+                changes.setdefault(absolute(edit.file), []).extend(edit.changes)
     sources = {file: source_of(file) for file in changes}
     return {file: changed(source.text, changes[file]) for file, source in sources.items() if source is not None}
 
