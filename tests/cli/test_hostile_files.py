@@ -149,9 +149,19 @@ def test_a_text_that_each_step_of_a_path_shows_fills_no_memory(
     assert len(done.stdout) < 10**7
 
 
-def test_texts_that_are_longer_together_than_the_file_are_refused(gradlife: Gradlife, tmp_path: Path) -> None:
+def test_texts_of_references_that_are_longer_than_the_file_are_refused(gradlife: Gradlife, tmp_path: Path) -> None:
+    """A reference takes five bytes of a file, and its text may be that of all others."""
+    sketch, many = glheap.chain(4, text="T" * 400), 100_000
+    sketch.edges += many - 1
+    sketch.sections |= {
+        glheap.FIRST: glheap.numbers("I", [0, 1, 2, 2 + many, 3 + many, 4 + many, 4 + many]),
+        glheap.REFERENCES: glheap.numbers("I", [1, 2, *([3] * many), 4, 5]),
+        glheap.OTHERS: glheap.numbers("I", [3 << 27 | 2] * (many - 1)),
+        glheap.LABEL_GAPS: glheap.numbers("B", [3] + [0] * (many - 2)),
+        glheap.LONG_GAPS: glheap.numbers("I", ()),
+    }
     path = tmp_path / "x.glheap"
-    path.write_bytes(glheap.chain(30_000, text="T" * 10**6).data())
+    path.write_bytes(sketch.data())
     status, _, errors = gradlife("open", str(path))
     assert (status, errors.count("\n")) == (2, 1)
     assert "x.glheap is damaged: its texts are longer than the file (try: " in errors

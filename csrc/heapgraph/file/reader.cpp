@@ -34,12 +34,11 @@ uint64_t file_size(int descriptor) {
   return static_cast<uint64_t>(status.st_size);
 }
 
-// A path shows a name or a text once for each of its steps: one of a megabyte would fill memory. The walker's longest
-// texts are those of the defaults of a function, a word for each.
-constexpr size_t longest_name = 400, longest_text = 2000, longest_bases = 2000;  // bytes
+// A path shows a name or a text once for each of its steps: one of a megabyte would fill memory.
+constexpr size_t longest_name = 400, longest_bases = 2000, short_text = 400;  // bytes
 
-// The texts of all objects together take at most this many bytes for each of the file's, and some more: an object takes
-// some 20 bytes of a file, and the name of an attribute rarely has more than 100 letters.
+// The names and the texts of all objects take at most this many bytes for each of the file's, and some more: an object
+// takes some 20 bytes of a file, and the name of an attribute rarely has more than 100 letters. Else they are cut.
 constexpr uint64_t most_shown = 32, always_shown = uint64_t{1} << 20;
 
 // Returns the beginning of a text, without half a letter at its end.
@@ -49,17 +48,14 @@ std::string_view shortened(std::string_view text, size_t longest) {
   return text.substr(0, longest);
 }
 
-// Shortens each text that is too long.
+// Shortens each long text.
 void shorten(Buffer<uint32_t>& ends, Buffer<char>& letters) {
-  size_t longest = 0;
-  for (size_t i = 1; i < ends.size(); ++i) longest = std::max<size_t>(longest, ends[i] - ends[i - 1]);
-  if (longest <= longest_text) return;
   Buffer<uint32_t> new_ends;
   Buffer<char> kept;
   new_ends.reserve(ends.size());
   new_ends.push_back(0);
   for (size_t i = 1; i < ends.size(); ++i) {
-    for (const char letter : shortened({letters.data() + ends[i - 1], ends[i] - ends[i - 1]}, longest_text))
+    for (const char letter : shortened({letters.data() + ends[i - 1], ends[i] - ends[i - 1]}, short_text))
       kept.push_back(letter);
     new_ends.push_back(static_cast<uint32_t>(kept.size()));
   }
@@ -84,7 +80,6 @@ class Reader {
     if (has(Section::arrivals)) {
       frozen->words = std::make_unique<Words>(read_words());
       check_words(*frozen->words, frozen->graph);
-      check_shown(*frozen->words);
     }
     const Buffer<char> notes = read<char>(Section::notes, max_notes);
     frozen->notes.assign(notes.data(), notes.size());
@@ -256,23 +251,38 @@ class Reader {
         throw FileError("is damaged: a type is of no known kind");
       const char *name = names.data() + ends[i], *stop = names.data() + ends[i + 1];
       if (std::find(name, stop, '\0') != stop) throw FileError("is damaged: the name of a type has a zero byte");
-      const std::string_view shown = shortened({name, static_cast<size_t>(stop - name)}, longest_name);
-      graph.type_rows.push_back({visible(shown), static_cast<NodeKind>(info[i].kind), info[i].address,
-                                 static_cast<uint8_t>(info[i].step_cost)});
+      graph.type_rows.push_back({visible({name, static_cast<size_t>(stop - name)}), static_cast<NodeKind>(info[i].kind),
+                                 info[i].address, static_cast<uint8_t>(info[i].step_cost)});
     }
     if (has(Section::type_bases)) read_bases(graph);
+    shorten_names(graph);
   }
-  void check_shown(const Words& words) const {
+  // Shortens the names of types if those of all objects together are longer than the file.
+  void shorten_names(Graph& graph) const {
     uint64_t shown = 0;
-    const auto add_label = [&](uint32_t label) {
-      if (PackedLabel::relation(label) != Words::item_relation)
-        shown += words.texts[PackedLabel::payload(label)].size();
+    for (const uint32_t type : graph.types)
+      if (type < graph.type_rows.size())
+        shown += graph.type_rows[type].name.size() + graph.type_rows[type].bases.size();
+    if (shown <= always_shown + most_shown * file_bytes_) return;
+    for (TypeRow& row : graph.type_rows) {
+      row.name.resize(shortened(row.name, longest_name).size());
+      row.bases.resize(shortened(row.bases, longest_bases).size());
+    }
+  }
+  // The bytes of the texts of all objects and references, as often as they are shown.
+  static uint64_t shown_bytes(const Buffer<uint32_t>& ends, const Buffer<uint32_t>& descriptions,
+                              const Buffer<uint32_t>& arrivals, const Buffer<EdgeLabel>& others) {
+    uint64_t shown = 0;
+    const auto add = [&](uint64_t text) {
+      if (text + 1 < ends.size()) shown += ends[text + 1] - ends[text];
     };
-    for (const uint32_t text : words.descriptions) shown += words.texts[text].size();
-    for (const uint32_t label : words.arrivals) add_label(label);
-    for (const EdgeLabel& other : words.others) add_label(other.label);
-    if (shown > always_shown + most_shown * file_bytes_)
-      throw FileError("is damaged: its texts are longer than the file");
+    const auto add_label = [&](uint32_t label) {
+      if (PackedLabel::relation(label) != Words::item_relation) add(PackedLabel::payload(label));
+    };
+    for (const uint32_t text : descriptions) add(text);
+    for (const uint32_t label : arrivals) add_label(label);
+    for (const EdgeLabel& other : others) add_label(other.label);
+    return shown;
   }
   void read_bases(Graph& graph) {
     const Buffer<char> bases = read<char>(Section::type_bases, UINT32_MAX);
@@ -280,7 +290,7 @@ class Reader {
     for (TypeRow& row : graph.type_rows) {
       const char* stop = std::find(at, end, '\0');
       if (stop == end) throw FileError("is damaged: bases of a type are missing");
-      row.bases = shortened({at, static_cast<size_t>(stop - at)}, longest_bases);
+      row.bases.assign(at, stop);
       at = stop + 1;
     }
   }
@@ -288,10 +298,17 @@ class Reader {
     Buffer<uint32_t> ends = read<uint32_t>(Section::text_ends, Texts::most + 1);
     Buffer<char> letters = read<char>(Section::texts, UINT32_MAX);
     check_ends(ends, letters.size());
-    shorten(ends, letters);
-    return Words{Texts(std::move(ends), std::move(letters)),
-                 read_exactly<uint32_t>(Section::descriptions, header_.nodes),
-                 read_exactly<uint32_t>(Section::arrivals, header_.nodes), read_other_labels()};
+    Buffer<uint32_t> descriptions = read_exactly<uint32_t>(Section::descriptions, header_.nodes);
+    Buffer<uint32_t> arrivals = read_exactly<uint32_t>(Section::arrivals, header_.nodes);
+    Buffer<EdgeLabel> others = read_other_labels();
+    const uint64_t most = always_shown + most_shown * file_bytes_;
+    if (shown_bytes(ends, descriptions, arrivals, others) > most) {
+      shorten(ends, letters);
+      if (shown_bytes(ends, descriptions, arrivals, others) > most)
+        throw FileError("is damaged: its texts are longer than the file");
+    }
+    return Words{Texts(std::move(ends), std::move(letters)), std::move(descriptions), std::move(arrivals),
+                 std::move(others)};
   }
   Buffer<EdgeLabel> read_other_labels() {
     if (need(Section::other_labels).element_bytes == sizeof(EdgeLabel))

@@ -330,6 +330,17 @@ def test_snapshot_equals_its_own_file(tmp_path: Path) -> None:
     assert (changes.by_identity, changes.types, changes.paths) == (True, (), ())
 
 
+def test_the_words_of_many_defaults_come_back_from_a_file(tmp_path: Path) -> None:
+    """A text of more than 2,000 bytes was cut, and its object was one that is gone and one that is new."""
+    names: dict[str, object] = {}
+    exec(f"def many({', '.join(f'number_of_{n}={n}' for n in range(250))}): pass", names)
+    kept = type("Name" * 500, (), {})()  # so does the name of a class
+    taken = snapshot()
+    again = through_file(taken, tmp_path)
+    assert (taken.diff(again).paths, again.types()) == ((), taken.types())
+    assert (callable(names["many"]), len(type(kept).__name__)) == (True, 2000)
+
+
 # --- limits ---
 
 
