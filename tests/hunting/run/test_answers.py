@@ -86,13 +86,14 @@ def test_a_report_that_cannot_be_written_is_said_once_and_the_program_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On a full disk the error came out of the program's `optimizer.step()`."""
-    child = Child(Settings("main.py", folder=str(tmp_path / "missing")))
+    taken = tmp_path / "taken"
+    taken.write_text("")  # where the folder should be
+    child = Child(Settings("main.py", folder=str(taken)))
     child._write(CLEAN, ANSWER)
     assert child._status(Ended(0)) == 0  # a later report may be written
     child.leave(END, 0, None)
     assert capsys.readouterr().err == (
-        f"gradlife: error: the report of the hunt cannot be written to {tmp_path / 'missing'}: "
-        "No such file or directory; the program goes on\n"
+        f"gradlife: error: the report of the hunt cannot be written to {taken}: File exists; the program goes on\n"
     )
     assert [child._status(Ended(status)) for status in (0, 7)] == [EXIT_COULD_NOT_TELL, 7]
 
