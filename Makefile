@@ -27,7 +27,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants pickle-mutants hammer valgrind debug-python upstream bench-peak twins
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants pickle-mutants host hammer valgrind debug-python upstream bench-peak twins
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -139,6 +139,9 @@ json-mutants: $(VENV)/.built ## read thousands of reports, recordings and baseli
 
 pickle-mutants: $(VENV)/.built ## open thousands of allocator states with wrong values and wrong bytes
 	$(BIN)/python -m benchmarks.hardening.mutants_of_pickles $(ARGS)
+
+host: $(VENV)/.built ## run 45 programs bare and under each command, and compare all that they print, write and see
+	$(BIN)/python -m benchmarks.hardening.host $(ARGS)
 
 hammer: $(VENV)/.built ## build, share, drop and run graphs in eight threads for a minute (ARGS="--seconds 5")
 	$(BIN)/python -m benchmarks.hardening.hammer $(ARGS)

@@ -78,7 +78,10 @@ STAYS = {
     "attach/in_gdb.py": ({"sys.path"}, "inside a debugger"),
     "attach/in_lldb.py": ({"sys.path"}, "inside a debugger"),
     "cli/snapshot.py": ({"os._exit"}, "the snapshot is taken before the program ends at once"),
-    "hunting/process/collector.py": ({"gc.freeze", "gc.unfreeze"}, "undone at once, with the interpreter lock held"),
+    "hunting/process/collector.py": (
+        {"gc.freeze", "gc.unfreeze"},
+        "objects of a service from before a hunt, for its time",
+    ),
     "hunting/process/forked.py": ({"os.nice", "sys.settrace", "sys.setprofile"}, "in a copy"),
     "hunting/process/import_watch.py": ({"sys.meta_path"}, "finds nothing itself, and goes after its module's import"),
     "hunting/process/launcher.py": ({"os.environ"}, "what a launcher starts is hunted in"),

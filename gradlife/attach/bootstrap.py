@@ -5,7 +5,8 @@ The thread runs in the process's interpreter, and uses only the standard library
 
 from __future__ import annotations
 
-#: Run in the new thread: connects, finds gradlife, and serves. If the socket is gone, it ends silently.
+#: Run in the new thread: connects, finds gradlife, and serves. If the socket is gone, it ends silently. Up to Python 3.12 the
+#: thread that imports `threading` first is its main thread: the program's, whose state is the oldest, is put in its place.
 SOURCE = """\
 def gradlife_attached(path, folder, text):
     import ctypes, json, socket, sys
@@ -34,8 +35,25 @@ def gradlife_attached(path, folder, text):
             sys.path[:] = before
     serve_one(connection)
 
-import threading
-threading.Thread(target=gradlife_attached, args=(PATH, FOLDER, TEXT), name="gradlife", daemon=True).start()
+def gradlife_threading():
+    import sys
+    if "threading" in sys.modules:
+        return
+    import threading, _thread, os
+    if sys.version_info >= (3, 13) or threading.main_thread().ident != _thread.get_ident():
+        return
+    main, ident = threading._main_thread, list(sys._current_frames())[-1]
+    if ident == _thread.get_ident():
+        return
+    del threading._active[main._ident]
+    threading._active[ident], main._ident, main._native_id = main, ident, os.getpid()
+    threading._shutdown_locks.discard(main._tstate_lock)
+    main._tstate_lock = _thread.allocate_lock()
+    main._tstate_lock.acquire()
+
+gradlife_threading()
+import _thread
+_thread.start_new_thread(gradlife_attached, (PATH, FOLDER, TEXT))
 """
 
 #: A placeholder for the address of the expression's own text, which the thread frees. Both have 18 characters.

@@ -14,6 +14,7 @@ import tempfile
 from contextlib import suppress
 from typing import Any
 
+from gradlife.descriptors import move_up
 from gradlife.errors import GradlifeError, UsageError
 
 #: The version of the protocol, which must be the same on both sides.
@@ -99,7 +100,7 @@ class Channel:
 def process_at(connection: socket.socket) -> int | None:
     """Return a descriptor of the process at the other end, which is readable once it has ended; None without one."""
     try:
-        return os.pidfd_open(peer_of(connection)[0])
+        return move_up(os.pidfd_open(peer_of(connection)[0]))
     except (AttributeError, OSError):  # an older system, or a process of another container
         return None
 
