@@ -72,7 +72,10 @@ def place_at(step: PathStep) -> Place | None:
 def without_numbers(labels: list[str]) -> list[str]:
     """Leave out the numbers under which a list of modules has its items: no statement names them."""
     while len(labels) > 2 and labels[-2] in MEMBERS and labels[-1].isdigit():
-        labels = labels[: -3 if labels[-3] == "__dict__" else -2]
+        owner = labels[: -3 if labels[-3] == "__dict__" else -2]
+        if not owner:
+            break
+        labels = owner
     return labels
 
 
