@@ -13,7 +13,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <link.h>
 #include <linux/futex.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -60,24 +59,24 @@ const void* library_of(const void* address) {
   return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-// Whether malloc is glibc's, and not one of LD_PRELOAD or a sanitizer.
+// Whether malloc is glibc's, and not one of LD_PRELOAD or a sanitizer. Asked once: the loader's lock may be held for
+// long.
 bool has_own_malloc() {
-  const void* used = dlsym(RTLD_DEFAULT, "malloc");
-  return used != nullptr && library_of(used) == library_of(reinterpret_cast<const void*>(&gnu_get_libc_version));
+  static const bool is_own = [] {
+    const void* used = dlsym(RTLD_DEFAULT, "malloc");
+    return used != nullptr && library_of(used) == library_of(reinterpret_cast<const void*>(&gnu_get_libc_version));
+  }();
+  return is_own;
 }
 
-int stop_at_first(dl_phdr_info*, size_t, void*) { return 1; }
-
-// Takes and releases the locks of all heaps of malloc, and those of the loader. Hangs if a thread that is not here
-// holds one.
+// Takes and releases the locks of all heaps of malloc. Hangs if a thread that is not here holds one. A copy needs no
+// lock of the loader: which libraries there are was noted before.
 void touch_locks() {
 #if __GLIBC_PREREQ(2, 33)
   (void)mallinfo2();
 #else
   (void)mallinfo();
 #endif
-  dl_iterate_phdr(stop_at_first, nullptr);
-  library_of(reinterpret_cast<const void*>(&gnu_get_libc_version));
 }
 
 // In the copy: lets an alarm end it unless all locks are free. The alarm and its action are the copy's own.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,47 +13,42 @@ from leftovers import run_script
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the loader and its lock are Linux's")
 
-#: Another thread holds the loader's lock while the process forks.
+#: Another thread holds the loader's lock nearly all the time, in C: it needs no lock of Python meanwhile.
+HOLDER = """
+#define _GNU_SOURCE
+#include <link.h>
+#include <unistd.h>
+static int hold(struct dl_phdr_info *info, size_t size, void *data) {
+  usleep(50000);
+  return 1;
+}
+void visit(int times) {
+  while (times-- > 0) {
+    dl_iterate_phdr(hold, 0);
+    usleep(500);
+  }
+}
+"""
 LOCKED = """
 import ctypes, os, threading
+import torch
 from gradlife import _heap
+from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.process import forked
 from gradlife.hunting.process.forked import in_fork
 
 forked.PATIENCE = 10_000.0  # a copy that waits is not given up, so that the test sees it
-libc = ctypes.CDLL(None)
-forks, inside, leave = threading.Event(), threading.Event(), threading.Event()
-
-@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
-def hold(*_):
-    inside.set()
-    leave.wait()
-    return 1
-
-def visit():
-    forks.wait()
-    libc.dl_iterate_phdr(hold, None)
-
-@ctypes.CFUNCTYPE(None)
-def lock():
-    forks.set()
-    inside.wait()
-
-thread = threading.Thread(target=visit)  # begun before: where Python 3.13 forks, no thread can begin
-thread.start()
-libc.__register_atfork(lock, None, None, None)
+ensure_calibrated()
+holder = ctypes.CDLL(LIBRARY)
 WORK
-leave.set()
+thread = threading.Thread(target=holder.visit, args=(40,))
+thread.start()
+for _ in range(6):
+    WORK
 thread.join()
 print("done")
 """
-RECORD = """
-import torch
-from gradlife.heap.torch_layout.torch import ensure_calibrated
-ensure_calibrated()
-with open(os.devnull, "wb") as file:
-    _heap.record(file.fileno(), False, "")
-"""
+RECORD = 'with open(os.devnull, "wb") as file: _heap.record(file.fileno(), False, "")'
 COUNT = "in_fork(lambda: _heap.native_counts(True)[2])"
 
 #: The copy writes into a pipe that nobody reads; a handler raises once the copy is there.
@@ -80,8 +78,12 @@ except KeyboardInterrupt:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("work", [RECORD, COUNT], ids=["a snapshot", "a census"])
-def test_a_copy_does_not_wait_for_the_loader_that_another_thread_has_locked(work: str) -> None:
-    done = run_script(LOCKED.replace("WORK", work))
+def test_a_copy_does_not_wait_for_the_loader_that_another_thread_has_locked(work: str, tmp_path: Path) -> None:
+    compiler = shutil.which("cc") or pytest.skip("this machine has no C compiler")
+    (tmp_path / "holder.c").write_text(HOLDER, encoding="utf-8")
+    library = str(tmp_path / "holder.so")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, str(tmp_path / "holder.c")], check=True, timeout=900)
+    done = run_script(LOCKED.replace("WORK", work).replace("LIBRARY", repr(library)))
     assert (done.stdout, done.stderr) == ("done\n", "")
 
 
