@@ -171,8 +171,11 @@ class Attached:
         self.kind = graph_class()
         for name in (*MODULES, "torch.optim.optimizer", "torch.utils.data.dataloader", "torch.autograd"):
             monkeypatch.setitem(sys.modules, name, None)
-        monkeypatch.setitem(sys.modules, MODULES[0], types.SimpleNamespace(CUDAGraph=self.kind))
-        autograd = types.SimpleNamespace(_engine_run_backward=lambda: None)
+        autograd: Any = types.ModuleType("torch.autograd")
+        autograd._engine_run_backward = lambda: None
+        graphs: Any = types.ModuleType(MODULES[0])
+        graphs.CUDAGraph = self.kind
+        monkeypatch.setitem(sys.modules, MODULES[0], graphs)
         monkeypatch.setitem(sys.modules, "torch.autograd", autograd)
         monkeypatch.setattr(graph_replays, "has_optimizer", lambda: has_optimizer)
         self.autograd = autograd
