@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType
 
 import pytest
 
@@ -95,7 +95,9 @@ def test_a_value_of_the_next_round_counts(tmp_path: Path) -> None:
 def test_kept_copies_in_low_precision_get_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, has_diff: bool
 ) -> None:
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(__version__=release))
+    torch = ModuleType("torch")
+    vars(torch)["__version__"] = release
+    monkeypatch.setitem(sys.modules, "torch", torch)
     text = LOOP.replace("def train", f"@{CASTING}\ndef train").format("print(aux)")
     assert edit_at(tmp_path, text, 8)[1] is has_diff
     assert edit_at(tmp_path, LOOP.format("print(aux)"))[1] is True
