@@ -352,7 +352,7 @@ for step in range(STEPS):
     ),
     Pair(
         "places_used_again",
-        "rows",
+        "kept",
         """\
 rows = [None] * <N/4>
 kept = []
