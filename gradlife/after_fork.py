@@ -15,7 +15,7 @@ _in_copies: list[Callable[[], object]] = []
 
 
 def after_fork(function: Callable[[], object], *, in_copies: bool = True) -> None:
-    """Call a function of gradlife in each child that the program forks, and in gradlife's own copies unless told otherwise."""
+    """Call a function of gradlife in each child that the program forks, and in gradlife's copies if ``in_copies``."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=function)
     if in_copies:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import resource
@@ -10,6 +11,9 @@ from contextlib import suppress
 
 #: The number from which on they are, if the process may have as many; `select` takes numbers below 1,024.
 FIRST = 800
+
+#: Error numbers of a process, or a system, that may open no more files.
+NONE_LEFT = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 def move_up(descriptor: int) -> int:
@@ -39,4 +43,4 @@ def moved_socket(made: socket.socket) -> socket.socket:
     return moved
 
 
-__all__ = ["move_up", "moved_socket", "pipe"]
+__all__ = ["NONE_LEFT", "move_up", "moved_socket", "pipe"]

@@ -99,6 +99,7 @@ ALLOWED: dict[str, set[str]] = {
         "_heap",
     },
     "cli": {
+        "descriptors",
         "runner",
         "backends",
         "probes",

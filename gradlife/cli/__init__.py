@@ -12,14 +12,12 @@ import os
 import sys
 from collections.abc import Sequence
 
+from gradlife.descriptors import NONE_LEFT
 from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_USAGE, GradlifeError, line_of
 from gradlife.output import say
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
-
-#: Error numbers of a process, or a system, that may open no more files.
-NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
 
 #: Error numbers of a disk that is full or broken.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -50,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         abandon_stdout()
         return EXIT_BROKEN_PIPE
     except OSError as error:
-        if error.errno in NO_DESCRIPTORS:
+        if error.errno in NONE_LEFT:
             say("gradlife: error: this process may open no more files (try: ulimit -n 256)")
             return EXIT_USAGE
         if error.errno not in NO_ROOM or error.filename is not None:

@@ -93,7 +93,7 @@ def read_holders() -> HoldersOfDevices:
 
 def compiled_pools() -> frozenset[tuple[int, int]]:
     """Return the pools of torch.compile's CUDA graphs. Each manager of such graphs has one, which no stack shows."""
-    manager = member(TREES_MODULE, "CUDAGraphTreeManager", None)
+    manager = member(TREES_MODULE, "CUDAGraphTreeManager")
     managers = [one for one in gc.get_objects() if type(one) is manager] if manager is not None else []
     return frozenset(vars(one)["cuda_graphs_thread_pool"] for one in managers if "cuda_graphs_thread_pool" in vars(one))
 

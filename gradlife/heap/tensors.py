@@ -32,7 +32,7 @@ def content_bytes(graph: _heap.Graph, storage: int) -> int | None:
 
 def storage_header() -> int:
     """Return the size of an empty storage object, which a graph counts with the storage's contents."""
-    kind = member("torch", "UntypedStorage", None)
+    kind = member("torch", "UntypedStorage")
     return block_of_empty(kind) if kind is not None else 0
 
 

@@ -44,12 +44,10 @@ class Walk:
     """One pass through a report. An object in two places stays one object, and one without a change stays itself."""
 
     def __init__(self) -> None:
-        self._spellings: dict[
-            Any, tuple[tuple[str, Spell], ...]
-        ] = {}  # not for all walks: a notebook would see it grow
-        self._done: dict[
-            tuple[int, Spell], tuple[Any, Any]
-        ] = {}  # keeps the original, so that no other object has its id
+        #: Fields by class. Not for all walks: a notebook would see it grow.
+        self._spellings: dict[Any, tuple[tuple[str, Spell], ...]] = {}
+        #: The original and what was made of it. The original is kept, so that no other object has its id.
+        self._done: dict[tuple[int, Spell], tuple[Any, Any]] = {}
 
     def value(self, value: Any, spell: Spell) -> Any:
         """Return the value with visible texts."""

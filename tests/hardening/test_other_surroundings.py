@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 import gradlife
+from own_interpreter import lines_of
 from processes import comes_true
 
 LOOK = """
@@ -50,16 +51,7 @@ for _ in range(60):
 
 
 def in_child(program: str, **environment: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", LOOK + program],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+    return lines_of(LOOK + program, **environment)
 
 
 def test_with_the_debug_allocators_of_python() -> None:

@@ -65,11 +65,11 @@ void count(Tally& tally, uint64_t bytes) {
   tally.bytes += bytes;
 }
 
-// A dict is tracked from its first container on. One that was tracked since the earlier graph, at the address of one
-// that the collector did not know then, is the same if a holder of the one holds the other.
-class LateDicts {
+// What the collector tracks since the earlier graph, at an address where it knew nothing then: the same object only if
+// it is a dict, which is tracked from its first container on, and a holder of the one holds the other.
+class LateTracking {
  public:
-  LateDicts(const Graph& before, const Graph& after) : before_(before), after_(after) {}
+  LateTracking(const Graph& before, const Graph& after) : before_(before), after_(after) {}
 
   bool may_be(NodeId old, NodeId fresh) {
     const TypeRow& type = after_.type_of(fresh);
@@ -141,7 +141,7 @@ class ObjectComparison {
         examples_(examples),
         types_(before, after),
         rows_(types_.rows()),
-        late_dicts_(before, after) {}
+        late_tracking_(before, after) {}
 
   // Matches the same objects in both graphs; those without a match are sorted.
   std::vector<TypeChange> run() {
@@ -171,10 +171,13 @@ class ObjectComparison {
 
   bool is_same(size_t old, size_t fresh) {
     return old < before_.size() && is_met_[old] == 0 && before_.addresses[old] == after_.addresses[fresh] &&
-           types_.before(before_.types[old]) == types_.after(after_.types[fresh]) &&
-           after_.may_be(static_cast<NodeId>(fresh), before_, static_cast<NodeId>(old)) &&
-           (!is_grad_node(fresh) || have_same_number(static_cast<NodeId>(old), static_cast<NodeId>(fresh))) &&
-           late_dicts_.may_be(static_cast<NodeId>(old), static_cast<NodeId>(fresh));
+           may_be(static_cast<NodeId>(old), static_cast<NodeId>(fresh));
+  }
+  // Whether two nodes at one address may be the same object.
+  bool may_be(NodeId old, NodeId fresh) {
+    return types_.before(before_.types[old]) == types_.after(after_.types[fresh]) &&
+           after_.may_be(fresh, before_, old) && (!is_grad_node(fresh) || have_same_number(old, fresh)) &&
+           late_tracking_.may_be(old, fresh);
   }
   bool is_grad_node(size_t fresh) const { return after_.type_rows[after_.types[fresh]].kind == NodeKind::grad_node; }
   bool have_same_number(NodeId old, NodeId fresh) const {
@@ -232,13 +235,11 @@ class ObjectComparison {
     if (row.examples.size() < examples_) row.examples.push_back(node);
   }
   void meet(NodeId old, NodeId fresh) {
-    const uint32_t type = types_.after(after_.types[fresh]);
-    if (types_.before(before_.types[old]) != type || !after_.may_be(fresh, before_, old) ||
-        (is_grad_node(fresh) && !have_same_number(old, fresh)) || !late_dicts_.may_be(old, fresh)) {
+    if (!may_be(old, fresh)) {
       vanish(old);
       appear(fresh);
     } else if (bytes_of(after_, fresh) > bytes_of(before_, old)) {
-      count(rows_[type].grown, bytes_of(after_, fresh) - bytes_of(before_, old));
+      count(rows_[types_.after(after_.types[fresh])].grown, bytes_of(after_, fresh) - bytes_of(before_, old));
     }
   }
 
@@ -247,7 +248,7 @@ class ObjectComparison {
   const size_t examples_;
   CommonTypes types_;
   std::vector<TypeChange> rows_;
-  LateDicts late_dicts_;
+  LateTracking late_tracking_;
   Buffer<uint8_t> is_met_;             // by the old object: whether it has a match
   std::array<size_t, 8> distances_{};  // how much later objects were found than before, the latest first; may wrap
   size_t missed_ = 0;                  // objects without a match in a row

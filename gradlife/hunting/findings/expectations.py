@@ -101,7 +101,7 @@ def place(facts: Facts) -> str:
 
 def compiled_again(facts: Facts) -> str:
     """Say that known functions are compiled again, and how often that may happen."""
-    config: Any = member("torch._dynamo", "config", None)
+    config: Any = member("torch._dynamo", "config")
     most = getattr(config, "recompile_limit", None) or getattr(config, "cache_size_limit", None)
     end = f", {most} of a function at most" if isinstance(most, int) else ""
     return f"torch.compile makes new versions of the same functions in every round{end}"

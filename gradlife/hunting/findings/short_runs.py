@@ -55,7 +55,7 @@ def advice(target: str, steps: int, stepped_by: str, step_on: str = "") -> str:
 
 def has_modules() -> bool:
     """Whether there is a module of PyTorch, whose calls can be counted. Asks the collector, as the run is over."""
-    base = member(MODULES, "Module", None)
+    base = member(MODULES, "Module")
     return base is not None and any(issubclass(type(one), base) for one in gc.get_objects())
 
 

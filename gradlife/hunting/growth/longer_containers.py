@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group, has_variables, is_hunts_own
@@ -24,9 +24,30 @@ class LongerContainer:
     """A container of the last snapshot that has more items after each round."""
 
     node: int
-    items: float  # per step
-    bytes: float  # per step: of its own table, of small objects that only it holds, and of new objects that it leads to
+    added: Sequence[int]  # items, by round
+    gained: float  # bytes: of its own table, of small objects that only it holds, and of new objects that it leads to
+    steps: Sequence[int]  # of each round
     group: Group
+
+    @property
+    def items(self) -> float:
+        """The items that a step adds."""
+        return sum(self.added) / sum(self.steps)
+
+    @property
+    def bytes(self) -> float:
+        """The bytes that a step adds."""
+        return self.gained / sum(self.steps)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether each round added about as many items per step."""
+        return are_steady(self.added, self.steps)
+
+    @property
+    def is_leak(self) -> bool:
+        """Whether it gets steadily what counts as a leak."""
+        return self.is_steady and self.bytes >= MIN_PLAIN_BYTES
 
 
 def longer_containers(
@@ -36,49 +57,32 @@ def longer_containers(
 
     Of what gets too little to count by itself, what one container holds is taken together: the lists of an index of words.
     """
-    steps = [max(1, after.steps - before.steps) for before, after in itertools.pairwise(around)]
-    if len(steps) < 2:
+    if len(around) < 3:
         return
-    rest: dict[int, Longer] = {}
-    for one in longer(graph, around, born, rounds, known):
-        if one.is_steady(steps) and one.bytes >= MIN_PLAIN_BYTES * sum(steps):
-            yield one.per_step(sum(steps))
+    rest: dict[int, LongerContainer] = {}
+    for one in each_longer(graph, around, born, rounds, known):
+        if one.is_leak:
+            yield one
         else:
             rest[one.node] = one
-    inside: defaultdict[int, list[Longer]] = defaultdict(list)
+    inside: defaultdict[int, list[LongerContainer]] = defaultdict(list)
     for node, outer in outer_containers(graph, rest).items():
         if outer not in born:
             inside[outer].append(rest[node])
     for outer, ones in inside.items():
-        whole = together(outer, ones)
-        if whole.is_steady(steps) and whole.bytes >= MIN_PLAIN_BYTES * sum(steps):
-            yield whole.per_step(sum(steps))
-            rest = {node: one for node, one in rest.items() if one not in ones}
-    yield from (one.per_step(sum(steps)) for one in rest.values() if one.is_steady(steps))
+        whole = summed(outer, ones)
+        if whole.is_leak:
+            yield whole
+            for one in ones:
+                rest.pop(one.node, None)
+    yield from (one for one in rest.values() if one.is_steady)
 
 
-@dataclass(frozen=True)
-class Longer:
-    """A container that got longer in each round, with what it gained: items by round, and bytes."""
-
-    node: int
-    added: Sequence[int]
-    bytes: float
-    group: Group
-
-    def is_steady(self, steps: Sequence[int]) -> bool:
-        """Whether each round added about as many items per step."""
-        return are_steady(self.added, steps)
-
-    def per_step(self, steps: int) -> LongerContainer:
-        """Return the rates per step."""
-        return LongerContainer(self.node, sum(self.added) / steps, self.bytes / steps, self.group)
-
-
-def longer(
+def each_longer(
     graph: _heap.Graph, around: Sequence[StepSnapshot], born: Births, rounds: range, known: Container[int]
-) -> Iterator[Longer]:
+) -> Iterator[LongerContainer]:
     """Yield the old containers with more items after each round, steady or not."""
+    steps = [max(1, after.steps - before.steps) for before, after in itertools.pairwise(around)]
     for node, lengths, nbytes in _heap.longer_containers([one.graph for one in around]):
         if node in known or node in born or is_out_of_question(graph, node):
             continue
@@ -86,18 +90,19 @@ def longer(
             continue  # it holds some of what another group has
         group = group_of(graph, node, born)
         new = [one for one in group.members if born.get(one, -1) in rounds]
-        more = max(0, nbytes[-1] - nbytes[0]) + plain_bytes(graph, new)
-        yield Longer(node, [after - before for before, after in itertools.pairwise(lengths)], more, group)
+        gained = max(0, nbytes[-1] - nbytes[0]) + plain_bytes(graph, new)
+        added = [after - before for before, after in itertools.pairwise(lengths)]
+        yield LongerContainer(node, added, gained, steps, group)
 
 
-def together(outer: int, ones: Sequence[Longer]) -> Longer:
+def summed(outer: int, ones: Sequence[LongerContainer]) -> LongerContainer:
     """Return what the containers in a container gained together."""
-    group = Group(outer, [one.node for one in ones], {one.node: one.node for one in ones})
-    group = replace(group, holders=frozenset(group.tops))
+    tops = [one.node for one in ones]
+    group = Group(outer, tops, {node: node for node in tops}, holders=frozenset(tops))
     for one in ones:
         group.absorb(one.group)
     added = [sum(counts) for counts in zip(*(one.added for one in ones), strict=True)]
-    return Longer(outer, added, sum(one.bytes for one in ones), group)
+    return LongerContainer(outer, added, sum(one.gained for one in ones), ones[0].steps, group)
 
 
 def is_out_of_question(graph: _heap.Graph, node: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
 import os
 import sys
@@ -15,6 +14,7 @@ from types import CodeType
 from typing import NoReturn
 
 from gradlife.after_fork import after_fork
+from gradlife.descriptors import NONE_LEFT
 from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_USAGE, GradlifeError, OutputError
 from gradlife.hunting.findings.main_source import program_of
 from gradlife.hunting.process.interrupts import admit
@@ -595,9 +595,8 @@ def start(kind: Callable[[Settings], Child]) -> int:
         refuse(settings.folder)
         return error.exit_status
     except OSError as error:
-        if error.errno not in {errno.EMFILE, errno.ENFILE}:
+        if error.errno not in NONE_LEFT:
             raise
-        words = "the program may open no more files than gradlife needs (try: ulimit -n 256)"
-        say(f"gradlife: error: {words}")
+        say("gradlife: error: the program may open no more files than gradlife needs (try: ulimit -n 256)")
         refuse(settings.folder)
         return EXIT_USAGE

@@ -161,7 +161,7 @@ def new_hunt(worker: Worker) -> ProcessHunt | None:
         return None
     keep_folder(root)
     settings = load_settings(path.read_text(encoding="utf-8"))
-    main = member("__main__", "__file__", None)
+    main = member("__main__", "__file__")
     hunt = ProcessHunt(replace(settings, folder=joined[0], target=str(main or settings.target)))
     hunt.begin_hearing()
     return hunt

@@ -125,7 +125,7 @@ class Recording:
 
 def library_files() -> tuple[str, ...]:
     """Return the path prefixes of files that belong to torch or to Python."""
-    torch = member("torch", "__file__", None)
+    torch = member("torch", "__file__")
     folders = [os.path.dirname(os.__file__), os.path.dirname(torch) if torch else None]
     return (*NO_FILES, *(os.path.join(folder, "") for folder in folders if folder))
 

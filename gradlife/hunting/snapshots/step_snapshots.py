@@ -256,7 +256,7 @@ def names_below(module: str, base: str) -> frozenset[str]:
 
 def names_now(module: str, base: str) -> frozenset[str]:
     """Return the names of a class, if its module is loaded, and of all its subclasses so far."""
-    found = member(module, base, None)
+    found = member(module, base)
     return frozenset(map(full_name, subclasses(found))) if found is not None else frozenset()
 
 

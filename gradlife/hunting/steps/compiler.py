@@ -62,7 +62,7 @@ def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        switch = member(SWITCH, "set_eval_frame", None)
+        switch = member(SWITCH, "set_eval_frame")
         if switch is None:
             return function(*args, **kwargs)
         before = switch(None)
@@ -84,7 +84,7 @@ def unless_whole(counted: Callable[P, T], uncounted: Callable[P, T] | None = Non
 
 def is_tracing_whole() -> bool:
     """Whether the compiler traces in this thread, and a break of the graph would be an error."""
-    tracer = member(TRACER, "InstructionTranslator", None)
+    tracer = member(TRACER, "InstructionTranslator")
     try:
         now = tracer.current_tx() if tracer is not None else None
     except AttributeError:  # it does not trace

@@ -124,5 +124,5 @@ class GraphReplays:
 
 def has_optimizer() -> bool:
     """Whether the process has an optimizer of torch, and so is no server of a model."""
-    kind = member("torch.optim.optimizer", "Optimizer", None)
+    kind = member("torch.optim.optimizer", "Optimizer")
     return kind is not None and any(issubclass(type(one), kind) for one in gc.get_objects())

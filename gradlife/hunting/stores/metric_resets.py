@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from gradlife.hunting.stores.constant_values import given_to_attribute, given_to_variable
 from gradlife.hunting.stores.emptyings import is_reset, takes
@@ -36,46 +36,27 @@ def may_reset(source: Source, place: Place) -> bool:
 
     `env.reset()` is none where `env = Environment()`: what the program makes by another class.
     """
-    return any(
-        not is_super(receiver) and not is_of_another_class(receiver, source, place)
-        for receiver in receivers_of_reset(source.tree)
-    )
+    mine = classes_of(place.name, source.tree)
+    return any(may_be_of(mine, classes_of(name, source.tree)) for name in names_reset(source.tree))
 
 
-def receivers_of_reset(tree: ast.Module) -> Iterator[ast.expr]:
-    """Yield what `reset()` is called of."""
+def names_reset(tree: ast.Module) -> Iterator[str]:
+    """Yield the last name of what `reset()` is called of; "" for one without a name. `super()` is the metric's own."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reset":
-            yield node.func.value
+            receiver = node.func.value
+            if not (isinstance(receiver, ast.Call) and last_name(receiver.func) == "super"):
+                yield last_name(receiver)
 
 
-def is_super(node: ast.expr) -> bool:
-    """Whether it is `super()`."""
-    return isinstance(node, ast.Call) and last_name(node.func) == "super"
+def may_be_of(mine: Set[str], found: Set[str]) -> bool:
+    """Whether what is made by these classes may be the metric. Without a class it may be anything."""
+    return not found or "" in found or not mine.isdisjoint(found)
 
 
-def is_of_another_class(receiver: ast.expr, source: Source, place: Place) -> bool:
-    """Whether the source makes all that it gives to a variable or an attribute by classes that make no such metric."""
-    mine = set(classes_given(ast.Name(place.name), source) + classes_given(attribute(place.name), source))
-    found = classes_given(receiver, source)
-    return bool(found) and all(found) and mine.isdisjoint(found)
-
-
-def attribute(name: str) -> ast.expr:
-    """Return an attribute of this name of anything."""
-    return ast.Attribute(ast.Name("self"), name)
-
-
-def classes_given(node: ast.expr, source: Source) -> list[str]:
-    """Return the names of the classes that make what a variable or an attribute is given; "": it may be anything."""
-    match node:
-        case ast.Name(id=name):
-            given = given_to_variable(name, source.tree)
-        case ast.Attribute(attr=name):
-            given = given_to_attribute(name, source.tree)
-        case _:
-            return []
-    return [class_made(one) for one in given]
+def classes_of(name: str, tree: ast.Module) -> Set[str]:
+    """Return the classes that make what the source gives to variables and attributes of a name; "": it may be anything."""
+    return {class_made(one) for one in (*given_to_variable(name, tree), *given_to_attribute(name, tree))}
 
 
 def class_made(value: ast.expr) -> str:

@@ -87,7 +87,7 @@ def device_name(device: int) -> str:
 
 def private_name() -> str:
     """Return the name that a backend outside of torch gave its devices."""
-    name = getattr(member("torch", "_C", None), "_get_privateuse1_backend_name", lambda: "privateuseone")
+    name = getattr(member("torch", "_C"), "_get_privateuse1_backend_name", lambda: "privateuseone")
     return str(name())
 
 

@@ -72,7 +72,7 @@ def compiled_limits(recording: Recording) -> tuple[str, ...]:
     if any(one.function == NAME for one in recording.operations):
         return (AS_ONE,)
     counters = member("torch._dynamo.utils", "counters", {})
-    base = member("torch.utils._python_dispatch", "TorchDispatchMode", None)
+    base = member("torch.utils._python_dispatch", "TorchDispatchMode")
     is_uncompiled = counters.get("frames", {}).get("ok") and not hasattr(base, "ignore_compile_internals")
     return (UNCOMPILED,) if is_uncompiled else ()
 
@@ -93,7 +93,7 @@ class CompiledRegions:
         Operators that call functions are admitted again at each call: the program may have imported more of them.
         """
         admit_operators_with_functions(type(self._mode))
-        graph = member("torch._inductor.output_code", "CompiledFxGraph", None)
+        graph = member("torch._inductor.output_code", "CompiledFxGraph")
         if graph is not None and self._graph is None:
             # `filterwarnings` would make Python show each warning of the program once more.
             cast("list[Any]", warnings.filters).insert(0, self._filter)

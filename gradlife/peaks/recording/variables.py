@@ -121,7 +121,7 @@ def parameters_of_optimizers() -> frozenset[int]:
 
 def optimizers() -> Iterator[Any]:
     """Yield the living optimizers, from all objects that the collector tracks."""
-    base: type[Any] | None = member("torch.optim.optimizer", "Optimizer", None)
+    base: type[Any] | None = member("torch.optim.optimizer", "Optimizer")
     if base is not None:
         yield from (one for one in gc.get_objects() if issubclass(type(one), base))
 

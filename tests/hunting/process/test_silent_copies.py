@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gradlife.hunting.process.forked import CAN_FORK
+from own_interpreter import lines_of
 
 pytestmark = pytest.mark.skipif(not CAN_FORK, reason="no copy is made here")
 
@@ -64,19 +64,6 @@ print([forked.in_fork(os.getpid) for _ in range(300)].count(os.getpid()), flush=
 os._exit(0)
 """
 ONE_HEAP = {"MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-
-
-def lines_of(program: str, **environment: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
 
 
 def test_no_function_signal_or_audit_hook_of_the_program_sees_a_copy() -> None:
