@@ -123,7 +123,7 @@ def test_containers_in_one_that_a_loop_fills_are_one_finding_that_names_it_not_t
     assert one.grows_at is not None
     assert [each.via for each in one.trace.steps[: one.grows_at]][-2:] == [
         "global variable 'kept_of_layers'",
-        "['second']",
+        "['first']",
     ]
     assert (one.stored_at and one.stored_at.source, one.consequences) == (
         "kept_of_layer[len(kept_of_layer)] = torch.ones(4)",
