@@ -25,8 +25,9 @@ struct MallocHeap : AddressRange {
 MallocHeap find_arena_heap(const MemoryReader& reader, Address address);
 // Reads the size again: heaps grow and shrink at their ends.
 void update_size(const MemoryReader& reader, MallocHeap& heap);
-// Returns where the first chunk may begin: it depends on glibc's version, and is one of these multiples of 16.
-AddressRange first_chunks(const MallocHeap& heap);
+// Returns where the first chunk may begin: one of these multiples of 16. It is one place only where the end of the
+// arena's own data is recognized; other words there may look like a chunk's size.
+AddressRange first_chunks(const MemoryReader& reader, const MallocHeap& heap);
 // Returns all heaps; the main one with its current length.
 ScanVector<MallocHeap> find_heaps(const MemoryReader& reader, const MemoryMap& map, ScanArena& arena);
 

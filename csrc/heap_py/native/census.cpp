@@ -76,7 +76,7 @@ void NativeCensus::run() {
 // --- heaps
 
 void NativeCensus::read_heap(const MallocHeap& heap) {
-  const AddressRange candidates = first_chunks(heap);
+  const AddressRange candidates = first_chunks(reader_, heap);
   for (Address first = candidates.first; first < candidates.last; first += 16) {
     if (!follow(heap, first)) continue;
     return accept();

@@ -59,7 +59,7 @@ const MallocBlocks::Heap* MallocBlocks::heap_of(Address address) {
 
 // Finds the first chunk: the one from which a walk ends exactly at the heap's end.
 const MallocBlocks::Heap* MallocBlocks::walk_arena(const MallocHeap& range) {
-  const AddressRange candidates = first_chunks(range);
+  const AddressRange candidates = first_chunks(reader_, range);
   Heap heap(arena_);
   static_cast<AddressRange&>(heap) = range;
   for (Address at = candidates.first; at < candidates.last && !heap.is_whole; at += 16)

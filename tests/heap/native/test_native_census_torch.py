@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 import threading
@@ -161,6 +162,31 @@ def test_tensors_made_by_other_threads() -> None:
     assert grown(before) == {**NOTHING, "tensor": 1000, "storage": 1000}
     kept.clear()
     assert grown(before) == NOTHING
+
+
+def test_an_arenas_own_words_that_look_like_the_size_of_a_chunk_hide_no_tensors() -> None:
+    """malloc's map of bins, read as a size, may lead to a later chunk: what lies before it was not counted."""
+    malloc = ctypes.CDLL(None).malloc
+    malloc.restype, malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    kept: list[Any] = []
+    arenas: list[int] = []
+    before = settled()
+
+    def work() -> None:
+        kept.extend([torch.ones(7) for _ in range(250)])
+        heap = malloc(2_000) >> 26 << 26
+        arenas.append(ctypes.c_uint64.from_address(heap).value)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    [arena] = arenas
+    bins = ctypes.c_uint64.from_address(arena + 0x868)
+    as_it_was = bins.value
+    bins.value = kept[100]._cdata - 16 - (arena + 0x860)
+    counted = grown(before)
+    bins.value = as_it_was
+    assert counted == {**NOTHING, "tensor": 250, "storage": 250}
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
