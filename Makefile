@@ -27,7 +27,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants pickle-mutants host hammer valgrind debug-python upstream bench-peak twins
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants pickle-mutants host hammer layouts valgrind debug-python upstream bench-peak twins
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -62,7 +62,7 @@ check: $(VENV)/.built ## lint, formatting, types and stubs
 	$(BIN)/stubtest --mypy-config-file pyproject.toml --allowlist tests/stubtest-allowlist.txt gradlife._engine gradlife._heap
 
 build: $(VENV)/.deps ## compile the extension and install gradlife in place
-	$(PIP) $(INSTALL) --no-deps --editable .
+	$(PIP) $(INSTALL) --no-deps --config-settings=cmake.define.GRADLIFE_STRICT=ON --editable .
 	@touch $(VENV)/.built
 
 format: $(VENV)/.deps ## rewrite the sources in the house's formatting
@@ -142,6 +142,9 @@ pickle-mutants: $(VENV)/.built ## open thousands of allocator states with wrong 
 
 host: $(VENV)/.built ## run 45 programs bare and under each command, and compare all that they print, write and see
 	$(BIN)/python -m benchmarks.hardening.host $(ARGS)
+
+layouts: $(VENV)/.built ## hunt on a PyTorch of which one field at a time cannot be found, or is found elsewhere (ARGS="-k edges")
+	$(BIN)/python -m benchmarks.hardening.layouts $(ARGS)
 
 hammer: $(VENV)/.built ## build, share, drop and run graphs in eight threads for a minute (ARGS="--seconds 5")
 	$(BIN)/python -m benchmarks.hardening.hammer $(ARGS)
@@ -246,6 +249,7 @@ $(SANITIZED_BIN)/python: | $(VENV)/.deps
 $(SANITIZED)/.built: $(BUILD_FILES) $(shell find gradlife scenarios -name '*.py' 2>/dev/null) | $(SANITIZED_BIN)/python
 	$(BIN)/python -m pip --disable-pip-version-check --python $(SANITIZED_BIN)/python $(INSTALL) --no-deps \
 	  --force-reinstall --config-settings=build-dir=$(SANITIZED)/cmake --config-settings=cmake.build-type=Debug \
+	  --config-settings=cmake.define.GRADLIFE_STRICT=ON \
 	  --config-settings=cmake.define.GRADLIFE_SANITIZE=address,undefined .
 	@touch $@
 

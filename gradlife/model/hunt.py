@@ -14,6 +14,7 @@ from gradlife.model.heap import Owner, TypeCount, device_of
 from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, SharedLedger, Skew, SnapshotCost, WorkerRow
 from gradlife.model.source_text import Lines
 from gradlife.model.trace import Lifetime, Trace
+from gradlife.model.unread_layout import UnreadLayout
 
 #: The setting that holds how many arguments the program was given.
 ARGUMENTS = "arguments"
@@ -296,7 +297,7 @@ class Control:
     """A leak, or its clean twin, that the hunt planted to check itself."""
 
     name: str
-    expected: str  # "growth", "never", "clean"
+    expected: str  # "growth", "never", "clean", "whole"
     observed: str
 
     @property
@@ -410,12 +411,13 @@ class HuntReport:
     snapshot_cost: SnapshotCost | None = None  # None if no rank reported when it took snapshots
     workers: tuple[WorkerRow, ...] = ()  # hunted worker processes; their findings are in `findings`
     shared_memory: SharedLedger = field(default_factory=SharedLedger)  # of the program and its children
+    unread: UnreadLayout | None = None  # what could not be read of this PyTorch
     owners: tuple[Owner, ...] = ()  # of one rank: what retains most at its last snapshot, to compare with other ranks
 
     @property
     def verdict(self) -> HuntVerdict:
-        """The verdict. A wrong control, too few steps or unexplained growth turn `clean` and `needs-gc` into
-        `inconclusive`, but keep a leak.
+        """The verdict. A wrong control makes every verdict `inconclusive`; too few steps, unexplained growth, or findings
+        that were withheld because a part of PyTorch could not be read, turn `clean` and `needs-gc` into it.
 
         Findings of severity `note` are no leak. A rank without a report also turns `clean` into `inconclusive`.
         """
@@ -431,11 +433,17 @@ class HuntReport:
             return HuntVerdict.LEAK
         if not is_sound or not (self.rounds or self.works_in_workers):
             return HuntVerdict.INCONCLUSIVE
-        if self.unexplained or self.new_work_rate:
+        if self.unexplained or self.new_work_rate or self.rests_on_unread:
             return HuntVerdict.INCONCLUSIVE
         if any(row.verdict == HuntVerdict.INCONCLUSIVE.value for row in self.workers) and not kinds:
             return HuntVerdict.INCONCLUSIVE
         return HuntVerdict.NEEDS_GC if kinds else HuntVerdict.CLEAN
+
+    @property
+    def rests_on_unread(self) -> bool:
+        """Whether there is no verdict because a part of PyTorch could not be read."""
+        is_sound = all(control.is_right for control in self.controls)
+        return self.unread is not None and (not is_sound or bool(self.unread.withheld))
 
     @property
     def typed_target(self) -> str:

@@ -62,6 +62,7 @@ def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dic
         "more_steps": report.more_steps,
         "controls": [{**asdict(control), "is_right": control.is_right} for control in report.controls],
         "limits": list(report.limits),
+        **({"unread": asdict(report.unread)} if report.unread is not None else {}),
         "trouble": report.trouble,
         "settings": report.settings,
         "fail_on": report.fail_on.value,

@@ -10,6 +10,8 @@ from dataclasses import replace
 
 import pytest
 
+from gradlife.heap.torch_layout.torch import unread_layout
+from gradlife.hunting.session.partial_layout import readable
 from gradlife.hunting.snapshots.creation_recorder import Recording
 from gradlife.pytest_plugin.checks.fixture_values import Fixtures
 from gradlife.pytest_plugin.checks.gc_boundary import NewObjects
@@ -283,7 +285,7 @@ def ends_wider_fixture(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
 
 def plain(item: pytest.Item, terms: Terms) -> Checked:
     """Return the result of a test without survivors."""
-    return Checked(item.nodeid, place=place_of(item), how=terms.how, mode=terms.mode)
+    return Checked(item.nodeid, place=place_of(item), how=terms.how, mode=terms.mode, unread=unread_layout())
 
 
 def place_of(item: pytest.Item) -> str:
@@ -294,8 +296,11 @@ def place_of(item: pytest.Item) -> str:
 
 def with_findings(checked: Checked, found: Outliving) -> Checked:
     """Return the result of a test with its survivors."""
-    verdict = Verdict.LEAK if found.findings else Verdict.CLEAN
-    return replace(checked, verdict=verdict, entries=tuple(map(Entry, found.findings)), explained=found.explained)
+    findings = readable(found.findings, checked.unread)
+    if found.findings and not findings:
+        return replace(checked, verdict=Verdict.INCONCLUSIVE, trouble=str(checked.unread))
+    verdict = Verdict.LEAK if findings else Verdict.CLEAN
+    return replace(checked, verdict=verdict, entries=tuple(map(Entry, findings)), explained=found.explained)
 
 
 def properties(checked: Checked) -> Iterator[tuple[str, object]]:

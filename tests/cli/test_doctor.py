@@ -65,8 +65,8 @@ def test_a_sound_installation_is_well(tmp_path: Path) -> None:
     signs = signs_of(result)
     assert {sign.name: sign for sign in signs.values() if sign.health is Health.BROKEN} == {}
     assert result.returncode == 0
-    assert signs["planted leak"].text == "found: GL402; 3 controls right"
-    assert signs["its clean twin"].text == "clean; 3 controls right"
+    assert signs["planted leak"].text == "found: GL402; 4 controls right"
+    assert signs["its clean twin"].text == "clean; 4 controls right"
     assert signs["lab"].text == "ctx_keeps_output is never, ctx_keeps_detached_output is del on mini:torch-1.1"
     assert {
         "gradlife",

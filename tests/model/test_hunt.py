@@ -9,6 +9,7 @@ import pytest
 from fabricated_hunts import LOSSES, WAITING, hunt, rounds
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import STRICT, Amounts, Explained, Finding, FindingKind, HuntVerdict, Round, Severity
+from gradlife.model.unread_layout import UnreadLayout
 
 
 @pytest.mark.parametrize("field", ["tensors", "storages", "graph_nodes"])
@@ -246,3 +247,29 @@ def test_a_leak_that_is_not_worth_a_failure_does_not_hide_memory_that_grows_with
     grown = tuple(replace(one, new_workers=29) for one in malloc_rounds(60e3, 61e3, 59e3))
     report = hunt(ROWS, rounds=grown)
     assert (report.verdict, report.new_work_rate, report.exit_status) == (HuntVerdict.LEAK, 58e3, 3)
+
+
+IN_PART = UnreadLayout("2.16.0", ("next edges", "hooks"), 69, is_newer=True)
+
+
+@pytest.mark.parametrize(
+    ("unread", "verdict", "status"),
+    [
+        pytest.param(IN_PART, HuntVerdict.CLEAN, 0, id="nothing grows, whoever holds it"),
+        pytest.param(replace(IN_PART, withheld=1), HuntVerdict.INCONCLUSIVE, 3, id="something may have a holder"),
+    ],
+)
+def test_findings_that_rest_on_what_cannot_be_read_make_no_verdict(
+    unread: UnreadLayout, verdict: HuntVerdict, status: int
+) -> None:
+    report = replace(hunt(rounds=rounds(Amounts(), 5, 7, 11)), unread=unread)
+    assert (report.verdict, report.exit_status) == (verdict, status)
+    assert replace(report, findings=(LOSSES,)).verdict is HuntVerdict.LEAK
+    assert hunt_codec.decode(hunt_codec.encode(report)) == report
+
+
+def test_what_cannot_be_read_is_said_in_a_clause() -> None:
+    lost = "PyTorch 2.16.0 is newer than tested: 2 of 69 kinds of references and fields in C++ were not found"
+    assert str(IN_PART) == f"{lost}; holders in C++ may be missing"
+    assert str(replace(IN_PART, hides_references=False)) == lost
+    assert str(replace(IN_PART, is_newer=False)).startswith("PyTorch 2.16.0: 2 of 69 ")

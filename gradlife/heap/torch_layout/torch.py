@@ -16,6 +16,7 @@ from gradlife.after_fork import after_fork
 from gradlife.heap.torch_layout.checks import failed_fields
 from gradlife.heap.torch_layout.fields import CLASSES, find_layout
 from gradlife.heap.torch_layout.specimens import Toys, has_level
+from gradlife.model.unread_layout import UnreadLayout
 from gradlife.safe_access import is_initializing, loaded
 
 #: What is lost without each field of the layout.
@@ -99,6 +100,19 @@ MEANINGS = {
     **{name: class_name.rpartition("::")[2] for name, class_name in CLASSES.items()},
 }
 
+#: What only describes objects that are found without it. Every other field leads to objects, or to their holders.
+DESCRIPTIONS = frozenset(
+    {
+        *("names of a tensor's hooks", "names of a tensor's post-accumulate hooks", "names of saved tensors"),
+        *("names of what a running forward saves", "names of what was saved for forward"),
+        *("names of outputs that are marked non-differentiable", "names of inputs that are marked dirty"),
+        *("devices", "dtypes", "sizes of tensors", "whether a grad node is another's successor at the same address"),
+    }
+)
+
+#: The newest release that gradlife was tested with.
+NEWEST_TESTED = (2, 13)
+
 #: Specimens of each kind, most of which must agree, and the number of attempts.
 TOYS_EACH = 3
 MAX_TRIES = 3
@@ -144,6 +158,22 @@ def missing_fields() -> tuple[str, ...] | None:
     """Return the layout fields that calibration did not find; None if it failed altogether or did not run."""
     found: tuple[str, ...] | None = _state.get("missing")
     return found
+
+
+def unread_layout() -> UnreadLayout | None:
+    """Return what cannot be read of the loaded torch, as of the last calibration; None if nothing is missing."""
+    if not _state.get("limits"):
+        return None
+    kinds = tuple(dict.fromkeys(MEANINGS[name] for name in _state.get("missing", MEANINGS)))
+    version = str(getattr(_state["known"][0], "__version__", "?"))
+    hides = not DESCRIPTIONS.issuperset(kinds)
+    return UnreadLayout(version, kinds, len({*MEANINGS.values()}), release_of(version) > NEWEST_TESTED, hides)
+
+
+def release_of(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version; empty if it has no such numbers."""
+    numbers = version.split(".")[:2]
+    return tuple(map(int, numbers)) if all(map(str.isdecimal, numbers)) else ()
 
 
 def calibrate(torch: Any) -> tuple[str, ...]:

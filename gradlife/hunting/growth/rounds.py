@@ -7,7 +7,7 @@ unreliable. The objects of the controls do not count as the program's.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
@@ -31,6 +31,7 @@ class Planted:
     lengths: tuple[int, ...]  # the number of planting steps in each round
     contexts: frozenset[int]  # the autograd contexts in the leaked cycles
     ring: frozenset[int] = frozenset()  # the clean twin, of the same size at each snapshot
+    kept: frozenset[int] = frozenset()  # the results in the leaked cycles, each with its graph
 
 
 def planted_in(snapshots: Sequence[StepSnapshot], controls: Controls) -> Planted:
@@ -48,7 +49,9 @@ def planted_in(snapshots: Sequence[StepSnapshot], controls: Controls) -> Planted
         contexts |= found
         if number >= 0:
             lengths[number] += len(planting.cycles)
-    return Planted(born, tuple(lengths), frozenset(contexts), frozenset(below(graph, found_in(graph, ring))))
+    around = frozenset(below(graph, found_in(graph, ring)))
+    kept = found_in(graph, [one for planting in plantings for _, one in planting.cycles])
+    return Planted(born, tuple(lengths), frozenset(contexts), around, frozenset(kept))
 
 
 def members_of(graph: _heap.Graph, planting: Planting, ring: Sequence[int]) -> tuple[set[int], set[int]]:
@@ -120,7 +123,33 @@ def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) ->
         Control("a list that keeps a tensor each step", "growth", "growth" if HELD in found else "clean"),
         Control("an uncollectable ctx cycle", "never", "never" if CYCLE in found else "clean"),
         Control("a ring of two tensors", "clean", "growth" if RING in found else "clean"),
+        Control("the graph of a kept result", "whole", graph_state(evidence.graph, planted.kept)),
     ]
+
+
+def graph_state(graph: _heap.Graph, kept: Iterable[int]) -> str:
+    """Return whether each result leads to all of its graph: whole, or in part."""
+    states = {has_whole_graph(graph, one) for one in kept}
+    return "whole" if states == {True} else "in part"
+
+
+def has_whole_graph(graph: _heap.Graph, result: int) -> bool:
+    """Whether a planted result leads to its node, by that node's saved tensor and edge to the Function's node, and by this
+    one's edge to the leaf's accumulator, which has the leaf.
+    """
+    tensors = [one for one in graph.referents(result) if graph.kind(one) == "tensor"]
+    nodes = of_kind(graph, tensors, "grad_node")
+    functions = of_kind(graph, nodes, "grad_node")
+    accumulators = of_kind(graph, functions, "grad_node")
+    has_saved = any(
+        graph.kind(one) == "tensor" or is_packed(graph, node, one) for node in nodes for one in graph.referents(node)
+    )
+    return has_saved and bool(of_kind(graph, accumulators, "tensor"))
+
+
+def of_kind(graph: _heap.Graph, holders: Iterable[int], kind: str) -> list[int]:
+    """Return the objects of a kind that any of these refers to."""
+    return [one for holder in holders for one in graph.referents(holder) if graph.kind(one) == kind]
 
 
 def control_of(graph: _heap.Graph, grown: GrownGroup, planted: Planted, controls: Controls) -> str:

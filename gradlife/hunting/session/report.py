@@ -11,6 +11,7 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.malloc_usage import freed_by
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of
 from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.session.partial_layout import as_far_as_read
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.graph_mark import MIN_RESULTS
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
@@ -52,7 +53,7 @@ def report_while_running(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Build the report of a program that may yet run the collector that it has switched off."""
     facts = replace(facts, trouble=facts.trouble or hunt.cut_short_by)
     with hunt.clock.paused():
-        return with_unknown_cause(with_larger_steps(hunt, judgement_of(hunt, facts)), facts)
+        return as_far_as_read(with_unknown_cause(with_larger_steps(hunt, judgement_of(hunt, facts)), facts))
 
 
 def judgement_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:

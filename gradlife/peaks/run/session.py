@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from gradlife import _heap
+from gradlife.heap.torch_layout.torch import unread_layout
 from gradlife.hunting.process.forked import in_fork
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.analysis.holder_snapshots import HolderSnapshot
@@ -154,9 +155,12 @@ class PeakSession:
     def _finish(self) -> None:
         assert self._recorder is not None
         unlike = () if self._is_alike() else (UNLIKE,)
+        unread = unread_layout()
         recording = self._recorder.stop()
         about = replace(
-            self.about, warmup_steps=self._warmup, limits=(*self.about.limits, *unlike, *limits_of(recording))
+            self.about,
+            warmup_steps=self._warmup,
+            limits=(*([f"{unread}."] if unread else []), *self.about.limits, *unlike, *limits_of(recording)),
         )
         recorded = Recorded(recording, self._snapshots, self._judged, self._contexts.seconds, self._malloc)
         self.report = in_fork(lambda: judged(recorded, about))

@@ -11,6 +11,7 @@ from gradlife.model.from_json import built
 from gradlife.model.hunt import Amounts, Explained, Finding
 from gradlife.model.hunt_codec import encode_finding, finding_item, no_text
 from gradlife.model.trace import Trace
+from gradlife.model.unread_layout import UnreadLayout
 from gradlife.pytest_plugin.settings.options import FAIL
 
 #: The report attribute that carries a test's result as text: xdist transmits only plain values.
@@ -73,6 +74,7 @@ class Checked:
     runs: tuple[Run, ...] = ()  # counted runs only
     trouble: str = ""
     limits: tuple[str, ...] = ()
+    unread: UnreadLayout | None = None  # what could not be read of this PyTorch
 
     def of(self, *sections: Section) -> list[Entry]:
         """Return the entries of some sections."""
@@ -108,6 +110,7 @@ def encode(checked: Checked, text_of: Callable[[Trace], str] = no_text) -> dict[
         "runs": [asdict(one) for one in checked.runs],
         "trouble": checked.trouble,
         "limits": list(checked.limits),
+        **({"unread": asdict(checked.unread)} if checked.unread is not None else {}),
     }
 
 

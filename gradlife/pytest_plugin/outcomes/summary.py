@@ -70,6 +70,8 @@ def problem_lines(suite: SuiteResult) -> Iterator[list[str]]:
     for one in suite.checked:
         if one.trouble:
             yield [f"{one.verdict.value:<15} {one.nodeid}: {one.trouble}"]
+    for unread in dict.fromkeys(one.unread for one in suite.checked if one.unread is not None):
+        yield [f"{'limit':<15} {unread}; gradlife doctor names them"]
     unsearched = list(dict.fromkeys(one.nodeid for one in suite.checked if UNSEARCHED in one.limits))
     if unsearched:
         words = f"{UNSEARCHED} after {counted(len(unsearched), 'test')} that took more memory"

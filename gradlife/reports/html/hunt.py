@@ -156,7 +156,8 @@ def facts(report: HuntReport) -> list[tuple[str, str]]:
 
 def troubles(report: HuntReport) -> list[str]:
     """Yield the problems of the hunt."""
-    lines = [short(report.trouble)] if report.trouble else []
+    lines = [f"{short(str(report.unread))}."] if report.unread is not None else []
+    lines += [short(report.trouble)] if report.trouble else []
     return lines + ([f"The script ended with status {report.script_status}."] if report.script_status else [])
 
 

@@ -106,8 +106,15 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     head = folded_lines(head_text(report, width), width, 2)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
         notes = (*worker_notes(report), *garbage_places(report))
-        ends = () if report.verdict is HuntVerdict.INCONCLUSIVE else end_notes(report)  # it is in the first line then
-        texts = [*ends, *first_screen_lines(report), *filling(report), *(Text(sentence(note)) for note in notes)]
+        is_told = report.verdict is HuntVerdict.INCONCLUSIVE  # how it ended is in the first line then
+        ends = unread_note(report) if is_told else end_notes(report)
+        texts = [
+            *ends,
+            *first_screen_lines(report),
+            *(Text(f"Seen: {title_of(one, width)}") for one in report.findings if report.rests_on_unread),
+            *filling(report),
+            *(Text(sentence(note)) for note in notes),
+        ]
         lines = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
         lines += held_lines(report, MAX_HELD, width)
         return [*head, *lines, clipped(what_next(report), width)]
@@ -341,15 +348,17 @@ def title_lines(finding: Finding, number: int, width: int) -> list[Text]:
     """Return the title, with code and severity at the right edge of its first line."""
     right = f"{finding.code}, {finding.severity.value}"
     lead = f"{number}. "
-    named = name_of_holder(finding.trace, finding.grows_at)
     room = max(16, width - len(right) - 2 - len(lead))
-    words = (
-        f"{named}: {finding.title}" if named and len(named) <= room // 2 else finding.title
-    )  # the path has long names
-    first, *more = folded_lines(Text(words, TITLE), room, 2)
+    first, *more = folded_lines(Text(title_of(finding, room), TITLE), room, 2)
     space = " " * max(2, width - len(lead) - first.cell_len - len(right))
     style = QUIET if finding.severity in (Severity.MINOR, Severity.NOTE) else BAD
     return [Text.assemble(lead, first, space, (right, style)), *(Text.assemble(INDENT, one) for one in more)]
+
+
+def title_of(finding: Finding, room: int) -> str:
+    """Return the title with the name of the holder, unless that is long: the path has long names."""
+    named = name_of_holder(finding.trace, finding.grows_at)
+    return f"{named}: {finding.title}" if named and len(named) <= room // 2 else finding.title
 
 
 def place_text(place: Place | None, finding: Finding) -> str:
@@ -489,10 +498,17 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
 
 def end_notes(report: HuntReport) -> Iterator[Text]:
     """Yield how the program or its ranks ended, if not well."""
+    yield from unread_note(report)
     if report.trouble:
         yield Text(f"Note: {report.trouble}", NOTE)
     if report.script_status and "ended with" not in report.trouble:
         yield Text(f"Note: the script ended with status {report.script_status}", NOTE)
+
+
+def unread_note(report: HuntReport) -> Iterator[Text]:
+    """Yield what could not be read of PyTorch, unless that is why there is no verdict: the first line says so then."""
+    if report.unread is not None and not report.rests_on_unread:
+        yield Text(f"Note: {report.unread}", NOTE)
 
 
 def sentence(note: str) -> str:

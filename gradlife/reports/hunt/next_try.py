@@ -31,6 +31,8 @@ def what_next(report: HuntReport) -> Text:
     """
     limit = report.limits[0] if report.limits else ""
     what, _, command = limit.rpartition(ARROW)
+    if report.rests_on_unread:
+        return Text("Try: gradlife doctor")
     if report.verdict is HuntVerdict.INCONCLUSIVE and not report.ranks:
         is_sound = all(control.is_right for control in report.controls)
         return Text(f"Try: {restart_command(report) or (command if what and is_sound else best_try(report))}")

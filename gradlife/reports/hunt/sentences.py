@@ -48,7 +48,13 @@ KINDS = {
     FindingKind.NEEDS_GC: "needs the collector",
 }
 #: What the hunt found out about a control.
-JUDGED = {"growth": "found to grow", "never": "found never to be freed", "clean": "found clean"}
+JUDGED = {
+    "growth": "found to grow",
+    "never": "found never to be freed",
+    "clean": "found clean",
+    "whole": "found whole",
+    "in part": "found in part",
+}
 #: Codes of leaks in which many objects get one new object each: they have no growing container to name.
 WITHOUT_CONTAINER = {"GL527"}
 #: The retained bytes are shown instead of the storages' bytes if they are larger by at least this share.
@@ -315,6 +321,8 @@ def headline(report: HuntReport) -> str:
                 return "nothing grew in its worker processes"
             least = f"{rate_of_small_growth(report)}{growth_of_notes(report)} in {rounds_of(report)}"
             return f"{least}{grown}{how_sure(report, has_rounds=False)}"
+    if report.rests_on_unread:
+        return str(report.unread)
     wrong = [control.name for control in report.controls if not control.is_right]
     if wrong:
         were = "planted controls {} were" if len(wrong) > 1 else "planted control {} was"

@@ -88,6 +88,8 @@ def head_lines(report: HuntReport) -> Iterator[RenderableType]:
         found = ", found by sampling (to count others: --step-on MODULE:FUNCTION)" if is_sampled else ""
         yield Hanging(Text("  a step is  ", QUIET), Text(report.stepped_by + found))
     yield Hanging(Text("  method     ", QUIET), Text(method(report)))
+    if report.unread is not None:
+        yield Hanging(Text("  unread     ", QUIET), Text(str(report.unread), NOTE))
     if report.trouble:
         yield Hanging(Text("  trouble    ", QUIET), Text(report.trouble, NOTE))
     if report.script_status:

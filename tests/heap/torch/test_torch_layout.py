@@ -258,3 +258,27 @@ def test_torch_that_another_thread_is_importing_is_not_called(monkeypatch: pytes
     monkeypatch.setattr(torch.__spec__, "_initializing", False, raising=False)
     calibration.ensure_calibrated()
     assert calibration._state["known"][0] is torch
+
+
+def test_what_is_missing_is_told_by_kind_and_whether_it_hides_a_holder(monkeypatch: pytest.MonkeyPatch) -> None:
+    calibration.ensure_calibrated()
+    assert calibration.unread_layout() is None
+    monkeypatch.setitem(calibration._state, "limits", calibrated_with(monkeypatch, dtype_in_impl=None))
+    unread = calibration.unread_layout()
+    assert unread is not None
+    assert (unread.kinds, unread.hides_references, unread.torch) == (
+        ("sizes of tensors", "dtypes"),
+        False,
+        torch.__version__,
+    )
+    monkeypatch.setitem(calibration._state, "limits", calibrated_with(monkeypatch, edges_in_node=None))
+    unread = calibration.unread_layout()
+    assert unread is not None
+    assert unread.hides_references
+
+
+@pytest.mark.parametrize(
+    ("version", "release"), [("2.13.0+cpu", (2, 13)), ("2.16.0a0+git1", (2, 16)), ("unknown", ()), ("", ())]
+)
+def test_a_release_is_the_first_two_numbers_of_a_version(version: str, release: tuple[int, ...]) -> None:
+    assert calibration.release_of(version) == release

@@ -28,6 +28,7 @@ from gradlife.model.hunt import (
     StoredAt,
 )
 from gradlife.model.ranks import FindingRanks, RankEnd, RankRow, Skew, Spread
+from gradlife.model.unread_layout import UnreadLayout
 from gradlife.reports.hunt.changes import changed_rows
 from gradlife.reports.hunt.first_screen import LINES, path, path_lines, plain_name, print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
@@ -565,3 +566,17 @@ def test_what_was_kept_after_the_last_step_has_an_amount_and_no_rate() -> None:
 def test_memory_that_nothing_holds_has_no_reference_to_cut() -> None:
     unheld = replace(LOSSES, trace=replace(LOSSES.trace, steps=(), cycle=()), patch=None)
     assert "--prove" not in screen(hunt(unheld))
+
+
+def test_a_hunt_that_rests_on_what_cannot_be_read_says_so_first_and_shows_what_it_saw() -> None:
+    unread = UnreadLayout("2.16.0", ("next edges",), 69, is_newer=True, withheld=1)
+    wrong = (*LEAKING.controls, Control("the graph of a kept result", "whole", "in part"))
+    lines = screen(replace(hunt(LOSSES), unread=unread, controls=wrong)).splitlines()
+    assert " ".join(lines).startswith("could not tell  train.py: PyTorch 2.16.0 is newer than tested: 1 of 69 kinds of")
+    assert lines[-2:] == ["Seen: run.history: A list of losses keeps the graph of each", "Try: gradlife doctor"]
+
+
+def test_what_cannot_be_read_is_noted_below_a_leak() -> None:
+    unread = UnreadLayout("2.16.0", ("dtypes",), 69, hides_references=False)
+    lines = screen(replace(hunt(LOSSES), unread=unread)).splitlines()
+    assert "Note: PyTorch 2.16.0: 1 of 69 kinds of references and fields in C++ were not" in lines

@@ -43,6 +43,8 @@ def lines(report: HuntReport) -> Iterator[str]:
     yield f"\n{plain(headline(report))}.\n"
     if report.stepped_by:
         yield f"A step is {code_span(report.stepped_by)}; {plain(method(report))}."
+    if report.unread is not None:
+        yield f"\n**Unread:** {plain(str(report.unread))}"
     if report.trouble:
         yield f"\n**Trouble:** {plain(report.trouble)}"
     if report.script_status:
