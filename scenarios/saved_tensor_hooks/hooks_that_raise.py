@@ -3,7 +3,7 @@
 from gradlife.scenario import Expect, scenario
 
 OLD = "torch-1.*"
-SLOTS = "torch-1.1[0-9] torch-2.*"  # where nodes show their slots
+SLOTS = "torch>=1.10"  # where nodes show their slots
 AS_RUNTIME_ERROR = "1.10 to 1.13 turn a hook's exception into a RuntimeError"
 
 
@@ -248,8 +248,8 @@ def unpack_returns_no_tensor(lab):
             because="the version counter is compared before and after the hook",
         )
         for where, on, space in (
-            ("default hook", "torch-1.* torch-2.[0-9] torch-2.10", " "),
-            ("hook on one slot", "torch-1.1[0-3] torch-2.[0-9] torch-2.10", " "),
+            ("default hook", "torch<2.13", " "),
+            ("hook on one slot", "torch>=1.10,<2.13", " "),
             ("default hook", "torch-*", ""),
             ("hook on one slot", "torch-2.*", ""),
         )
