@@ -217,8 +217,8 @@ SANITIZER_ENV = LD_PRELOAD="$(PRELOAD)" PYTHONMALLOC=malloc PYTHONSAFEPATH=1 \
   LSAN_OPTIONS=exitcode=0:print_suppressions=0:suppressions=$(abspath benchmarks/hardening/lsan.supp) \
   UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 # The releases. The broken profiles contradict their stories by design, and some crash by design.
-SANITIZED_SYSTEMS := torch-1.1 torch-1.2 torch-1.8 torch-1.9 torch-1.10 torch-1.13 torch-2.9 torch-2.10 torch-2.13 oneflow-0.8 \
-  oneflow-0.9 micrograd
+SANITIZED_SYSTEMS := torch-1.1 torch-1.2 torch-1.8 torch-1.9 torch-1.10 torch-1.13 torch-2.9 torch-2.10 torch-2.13 torch-2.14 \
+  oneflow-0.8 oneflow-0.9 micrograd
 # AddressSanitizer keeps freed memory back: what needs it to be given out again at once is left out, and so are borrowed
 # references, which are broken by design, searches of memory, which its shadow makes endless, what puts an allocator of its own in
 # place, and what needs a browser, which does not start with its libraries.
