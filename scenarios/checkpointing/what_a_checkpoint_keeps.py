@@ -162,7 +162,7 @@ def checkpoint_without_backward(lab):
         Expect(
             "features",
             "gc",
-            on="torch>=2.11",
+            on="torch>=2.13",
             because="output -> ctx -> run_function -> closure -> features -> output, each edge known to the collector",
         ),
     ],

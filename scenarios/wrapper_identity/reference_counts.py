@@ -24,7 +24,7 @@ def expected(subject):
         *expected("hidden saved twice"),
         *expected("gradient"),
         *expected("base of a view"),
-        Expect("C++ node", 1, probe="refcount", on="torch>=2.11", because="nodes are coupled like tensors, since 2.13"),
+        Expect("C++ node", 1, probe="refcount", on="torch>=2.13", because="nodes are coupled like tensors, since 2.13"),
         Expect(
             "C++ node", 0, probe="refcount", on="torch-* oneflow-*", because="the wrapper owns the node, not vice versa"
         ),
