@@ -27,7 +27,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants pickle-mutants host hammer layouts valgrind debug-python upstream bench-peak twins
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants newest docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants pickle-mutants host hammer layouts valgrind debug-python upstream bench-peak twins
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -39,7 +39,7 @@ run: $(VENV)/.built ## run the built-in suites and compare the mini engine with 
 	@echo '  $(BIN)/gradlife hunt docs/examples/train.py    find the leak of a training script'
 	@echo '  $(BIN)/gradlife explain ctx_keeps_output       read one story, stage by stage'
 
-atlas: $(VENV)/.built ## record the ten releases, one environment at a time, and print the fidelity table (minutes each)
+atlas: $(VENV)/.built ## record the thirteen releases, one environment at a time, and print the fidelity table (minutes each)
 	$(BIN)/python -m benchmarks.atlas $(ARGS)
 
 test: $(VENV)/.built ## run the tests that prove the product, in minutes
@@ -155,6 +155,9 @@ valgrind: $(VENV)/.built ## run the tests marked `valgrind` under its memcheck
 upstream: $(VENV)/.built ## run the bugs of PyTorch in docs/upstream on the installed release: which still stand?
 	$(BIN)/python -m benchmarks.upstream
 
+newest: $(VENV)/.built ## install the newest PyTorch of the index beside this one (GB), try gradlife on it, print what differs
+	$(BIN)/python -m benchmarks.newest $(ARGS)
+
 mutants: $(VENV)/.built ## replace each ownership policy in turn: every mutant must turn a scenario red
 	$(BIN)/python -m gradlife.runner.mutants $(ARGS)
 
@@ -220,8 +223,8 @@ SANITIZER_ENV = LD_PRELOAD="$(PRELOAD)" PYTHONMALLOC=malloc PYTHONSAFEPATH=1 \
   LSAN_OPTIONS=exitcode=0:print_suppressions=0:suppressions=$(abspath benchmarks/hardening/lsan.supp) \
   UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 # The releases. The broken profiles contradict their stories by design, and some crash by design.
-SANITIZED_SYSTEMS := torch-1.1 torch-1.2 torch-1.8 torch-1.9 torch-1.10 torch-1.13 torch-2.9 torch-2.10 torch-2.13 oneflow-0.8 \
-  oneflow-0.9 micrograd
+SANITIZED_SYSTEMS := torch-1.1 torch-1.2 torch-1.8 torch-1.9 torch-1.10 torch-1.13 torch-2.9 torch-2.10 torch-2.13 torch-2.14 \
+  oneflow-0.8 oneflow-0.9 micrograd
 # AddressSanitizer keeps freed memory back: what needs it to be given out again at once is left out, and so are borrowed
 # references, which are broken by design, searches of memory, which its shadow makes endless, what puts an allocator of its own in
 # place, and what needs a browser, which does not start with its libraries.

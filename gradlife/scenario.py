@@ -28,6 +28,7 @@ interpreters as old as the frameworks that they describe. A scenario looks like 
 from __future__ import annotations
 
 import inspect
+import operator
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -56,9 +57,42 @@ EVERYWHERE = "*"
 NAMED_ONLY = ("micrograd",)  # imitates no release: a declaration must give its full name
 
 
+#: A range of releases: the framework, then its bounds.
+RANGE = re.compile(r"([^<>=,]+)((?:[<>]=?\d+(?:\.\d+)*(?:,(?=[<>])|$))+)")
+COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
 def matches(patterns: str, *names: str) -> bool:
-    """Whether one of the space-separated fnmatch patterns matches one of the names."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns.split() for name in names)
+    """Whether one of the space-separated patterns matches one of the names.
+
+    A pattern is for fnmatch, or a range of releases such as `torch>=2.13` or `torch>=1.10,<2.10`.
+    """
+    return any(
+        is_in_range(name, pattern) if "<" in pattern or ">" in pattern else fnmatchcase(name, pattern)
+        for pattern in patterns.split()
+        for name in names
+    )
+
+
+def is_in_range(name: str, releases: str) -> bool:
+    """Whether a release such as `torch-2.13` is in a range."""
+    found = RANGE.fullmatch(releases)
+    if found is None:
+        raise ValueError(f"{releases!r} is not a range of releases, such as torch>=1.10,<2.10")
+    framework, _, version = name.rpartition("-")
+    return (
+        framework == found.group(1)
+        and re.fullmatch(r"\d+(\.\d+)*", version) is not None
+        and all(
+            COMPARE[sign](release_numbers(version), release_numbers(bound))
+            for sign, bound in re.findall(r"([<>]=?)([\d.]+)", found.group(2))
+        )
+    )
+
+
+def release_numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a release, in the order of releases."""
+    return tuple(int(number) for number in version.split("."))
 
 
 def applies_on(on: str, system: str, profile: str) -> bool:
@@ -92,13 +126,14 @@ class Expect:
     value: Any
     probe: str = "liveness"
     stage: str | None = None  # None: the last stage that has such a reading
-    on: str = EVERYWHERE  # space-separated fnmatch patterns, against the profile name and the full system name
+    on: str = EVERYWHERE  # space-separated patterns (see `matches`) of the profile name or the full system name
     because: str = ""
     within: str = EVERYWHERE  # space-separated fnmatch patterns of the contexts, where a story runs in several
 
     def __post_init__(self) -> None:
         optional = ("stage",) if self.stage is not None else ()
         require_texts("Expect", fields_of(self, "subject", "probe", "on", "because", "within", *optional))
+        matches(self.on, "")  # raises if a range is malformed, while the line of the scenario file is still known
 
 
 @dataclass(frozen=True)
@@ -107,12 +142,13 @@ class Differs:
 
     subject: str
     probe: str = "*"
-    between: str = "*"  # two space-separated patterns of system or profile names, or one for both
+    between: str = "*"  # two space-separated patterns (see `matches`) of system or profile names, or one for both
     because: str = ""
     stage: str = "*"
 
     def __post_init__(self) -> None:
         require_texts("Differs", fields_of(self, "subject", "probe", "between", "because", "stage"))
+        matches(self.between, "")
 
     def covers(self, subject: str, probe: str, stage: str) -> bool:
         """Whether this declaration covers the reading."""

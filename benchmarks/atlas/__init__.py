@@ -1,1 +1,1 @@
-"""The ten releases of the lab's recordings: built, recorded and removed one at a time."""
+"""The releases of the lab's recordings: built, recorded and removed one at a time."""

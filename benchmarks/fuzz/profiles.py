@@ -43,7 +43,7 @@ VARIANTS = tuple(
 )
 RELEASES = (
     "torch-1.1", "torch-1.2", "torch-1.8", "torch-1.9", "torch-1.10", "torch-1.13", "torch-2.9", "torch-2.10", "torch-2.13",
-    "oneflow-0.8", "oneflow-0.9", "micrograd",
+    "torch-2.14", "oneflow-0.8", "oneflow-0.9", "micrograd",
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ PROFILES = (
     "torch-2.9",
     "torch-2.10",
     "torch-2.13",
+    "torch-2.14",
     "oneflow-0.8",
     "oneflow-0.9",
     "micrograd",

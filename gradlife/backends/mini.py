@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping, Sequence
 
 from gradlife._version import __version__
-from gradlife.backends.base import WorkerSpec, this_platform
+from gradlife.backends.base import Backend, WorkerSpec, this_platform
+from gradlife.errors import UsageError
 from gradlife.model.system import SystemInfo
 
 MODULE = "gradlife.engine"
@@ -39,6 +41,27 @@ def profile_names() -> tuple[str, ...]:
     from gradlife import engine  # a compiled extension that only mini backends need
 
     return tuple(engine.profiles())
+
+
+def nearest_profile(release: Backend) -> str:
+    """Return the profile to compare a release with: its own, or that of the latest earlier release."""
+    if release.name.startswith(PREFIX):
+        raise UsageError(f"{release.name} is a profile itself", "a release: torch, torch@INTERPRETER, recorded:NAME")
+    known = profile_names()
+    own = release.profile
+    if own in known:
+        return own
+    framework = release.profile.partition("-")[0]
+    family = sorted((name for name in known if name.partition("-")[0] == framework and numbers(name)), key=numbers)
+    if not family:
+        raise UsageError(f"no profile imitates {release.profile}", "torch or oneflow")
+    older = [name for name in family if numbers(name) <= numbers(own)]
+    return older[-1] if older else family[0]
+
+
+def numbers(name: str) -> tuple[int, ...]:
+    """Return the numbers in a release's name."""
+    return tuple(int(digits) for digits in re.findall(r"\d+", name))
 
 
 def axes() -> Mapping[str, Sequence[str]]:

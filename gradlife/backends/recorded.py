@@ -31,7 +31,10 @@ ATLAS = (
     "torch-1.13.1",
     "torch-2.9.1",
     "torch-2.10.0",
+    "torch-2.12.1",
     "torch-2.13.0",
+    "torch-2.14.1",
+    "torch-2.15.0",
     "oneflow-0.8.0",
     "oneflow-0.9.0",
 )

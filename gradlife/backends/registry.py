@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from gradlife.backends.base import Backend
 from gradlife.backends.child import MARK, ChildBackend
 from gradlife.backends.fake import PROFILES as FAKE_PROFILES, FakeBackend
-from gradlife.backends.mini import PREFIX, MiniBackend, profile_names
+from gradlife.backends.mini import PREFIX, MiniBackend, nearest_profile, profile_names
 from gradlife.backends.recorded import PREFIX as RECORDED, RecordedBackend, recording_names
 from gradlife.backends.torch import TorchBackend, is_installed
 from gradlife.errors import UnknownNameError
+from gradlife.scenario import profile_name
 
 #: The systems that `gradlife run` compares by default.
 DEFAULT_BACKENDS = (
@@ -30,11 +31,21 @@ DEFAULT_AGAINST = "torch"
 STAND_IN = RECORDED + "torch-2.13.0"
 
 
-def default_backends() -> tuple[str, ...]:
-    """Return the backends that `gradlife run` compares on this machine."""
-    if is_installed():
+def default_backends(with_recording: bool = True) -> tuple[str, ...]:
+    """Return the backends that `gradlife run` compares on this machine.
+
+    A PyTorch of another release than the stand-in is compared with its nearest profile and with its own recording, too.
+    """
+    if not is_installed():
+        return tuple(STAND_IN if name == DEFAULT_AGAINST else name for name in DEFAULT_BACKENDS)
+    installed = TorchBackend()
+    recordings = {profile_name(*name.split("-")): RECORDED + name for name in recording_names() if name.count("-") == 1}
+    own = recordings.get(installed.profile)
+    if own == STAND_IN:
         return DEFAULT_BACKENDS
-    return tuple(STAND_IN if name == DEFAULT_AGAINST else name for name in DEFAULT_BACKENDS)
+    *others, torch = DEFAULT_BACKENDS
+    recorded = [own] if own and with_recording else []
+    return tuple(dict.fromkeys((PREFIX + nearest_profile(installed), *others, *recorded, torch)))
 
 
 def backend_names() -> tuple[str, ...]:

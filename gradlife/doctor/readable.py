@@ -9,7 +9,7 @@ from gradlife import _heap
 from gradlife.doctor.installation import one_line
 from gradlife.heap.native_census import native_census
 from gradlife.heap.scan import scan
-from gradlife.heap.torch_layout.torch import MEANINGS, ensure_calibrated, missing_fields
+from gradlife.heap.torch_layout.torch import MEANINGS, NEWEST_TESTED, ensure_calibrated, missing_fields
 from gradlife.model.checkup import Health, Sign
 
 SECTION, MACHINE = "What gradlife can read of torch", "This machine"
@@ -25,7 +25,7 @@ NEEDED = {
     ),
     *("grad_fn of tensors", "next edges", "saved tensors of nodes", "ctx objects", "bytes of storages"),
 }
-REMEDY = "use a release of PyTorch that gradlife was tested with (2.13), or report this"
+REMEDY = f"use a release of PyTorch that gradlife was tested with (up to {NEWEST_TESTED[0]}.{NEWEST_TESTED[1]}), or report this"
 
 
 def layout() -> Iterator[Sign]:

@@ -70,7 +70,7 @@ def run(
     """
     started = time.monotonic()
     if backends is None:
-        backends = default_backends()
+        backends = default_backends(with_recording=not paths)  # a user's stories are not recorded
         against = against or (STAND_IN if STAND_IN in backends else None)
     chosen, compared_with = choose_systems(backends, against)
     if in_process:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import time
 import tomllib
 from collections import Counter
@@ -13,10 +12,9 @@ from fnmatch import fnmatchcase
 from importlib import resources
 
 from gradlife.backends.base import Backend
-from gradlife.backends.mini import MiniBackend, profile_names
+from gradlife.backends.mini import MiniBackend, nearest_profile
 from gradlife.backends.recorded import PREFIX, RecordedBackend, missing_recordings, recording_names
 from gradlife.backends.registry import get_backends
-from gradlife.errors import UsageError
 from gradlife.model.comparison import MISSING, Comparison, Status
 from gradlife.model.fidelity import Difference, FidelityReport, Nearness
 from gradlife.model.report import RunReport
@@ -81,27 +79,6 @@ def fidelity(
     lines = tuple(nearness(release, minis[mini.name], runs, plan) for release, mini in pairs)
     missing = () if systems else missing_recordings()
     return FidelityReport(lines, missing, len(stories), round(time.monotonic() - started, 3))
-
-
-def nearest_profile(release: Backend) -> str:
-    """Return the profile to compare a release with: its own, or that of the latest earlier release."""
-    if release.name.startswith("mini:"):
-        raise UsageError(f"{release.name} is a profile itself", "a release: torch, torch@INTERPRETER, recorded:NAME")
-    known = profile_names()
-    own = release.profile
-    if own in known:
-        return own
-    framework = release.profile.partition("-")[0]
-    family = sorted((name for name in known if name.partition("-")[0] == framework and numbers(name)), key=numbers)
-    if not family:
-        raise UsageError(f"no profile imitates {release.profile}", "torch or oneflow")
-    older = [name for name in family if numbers(name) <= numbers(own)]
-    return older[-1] if older else family[0]
-
-
-def numbers(name: str) -> tuple[int, ...]:
-    """Return the numbers in a release's name."""
-    return tuple(int(digits) for digits in re.findall(r"\d+", name))
 
 
 def nearness(release: Backend, mini: MiniBackend, runs: Iterable[ScenarioRun], plan: Plan) -> Nearness:

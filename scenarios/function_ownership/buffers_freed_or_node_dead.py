@@ -4,11 +4,11 @@ from gradlife.scenario import Expect, scenario
 
 FREED = "buffers freed, node alive"
 DEAD = "output gone, only grad_fn held"
-WEAK = "torch-1.2 torch-1.8 torch-1.9 torch-1.10 torch-1.13 torch-2.9 torch-2.10"
+WEAK = "torch>=1.2,<2.13"
 SECOND_TIME = {
     "torch-1.1 torch-1.2": "Trying to backward through the graph a second time, but the buffers have already been "
     "freed. Specify retain_graph=True when calling backward the first time.",
-    "torch-1.10 torch-1.13 torch-2.*": "Trying to backward through the graph a second time (or directly access saved "
+    "torch>=1.10": "Trying to backward through the graph a second time (or directly access saved "
     "tensors after they have already been freed). Saved intermediate values of the graph are freed when you call "
     ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
     "time or if you need to access saved tensors after calling backward.",

@@ -2,7 +2,7 @@
 
 from gradlife.scenario import Expect, scenario
 
-SINCE_2_10 = "torch-2.10 torch-2.13"
+SINCE_2_10 = "torch>=2.10"
 
 
 def doubling_in_place(lab):

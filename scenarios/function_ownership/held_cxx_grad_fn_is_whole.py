@@ -5,7 +5,7 @@ from gradlife.scenario import Expect, scenario
 GONE = "output dropped"
 DONE = "backward done, output dropped"
 TORCH = "torch-*"
-SLOTS = "torch-1.1[0-9] torch-2.*"
+SLOTS = "torch>=1.10"
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "

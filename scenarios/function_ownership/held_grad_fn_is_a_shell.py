@@ -10,9 +10,9 @@ LEGACY = (
     "instance of autograd.Function is a legacy access pattern that is no longer supported. For examples on how to "
     "use new%sstyle autograd functions, see (link)"
 )
-WEAK_1_X = "torch-1.8 torch-1.9 torch-1.10 torch-1.13"
-WEAK_2_X = "torch-2.9 torch-2.10"
-OWNING = "torch-1.1 torch-2.13"
+WEAK_1_X = "torch>=1.8,<2.0"
+WEAK_2_X = "torch>=2.9,<2.13"
+OWNING = "torch-1.1 torch>=2.13"
 NEVER_CALLED = {
     "next_functions": "Legacy autograd function had next_functions accessed before the function was invoked.  This "
     "doesn't make any sense: we have no idea what the next functions are, because you haven't actually inserted "
@@ -124,7 +124,7 @@ def ask(lab, node):
         ),
         Expect("metadata", {}, probe="value", stage=STAGE, on=OWNING, because=OWNS),
         Expect("metadata", error(NO_NODE), probe="value", stage=STAGE, on="torch-*", because=SHELL),
-        Expect("name", "DoubleBackward", probe="value", stage=STAGE, on="torch-2.13", because=OWNS),
+        Expect("name", "DoubleBackward", probe="value", stage=STAGE, on="torch>=2.13", because=OWNS),
         Expect("name", error(LEGACY % ("name", "-")), probe="value", stage=STAGE, on=WEAK_1_X, because=SHELL),
         Expect("name", error(LEGACY % ("name", "\u2011")), probe="value", stage=STAGE, on=WEAK_2_X, because=SHELL),
         Expect(

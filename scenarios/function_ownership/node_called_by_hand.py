@@ -17,9 +17,9 @@ GONE = "AttributeError: 'ScaleBackward' object has no attribute '_do_backward'"
             on="torch-1.1",
             because="the legacy way looks for the instance method `backward`",
         ),
-        Expect("_do_backward", GONE, probe="value", on="torch-1.9 torch-1.1[0-9] torch-2.*", because="removed in 1.9"),
+        Expect("_do_backward", GONE, probe="value", on="torch>=1.9", because="removed in 1.9"),
         Expect("apply", [2.0] * 4, probe="value", on=TORCH, because="apply is the class's backward, with ctx given"),
-        Expect("saved tensors in apply", 1, probe="value", on="torch-1.1 torch-2.1[1-9]", because="the node is alive"),
+        Expect("saved tensors in apply", 1, probe="value", on="torch-1.1 torch>=2.13", because="the node is alive"),
         Expect(
             "saved tensors in apply",
             "RuntimeError",

@@ -63,7 +63,7 @@ def deep_chain_dies_on_small_stack(lab):
             "contexts alive",
             0,
             probe="value",
-            on="torch-1.2 torch-1.8 torch-1.9 torch-1.10 torch-1.13 torch-2.*",
+            on="torch>=1.2",
             because="freed by reference counts",
         ),
         Expect("contexts alive after collection", 0, probe="value", on="torch-*"),

@@ -3,7 +3,7 @@
 from gradlife.scenario import Expect, scenario
 
 OLD = "torch-1.1 torch-1.2"
-NOW = "torch-1.8 torch-1.9 torch-1.10 torch-1.13 torch-2.*"
+NOW = "torch>=1.8"
 DROPPED = "instance dropped, output alive"
 NAUGHTY = (
     "RuntimeError: Legacy autograd function attempted to call backward before forward was called.  This could "

@@ -2,9 +2,9 @@
 
 from gradlife.scenario import Expect, scenario
 
-NEW = "torch-1.9 torch-1.1[0-9] torch-2.*"
-RAW = "torch-2.1[0-9]"
-SLOTS = "torch-1.1[0-9] torch-2.*"  # where nodes show their slots
+NEW = "torch>=1.9"
+RAW = "torch>=2.10"
+SLOTS = "torch>=1.10"  # where nodes show their slots
 NO_SLOTS = "nodes show no slots here"
 
 

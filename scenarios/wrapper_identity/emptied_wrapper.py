@@ -4,8 +4,8 @@ import weakref
 
 from gradlife.scenario import Expect, scenario
 
-CACHED = "torch-1.[1-9] micrograd"
-RESURRECT = "torch-1.1[0-3] torch-2.[0-9]"
+CACHED = "torch<1.10 micrograd"
+RESURRECT = "torch>=1.10,<2.10"
 ONEFLOW = "oneflow-*"
 EMPTY = "the flip emptied the wrapper's own pointer, and no call of x.grad filled it again"
 
@@ -26,10 +26,8 @@ def leaf_with_grad(fw):
         Expect("wrapper", "alive", probe="value", on="torch-* mini:[!o]*"),
         Expect("wrapper", "no weak reference", probe="value", on=ONEFLOW),
         Expect("shape", [0], probe="value", on=RESURRECT, because=EMPTY),
-        Expect(
-            "shape", [3], probe="value", on="torch-2.1[0-9]", because="a wrapper holds its impl whatever else happens"
-        ),
-        Expect("sum", 6.0, probe="value", on="torch-2.1[0-9]", because="it is an ordinary tensor"),
+        Expect("shape", [3], probe="value", on="torch>=2.10", because="a wrapper holds its impl whatever else happens"),
+        Expect("sum", 6.0, probe="value", on="torch>=2.10", because="it is an ordinary tensor"),
         Expect(
             "sum",
             "RuntimeError: Expected a Tensor of type Variable but found an undefined Tensor for argument #0 'self'",

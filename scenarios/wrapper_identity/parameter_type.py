@@ -2,8 +2,8 @@
 
 from gradlife.scenario import Expect, scenario
 
-CACHED = "torch-1.[1-9]"
-PRESERVING = "torch-1.1[0-9] torch-2.*"
+CACHED = "torch<1.10"
+PRESERVING = "torch>=1.10"
 
 
 @scenario(

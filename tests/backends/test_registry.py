@@ -97,3 +97,38 @@ def test_torch_is_named_after_its_release() -> None:
     version = backend.describe().version
     assert backend.profile == "torch-" + ".".join(version.split(".")[:2])
     assert backend.worker_spec() == WorkerSpec("torch")
+
+
+PINNED = registry.DEFAULT_BACKENDS
+
+
+@pytest.mark.usefixtures("_engine")
+@pytest.mark.parametrize(
+    ("version", "first", "recording"),
+    [
+        ("2.15.0+cu132", "mini:torch-2.14", "recorded:torch-2.15.0"),
+        ("2.14.0", "mini:torch-2.14", "recorded:torch-2.14.1"),
+        ("9.0.1", "mini:torch-2.14", None),
+        ("2.9.1", "mini:torch-2.9", "recorded:torch-2.9.1"),
+    ],
+)
+def test_another_torch_is_compared_with_its_profile_and_its_recording(
+    monkeypatch: pytest.MonkeyPatch, version: str, first: str, recording: str | None
+) -> None:
+    install(monkeypatch, version)
+    recorded = [recording] if recording else []
+    assert registry.default_backends() == (first, *PINNED[:-1], *recorded, "torch")
+    assert registry.default_backends(with_recording=False) == (first, *PINNED[:-1], "torch")
+
+
+@pytest.mark.usefixtures("_engine")
+def test_the_torch_that_gradlife_is_tested_with_has_no_column_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, "2.13.0+cpu")
+    assert registry.default_backends() == PINNED
+
+
+def install(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """Let a release of PyTorch be installed."""
+    monkeypatch.setattr(registry, "is_installed", lambda: True)
+    monkeypatch.setattr("gradlife.backends.torch.is_installed", lambda: True)
+    monkeypatch.setattr("importlib.metadata.version", lambda name: version)

@@ -18,7 +18,7 @@ from gradlife.cli import main
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "lifetimes"
 
-TORCH = ("1.1.0", "1.2.0", "1.9.1", "1.10.2", "1.13.1", "2.9.1", "2.10.0", "2.13.0")
+TORCH = ("1.1.0", "1.2.0", "1.9.1", "1.10.2", "1.13.1", "2.9.1", "2.10.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0")
 ONEFLOW = ("oneflow 0.8.0", "oneflow 0.9.0")
 LIST_OF_LEAF = ["AccumulateGrad"]
 #: No reading, because the release crashed.
@@ -43,6 +43,7 @@ UNTIL_1_9 = TORCH[:3]
 FROM_1_10 = TORCH[3:]
 UNTIL_2_9 = TORCH[:6]
 FROM_2_10 = TORCH[6:]
+FROM_2_13 = TORCH[8:]
 
 SENTENCES = [
     Sentence(
@@ -57,7 +58,7 @@ SENTENCES = [
         "a ctx that is held alone is an empty shell",
         "held_grad_fn_is_a_shell",
         ("only grad_fn is held", "next_functions", "value"),
-        {TORCH[1:7]: re.compile("RuntimeError: ")},
+        {TORCH[1:8]: re.compile("RuntimeError: ")},
     ),
     Sentence(
         "contexts",
@@ -75,7 +76,7 @@ SENTENCES = [
         "From 2.13 on: coupled",
         "held_grad_fn_is_a_shell",
         ("only grad_fn is held", "next_functions", "value"),
-        {("2.13.0",): LIST_OF_LEAF},
+        {FROM_2_13: LIST_OF_LEAF},
     ),
     Sentence(
         "contexts",
@@ -142,7 +143,7 @@ SENTENCES = [
     ),
     Sentence(
         "hooks",
-        "So it is in every recorded release of PyTorch, from 1.1 to 2.13",
+        "So it is in every recorded release of PyTorch, from 1.1 to 2.15",
         "activation_hook_over_activation",
         ("name dropped", "hook", "liveness"),
         {TORCH: "never"},

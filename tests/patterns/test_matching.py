@@ -194,13 +194,13 @@ RELEASES = {
     "pytorch/pytorch#20199": ("1.6.0", "1.7.0"),
     "pytorch/pytorch#141960": ("2.5.1", "2.6.0"),
     "pytorch/pytorch#149354": ("2.7.1", "2.8.0"),
-    "pytorch/pytorch#183211": ("2.13.0", "2.14.0"),
+    "pytorch/pytorch#183211": ("2.15.0", "1.11.0"),
     "pytorch/pytorch#94990": ("1.10.0", "1.9.1"),
     "pytorch/pytorch#96726": ("1.13.0", "1.12.1"),
     "pytorch/pytorch#82528": ("2.0.0", "1.13.1"),
     "pytorch/pytorch#129901": ("2.0.0", "1.13.1"),
     "keras-team/keras#23110": ("2.13.0+cpu", "1.13.1"),
-    "pytorch/pytorch#195586": ("2.10.0", "2.9.1"),
+    "pytorch/pytorch#195586": ("2.14.1", "2.15.0"),
 }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gradlife.backends.mini import nearest_profile
 from gradlife.backends.registry import get_backend
 from gradlife.errors import UsageError
 from gradlife.model import Reading, RunUnavailable, SystemInfo
@@ -16,7 +17,7 @@ from gradlife.model.recording_codec import dumps
 from gradlife.runner import fidelity as module
 from gradlife.runner.api import Plan, run_plan, select_stories
 from gradlife.runner.discover import builtin_folder
-from gradlife.runner.fidelity import Reason, fidelity, nearest_profile
+from gradlife.runner.fidelity import Reason, fidelity
 from gradlife.runner.recordings import make_recording
 
 pytest.importorskip("gradlife._engine")
@@ -43,7 +44,9 @@ class Release:
         ("torch-1.8", "torch-1.8"),
         ("torch-1.12", "torch-1.10"),
         ("torch-2.11", "torch-2.10"),
-        ("torch-9.0", "torch-2.13"),
+        ("torch-2.14", "torch-2.14"),
+        ("torch-2.15", "torch-2.14"),
+        ("torch-9.0", "torch-2.14"),
         ("torch-1.0", "torch-1.1"),
         ("oneflow-0.9", "oneflow-0.9"),
         ("oneflow-1.0", "oneflow-0.9"),

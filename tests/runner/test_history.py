@@ -99,7 +99,7 @@ def test_a_row_is_of_the_last_stage_at_which_releases_differ() -> None:
 def test_every_known_change_says_how_that_is_known() -> None:
     assert {change.pull for change in known_changes()} == {
         "pytorch/pytorch#22983", "pytorch/pytorch#56017", "pytorch/pytorch#58271", "pytorch/pytorch#167564",
-        "pytorch/pytorch#179924", "Oneflow-Inc/oneflow#9544",
+        "pytorch/pytorch#179924", "pytorch/pytorch#191966", "pytorch/pytorch#189160", "Oneflow-Inc/oneflow#9544",
     }  # fmt: skip
     assert all(change.source and change.what for change in known_changes())
 

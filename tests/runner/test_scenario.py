@@ -92,6 +92,37 @@ def test_patterns_match_the_profile_or_the_full_name(patterns: str, expected: bo
     assert matches(patterns, "mini:torch-2.13", "torch-2.13") is expected
 
 
+@pytest.mark.parametrize(
+    ("patterns", "releases"),
+    [
+        ("torch>=2.13", "2.13 2.14"),
+        ("torch<2.9", "1.9 1.10"),
+        ("torch>=1.10,<2.13", "1.10 2.9"),
+        ("torch<=1.9 torch>2.13", "1.9 2.14"),
+        ("mini:torch>=2.9", ""),
+    ],
+)
+def test_a_range_is_matched_by_its_releases(patterns: str, releases: str) -> None:
+    known = ["1.9", "1.10", "2.9", "2.13", "2.14"]
+    assert " ".join(one for one in known if matches(patterns, "torch", f"torch-{one}")) == releases
+    assert not matches(patterns, "oneflow@/usr/bin/python3", "oneflow-2.9")
+
+
+def test_a_range_of_full_names_leaves_real_releases_and_mutants_out() -> None:
+    assert matches("mini:torch>=1.10", "mini:torch-2.13", "torch-2.13")
+    assert not matches("mini:torch>=1.10", "torch", "torch-2.13")
+    assert not matches("mini:torch>=1.10", "mini:torch-2.13+saved_slot=owning", "torch-2.13")
+
+
+@pytest.mark.parametrize("wrong", ["torch>=2.x", "torch>=", ">=2.13", "torch>=2.13<3"])
+def test_a_malformed_range_is_refused_where_it_is_declared(wrong: str) -> None:
+    text = f"^{wrong!r} is not a range of releases, such as torch>=1.10,<2.10$"
+    with pytest.raises(ValueError, match=text):
+        Expect("x", "gc", on=wrong)
+    with pytest.raises(ValueError, match=text):
+        Differs("x", between=f"torch {wrong}")
+
+
 def test_a_mutant_is_meant_by_its_profile_and_by_its_full_name() -> None:
     name = "mini:torch-2.13+saved_slot=owning"
     assert applies_on("torch-2.13", name, "torch-2.13")

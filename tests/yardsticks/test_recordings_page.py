@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from gradlife.backends.recorded import ATLAS
+from gradlife.runner.discover import discover
+from gradlife.runner.history import KnownChange, known_changes
 from sources import ROOT
 
 PAGE = (ROOT / "docs" / "recordings.md").read_text(encoding="utf-8")
@@ -44,3 +46,13 @@ def test_a_command_prints_what_the_page_shows(command: str, lines: list[str], tm
 
 def test_each_release_of_the_atlas_is_named() -> None:
     assert [name for name in ATLAS if name.partition("-")[2] not in PAGE] == []
+
+
+@pytest.mark.parametrize("change", known_changes(), ids=lambda change: change.pull)
+def test_each_known_change_is_a_row_with_a_story_that_shows_it(change: KnownChange) -> None:
+    first = ("" if change.framework == "torch" else "OneFlow ") + change.first
+    (story,) = re.findall(
+        rf"^\| {first} \| {re.escape(change.what)} \| {change.pull} \| `(\w+)` \|$", PAGE, re.MULTILINE
+    )
+    (found,) = discover([story])
+    assert change.is_about(found.info)

@@ -86,6 +86,9 @@ Policy torch_2_10() {
 
 Policy torch_2_13() { return released({}, "torch-2.13", 213); }
 
+// Releases what setup_context returns: a trait, as each axis is that of 2.13.
+Policy torch_2_14() { return released(torch_2_13(), "torch-2.14", 214); }
+
 Policy oneflow_0_8() {
   Policy policy = released({}, "oneflow-0.8", 8);
   policy.is_oneflow = true;
@@ -134,6 +137,7 @@ std::vector<Policy> make_profiles() {
           torch_2_9(),
           torch_2_10(),
           now,
+          torch_2_14(),
           oneflow_0_8(),
           oneflow_0_9(),
           micrograd(),

@@ -324,8 +324,7 @@ Ref run_forward(Borrowed type, Borrowed context, bool has_setup, PyObject* const
     const Ref inputs = make_tuple(static_cast<size_t>(count), [&](size_t i) { return Ref::borrow(arguments[i]); });
     Ref done = checked(in_user_code(
         [&] { return PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()); }));
-    // PyTorch issue 188034: the result of setup_context is never released.
-    done.release();
+    if (has(*current_policy(), traits::leaks_setup_context_result)) done.release();
     return outputs;
   }
   std::vector<PyObject*> all{context};

@@ -111,7 +111,7 @@ DESCRIPTIONS = frozenset(
 )
 
 #: The newest release that gradlife was tested with.
-NEWEST_TESTED = (2, 13)
+NEWEST_TESTED = (2, 15)
 
 #: Specimens of each kind, most of which must agree, and the number of attempts.
 TOYS_EACH = 3

@@ -26,6 +26,7 @@ NAMES = [
     "torch-2.9",
     "torch-2.10",
     "torch-2.13",
+    "torch-2.14",
     "oneflow-0.8",
     "oneflow-0.9",
     "micrograd",
@@ -87,6 +88,7 @@ def test_every_profile_has_one_known_value_on_each_axis() -> None:
         ("torch-2.9", {"storage_identity"}),
         ("torch-2.10", {"tensor_identity", "storage_identity"}),
         ("torch-2.13", {"function_ownership", "node_identity"}),
+        ("torch-2.14", set()),
     ],
 )
 def test_a_release_differs_from_the_one_before_on_these_axes(name: str, differing: set[str]) -> None:
@@ -153,7 +155,7 @@ def test_profile_may_be_given_as_the_object_itself() -> None:
 @pytest.mark.parametrize(
     ("spec", "axes", "text"),
     [
-        ("torch-2.12", {}, "unknown profile 'torch-2.12' (try: torch-2.13 or torch-2.10 or torch-2.9"),
+        ("torch-2.12", {}, "unknown profile 'torch-2.12' (try: torch-2.14 or torch-2.13 or torch-2.10"),
         ("zzz", {}, "unknown profile 'zzz'"),
         ("torch-2.13+saved_slots=owning", {}, "unknown policy axis 'saved_slots' (try: saved_slot)"),
         ("torch-2.13+saved_slot=owner", {}, "unknown value of saved_slot 'owner' (try: owning)"),
@@ -242,7 +244,7 @@ def test_unknown_profile_in_the_environment_fails_the_import_with_the_variable_a
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
         "gradlife.errors.UsageError: GRADLIFE_PROFILE: unknown profile 'torch-2.1'"
-        " (try: torch-2.13 or torch-2.10 or torch-2.9)"
+        " (try: torch-2.14 or torch-2.13 or torch-2.10)"
     )
 
 
