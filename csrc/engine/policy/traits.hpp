@@ -66,6 +66,7 @@ inline constexpr Trait has_do_backward = until(108, false);
 inline constexpr Trait checks_to_save_first = since(200, false);
 inline constexpr Trait forward_may_return_objects = since(109, false);
 inline constexpr Trait has_setup_context = since(200, false);
+inline constexpr Trait names_what_is_marked = since(214, false);        // in the errors of mark_dirty and the like
 inline constexpr Trait leaks_setup_context_result = until(213, false);  // PyTorch issue 188034
 inline constexpr Trait refuses_dirty_view_of_leaf = since(200, true);
 inline constexpr Trait views_returned_input = since(113, true);  // without gradient; 1.13 also a changed one

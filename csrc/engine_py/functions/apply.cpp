@@ -50,17 +50,25 @@ UnpackedInputs unpack_inputs(PyObject* const* arguments, Py_ssize_t count) {
 
 namespace {
 
-// Returns the tensors given to ctx.mark_dirty or the like. Errors in torch's words, unfinished as they are:
-// `not_a_tensor` if one is not a tensor.
-TensorList marked_tensors(PyObject* marked, const char* attribute, const char* not_a_tensor) {
+// Returns the type of what was given to ctx.mark_dirty or the like, for an error. Up to 2.13 torch's text ends before
+// it.
+const char* name_of_marked(PyObject* given) {
+  return has(*current_policy(), traits::names_what_is_marked) ? Py_TYPE(given)->tp_name : "";
+}
+
+// Returns the tensors given to ctx.mark_dirty or the like; an error begins with `not_a_tensor` if one is not a tensor.
+TensorList marked_tensors(PyObject* marked, const char* attribute, const char* not_a_tensor, bool has_number) {
   TensorList tensors;
   if (marked == nullptr || marked == Py_None) return tensors;
   if (!PyTuple_Check(marked))
-    raise_python(PyExc_RuntimeError, "autograd internal error: %s attribute is expected to be a tuple but is ",
-                 attribute);
+    raise_python(PyExc_RuntimeError, "autograd internal error: %s attribute is expected to be a tuple but is %s",
+                 attribute, name_of_marked(marked));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(marked); ++i) {
     PyObject* item = PyTuple_GET_ITEM(marked, i);
-    if (!is_tensor(item)) raise_python(PyExc_RuntimeError, "%s", not_a_tensor);
+    const char* name = name_of_marked(item);
+    if (!is_tensor(item) && has_number && *name != '\0')
+      raise_python(PyExc_RuntimeError, "%s%zd is of type %s", not_a_tensor, i, name);
+    if (!is_tensor(item)) raise_python(PyExc_RuntimeError, "%s%s", not_a_tensor, name);
     tensors.push_back(unwrap(item));
   }
   return tensors;
@@ -193,7 +201,8 @@ SavedSlot make_slot(const Tensor& tensor, const NodePtr& node, const OutputMarks
 void check_to_save(PyObject* to_save, bool with_items) {
   if (to_save == nullptr || to_save == Py_None) return;
   if (!PyTuple_Check(to_save))
-    raise_python(PyExc_RuntimeError, "autograd internal error: to_save attribute is expected to be a tuple but is ");
+    raise_python(PyExc_RuntimeError, "autograd internal error: to_save attribute is expected to be a tuple but is %s",
+                 name_of_marked(to_save));
   for (Py_ssize_t i = 0; with_items && i < PyTuple_GET_SIZE(to_save); ++i) {
     PyObject* item = PyTuple_GET_ITEM(to_save, i);
     if (item != Py_None && !is_tensor(item))
@@ -247,11 +256,11 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
   TensorList saved_by_setup;
   if (inputs.has_setup_context) saved_by_setup = saved_tensors_of(*object);
   Ref to_save = Ref::steal(looks_first ? std::exchange(object->to_save, nullptr) : nullptr);
-  const OutputMarks marks{
-      marked_tensors(object->dirty_tensors, "dirty_tensors", "mark_dirty can only accept variables, but argument "),
-      marked_tensors(object->non_differentiable, "non_differentiable",
-                     "mark_non_differentiable only accepts variable arguments, but got "),
-      std::move(saved_by_setup)};
+  const OutputMarks marks{marked_tensors(object->dirty_tensors, "dirty_tensors",
+                                         "mark_dirty can only accept variables, but argument ", true),
+                          marked_tensors(object->non_differentiable, "non_differentiable",
+                                         "mark_non_differentiable only accepts variable arguments, but got ", false),
+                          std::move(saved_by_setup)};
   Py_CLEAR(object->dirty_tensors);
   Py_CLEAR(object->non_differentiable);
   for (const Tensor& changed : marks.dirty) changed->bump_version();
