@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from gradlife.hunting.steps.compiler import uncompiled
@@ -41,7 +42,7 @@ class BackwardSteps:
         """Begin anew at the next pass."""
         self.is_wanted, self._step = True, None
 
-    def attach(self, autograd: Any) -> None:
+    def attach(self, autograd: ModuleType) -> None:
         """Wrap the function that `Tensor.backward` and `autograd.grad` both call, if this torch has it."""
         plain = getattr(autograd, "_engine_run_backward", None)
         if plain is None:

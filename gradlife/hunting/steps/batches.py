@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from gradlife.hunting.steps.compiler import uncompiled
@@ -40,7 +41,7 @@ class BatchSteps:
         self.is_wanted = False
         self._undo()
 
-    def attach(self, dataloader_module: Any) -> None:
+    def attach(self, dataloader_module: ModuleType) -> None:
         """Wrap the iterators' `__next__`."""
         iterator_class = dataloader_module._BaseDataLoaderIter
         plain = iterator_class.__next__

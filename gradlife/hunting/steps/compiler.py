@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from types import ModuleType
+from typing import ParamSpec, TypeVar
 
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.import_watch import when_imported
-from gradlife.safe_access import member
+from gradlife.safe_access import LibraryObject, member
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +51,7 @@ def keep_compiler_out() -> None:
     when_imported(RULES, skip_own_code)
 
 
-def skip_own_code(rules: Any) -> None:
+def skip_own_code(rules: ModuleType) -> None:
     """Add gradlife's hunt to the packages that the compiler skips, if this torch has the function."""
     add = getattr(rules, "add", None)
     if add is not None:
@@ -76,7 +77,7 @@ def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
 
 def unless_whole(counted: Callable[P, T], uncounted: Callable[P, T] | None = None) -> Callable[P, T]:
     """Return a function that counts, but in a graph that may not break does what is ``uncounted``: nothing if None."""
-    names: dict[str, Any] = {}
+    names: dict[str, LibraryObject] = {}
     exec(compile(SOURCE, TRACED, "exec"), names)
     call: Callable[P, T] = names["make"](is_tracing_whole, counted, uncounted or names["nothing"])
     return call
