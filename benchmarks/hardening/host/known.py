@@ -30,6 +30,12 @@ SINGLE: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
         HUNTS,
         "processes that the program starts are hunted in: PYTHONPATH and GRADLIFE_* tell them",
     ),
+    ("arguments", "output"): (("pytest",), "the option `--leaks` is in it"),
+    ("arguments", "errors"): (("pytest",), "the option `--leaks` is in it"),
+    ("finalizers_that_print", "output"): (
+        ("pytest",),
+        "the collector runs after the test: what waits for it goes then, and not as the process ends",
+    ),
     ("hooks", "errors"): (
         (*HUNTS, "peak", "follow"),
         "a function of gradlife is around `Tensor.backward`: a warning that counts frames names the line below",

@@ -16,7 +16,8 @@ bool ends_process(PyObject* const* arguments, Py_ssize_t count, PyObject* names)
 }
 
 PyObject* call_and_exit(PyObject* module, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  if (before_exit != nullptr && ends_process(arguments, count, names)) {
+  const bool is_main = PyInterpreterState_Get() == PyInterpreterState_Main();  // the callback belongs to that one
+  if (before_exit != nullptr && is_main && ends_process(arguments, count, names)) {
     Ref callback = Ref::borrow(before_exit);
     if (Ref done = Ref::steal(PyObject_CallOneArg(callback.get(), arguments[0])); !done) PyErr_Clear();
   }

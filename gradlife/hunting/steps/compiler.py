@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import ModuleType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.safe_access import LibraryObject, member
@@ -59,20 +60,36 @@ def skip_own_code(rules: ModuleType) -> None:
 
 
 def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
-    """Switch the compiler off in this thread while a function of gradlife runs: it would compile all that this calls."""
+    """Switch the compiler off in this thread while a function of gradlife runs: it would compile all that this calls.
+
+    Nothing of it is heard by a function of the program that traces or profiles.
+    """
+    run = Uncompiled(function)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        switch = member(SWITCH, "set_eval_frame")
-        if switch is None:
-            return function(*args, **kwargs)
-        before = switch(None)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            switch(before)
+        result: T = run(*args, **kwargs)
+        return result
 
     return call
+
+
+class Uncompiled(_heap.UnheardCall):
+    """Runs a function without the compiler."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def called(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function."""
+        switch = member(SWITCH, "set_eval_frame")
+        if switch is None:
+            return self._function(*args, **kwargs)
+        before = switch(None)
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            switch(before)
 
 
 def unless_whole(counted: Callable[P, T], uncounted: Callable[P, T] | None = None) -> Callable[P, T]:
