@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any
 
 from gradlife.safe_access import LibraryObject, loaded
@@ -18,7 +17,7 @@ FreeBytes = Mapping[str, int]
 NO_DEVICES: FreeBytes = {}
 
 
-def modules_in_use() -> list[tuple[str, ModuleType]]:
+def modules_in_use() -> list[tuple[str, LibraryObject]]:
     """Return the kinds of devices that this process uses, each with torch's module of it."""
     torch = loaded("torch")
     backend = getattr(getattr(torch, "_C", None), "_get_privateuse1_backend_name", None)
@@ -51,7 +50,7 @@ def free_bytes() -> FreeBytes:
     return found or NO_DEVICES
 
 
-def free_on(module: ModuleType, number: int) -> int | None:
+def free_on(module: LibraryObject, number: int) -> int | None:
     """Return the free bytes of one device; None if the process has nothing there or they are not known."""
     reserved = answer(getattr(module, "memory_reserved", None), 0, number)
     info = answer(getattr(module, "mem_get_info", None), None, number) if reserved else None  # the question initializes

@@ -12,7 +12,6 @@ import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from gradlife.hunting.process.forked import CAN_FORK, fork
@@ -28,7 +27,15 @@ from gradlife.hunting.steps.schedule import MIN_ROUNDS
 from gradlife.hunting.workers.entries import LEAVE_HUNT, start_method
 from gradlife.hunting.workers.hunt import keep_open
 from gradlife.hunting.workers.worker import VARIABLE, Worker, announce_writer, join
-from gradlife.safe_access import attributes, class_module, class_name, function_module, function_name, member
+from gradlife.safe_access import (
+    LibraryObject,
+    attributes,
+    class_module,
+    class_name,
+    function_module,
+    function_name,
+    member,
+)
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -106,7 +113,7 @@ def hunt_in_processes(settings: Settings, folder: str) -> None:
     follow_programs(folder)
 
 
-def replace_start(module: ModuleType) -> None:
+def replace_start(module: LibraryObject) -> None:
     """Make `multiprocessing` processes run with a hunt."""
     plain = module.BaseProcess.start
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 from gradlife.hunting.steps.compiler import uncompiled
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.replacement import replaced
+from gradlife.safe_access import LibraryObject
 
 #: Wait this many batches for an optimizer to step. If no optimizer does, each later batch is a step.
 WARMUP_BATCHES = 8
@@ -41,7 +41,7 @@ class BatchSteps:
         self.is_wanted = False
         self._undo()
 
-    def attach(self, dataloader_module: ModuleType) -> None:
+    def attach(self, dataloader_module: LibraryObject) -> None:
         """Wrap the iterators' `__next__`."""
         iterator_class = dataloader_module._BaseDataLoaderIter
         plain = iterator_class.__next__

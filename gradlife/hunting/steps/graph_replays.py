@@ -11,7 +11,6 @@ import gc
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 from gradlife.hunting.steps.backward_passes import BackwardSteps
@@ -54,7 +53,7 @@ class GraphReplays:
         self.is_wanted = begin is not None  # until better steps are found
         self._undo: list[Callable[[], object]] = []
 
-    def attach(self, module: ModuleType) -> None:
+    def attach(self, module: LibraryObject) -> None:
         """Wrap the methods of the module's class of graphs, if this torch has it."""
         for owner in (vars(module)[name] for name in CLASSES if name in vars(module)):
             self._wrap(owner, "capture_begin", before=self._begin_capture)

@@ -10,12 +10,11 @@ import functools
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 from gradlife.hunting.steps.compiler import uncompiled, unless_whole
 from gradlife.hunting.steps.count_step import Begin, CountStep
-from gradlife.safe_access import short_class_name
+from gradlife.safe_access import LibraryObject, short_class_name
 
 #: Steps after which an optimizer counts as lasting.
 WARMUP_STEPS = 4
@@ -89,7 +88,7 @@ class OptimizerSteps:
         self.on_step: Callable[[], object] = lambda: None  # called at each step of any optimizer
         self.on_other_step: Callable[[int], object] = id  # called with a key at steps that do not count
 
-    def attach(self, optimizer_module: ModuleType) -> None:
+    def attach(self, optimizer_module: LibraryObject) -> None:
         """Register the hook, which torch has since 2.1."""
         self._handle = optimizer_module.register_optimizer_step_post_hook(unless_whole(self._fired))
 
@@ -191,7 +190,7 @@ def is_brief(chosen: Known, other: Known) -> bool:
     return chosen.steps < WARMUP_STEPS and other.first > chosen.last
 
 
-def when_made(optimizer_module: ModuleType, then: Callable[[], None]) -> None:
+def when_made(optimizer_module: LibraryObject, then: Callable[[], None]) -> None:
     """Call ``then`` when an optimizer is made: its steps, however rare, are those of the program; calls of functions are not."""
     optimizer = optimizer_module.Optimizer
     plain = optimizer.__init__
