@@ -80,10 +80,11 @@ ALLOWED: dict[str, set[str]] = {
     "backends": {"engine", "environments", "model", "errors", "scenario"},
     "runner": {"backends", "environments", "probes", "scenario", "heap", "model", "errors"},
     "doctor": {"runner", "backends", "environments", "heap", "hunting", "model", "errors", "_heap"},
-    "interactive": {"heap", "hunting", "peaks", "reports", "patterns", "model", "output", "errors"},
+    "interactive": {"safe_access", "heap", "hunting", "peaks", "reports", "patterns", "model", "output", "errors"},
     "reports": {"model", "patterns", "errors"},
     "mcp_server": {"errors"},
     "pytest_plugin": {
+        "safe_access",
         "runner",
         "backends",
         "probes",

@@ -77,7 +77,6 @@ STAYS = {
     "after_fork.py": ({"os.register_at_fork"}, "the program's own forks must not count steps, nor serve clients"),
     "attach/in_gdb.py": ({"sys.path"}, "inside a debugger"),
     "attach/in_lldb.py": ({"sys.path"}, "inside a debugger"),
-    "cli/snapshot.py": ({"os._exit"}, "the snapshot is taken before the program ends at once"),
     "hunting/process/collector.py": (
         {"gc.freeze", "gc.unfreeze"},
         "objects of a service from before a hunt, for its time",
@@ -85,7 +84,7 @@ STAYS = {
     "hunting/process/forked.py": ({"os.nice", "sys.settrace", "sys.setprofile"}, "in a copy"),
     "hunting/process/import_watch.py": ({"sys.meta_path"}, "finds nothing itself, and goes after its module's import"),
     "hunting/process/launcher.py": ({"os.environ"}, "what a launcher starts is hunted in"),
-    "hunting/run/child.py": ({"os._exit", "sys.argv"}, "a report is left first; before the program begins"),
+    "hunting/run/child.py": ({"sys.argv"}, "before the program begins"),
     "hunting/run/last_report.py": ({"signal.signal"}, "the program has ended"),
     "hunting/run/launched.py": ({"sys.excepthook"}, "the hook that was there is called, and the error noted"),
     "hunting/run/parent.py": (
@@ -120,7 +119,6 @@ STAYS = {
     "hunting/workers/hunt.py": ({"gc.freeze"}, "a worker that has just been forked"),
     "hunting/workers/install.py": ({"os.environ"}, "processes that the program starts are hunted in"),
     "peaks/run/child.py": ({"sys.argv"}, "before the program begins"),
-    "reports/__init__.py": ({"random.setstate"}, "the import of rich draws a number, which is given back"),
     "ranks/meeting.py": ({"signal.signal"}, "after the program of the rank has ended"),
 }
 

@@ -25,6 +25,7 @@ from gradlife.hunting.run.running import Progress, RunningHunt, Terms
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport
 from gradlife.model.peak import codec as peak_codec
+from gradlife.model.reading import Json
 from gradlife.model.watching.look import Look
 from gradlife.output import reason
 
@@ -43,7 +44,7 @@ def answer_all(channel: Channel) -> None:
             channel.send(error=f"{request.get('do')} failed: {type(error).__name__}: {error}", hint="")
 
 
-def answer(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+def answer(request: dict[str, Json], channel: Channel) -> dict[str, Any]:
     """Do what one request asks; return the last line of the answer."""
     if request.get("do") == "hunt":
         return answer_hunt(request, channel)
@@ -56,7 +57,7 @@ def answer(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     raise UsageError(f"this gradlife has no request {request.get('do')!r}", f"version {__version__} on both sides")
 
 
-def answer_hunt(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+def answer_hunt(request: dict[str, Json], channel: Channel) -> dict[str, Any]:
     """Hunt, and send a line of progress each second; the hunt ends when the other side goes."""
 
     def tell(progress: Progress) -> None:
@@ -66,7 +67,7 @@ def answer_hunt(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     return {"report": hunt_codec.dumps(hunt.run(tell))}
 
 
-def answer_follow(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+def answer_follow(request: dict[str, Json], channel: Channel) -> dict[str, Any]:
     """Watch until the other side goes; send a line for each report and each measurement."""
 
     def tell(progress: Progress) -> None:
@@ -84,7 +85,7 @@ def answer_follow(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     return {"report": hunt_codec.dumps(Follow(hunt, every, report, on_look).run(tell))}
 
 
-def answer_peak(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+def answer_peak(request: dict[str, Json], channel: Channel) -> dict[str, Any]:
     """Record a few steps, and send a line of progress each second."""
 
     def tell(progress: Progress) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import NoReturn
 
 from gradlife.devices.live import device_notes
 from gradlife.errors import GradlifeError, UsageError
 from gradlife.heap import snapshot as take_snapshot
+from gradlife.hunting.process.immediate_exit import before_exit
 from gradlife.hunting.run.script import prepared, run_script
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.output import OutputFile, OutputStream, open_output, say
@@ -52,33 +50,19 @@ def run(args: argparse.Namespace) -> int:
     pid = os.getpid()
     gc.collect()  # so that the snapshot has the script's objects, not the parser's leftovers
     with OutputFile(args.output) as output, open_output(args.html) as page:
-        with before_exit(lambda: write(args, output, page)):
+        with before_exit(lambda: write_before_exit(args, output, page)):
             status = run_script(program.code, program.main).status
         if os.getpid() == pid:  # not a child that the script forked
             write(args, output, page)
     return status
 
 
-@contextmanager
-def before_exit(act: Callable[[], object]) -> Iterator[None]:
-    """Act also if the program in the block ends at once, by `os._exit`, unless it is a fork of this process."""
-    exit_now, pid = os._exit, os.getpid()
-
-    def act_and_exit(status: int) -> NoReturn:
-        try:
-            if os.getpid() == pid:
-                os._exit = exit_now
-                act()
-        except GradlifeError as error:
-            say(f"gradlife: error: {error}")
-        finally:
-            exit_now(status)
-
-    os._exit = act_and_exit
+def write_before_exit(args: argparse.Namespace, output: OutputFile, page: OutputFile | OutputStream) -> None:
+    """Write the snapshot of a program that is about to end; an error is printed, as nobody can catch it."""
     try:
-        yield
-    finally:
-        os._exit = exit_now
+        write(args, output, page)
+    except GradlifeError as error:
+        say(f"gradlife: error: {error}")
 
 
 def notes_of_devices() -> tuple[tuple[str, str], ...]:

@@ -21,7 +21,7 @@ from gradlife.model.peak.report import Owner
 from gradlife.model.trace import PathStep
 from gradlife.peaks.recording.holders import Held, holders_of
 from gradlife.peaks.recording.variables import variables_now
-from gradlife.safe_access import member
+from gradlife.safe_access import attributes, member
 
 #: Owners of a device with most memory whose trace is kept.
 MAX_TRACES = 40
@@ -95,7 +95,8 @@ def compiled_pools() -> frozenset[tuple[int, int]]:
     """Return the pools of torch.compile's CUDA graphs. Each manager of such graphs has one, which no stack shows."""
     manager = member(TREES_MODULE, "CUDAGraphTreeManager")
     managers = [one for one in gc.get_objects() if type(one) is manager] if manager is not None else []
-    return frozenset(vars(one)["cuda_graphs_thread_pool"] for one in managers if "cuda_graphs_thread_pool" in vars(one))
+    pools = (attributes(one).get("cuda_graphs_thread_pool") for one in managers)
+    return frozenset(pool for pool in pools if pool is not None)
 
 
 def add_unread(holders: UnreadHolders, storages: Mapping[int, tuple[str, int]], found: HoldersOfDevices) -> None:

@@ -19,6 +19,7 @@ from gradlife.pytest_plugin.checks import growth, object_counts, why_alive
 from gradlife.pytest_plugin.checks.identity import unstable_aspects
 from gradlife.pytest_plugin.checks.sweep import launcher
 from gradlife.pytest_plugin.outcomes import messages
+from gradlife.safe_access import is_a, short_class_name, values_in
 
 DEL, GC = "del", "gc"
 
@@ -106,7 +107,7 @@ class Lifetimes:
         """Watch an object without keeping it: `alive`, `freed`, `lifetime()`, `why()`, `assert_freed()`."""
         watch = watch_object("", obj)
         if watch.ref is None:
-            raise UsageError(f"an object of type {type(obj).__name__} can't be watched: nothing refers to it weakly")
+            raise UsageError(f"an object of type {short_class_name(obj)} can't be watched: nothing refers to it weakly")
         return Watched(watch, self._recording)
 
     def expect_freed(self, target: Any, by: str = DEL) -> None:
@@ -273,9 +274,9 @@ def watches_of(result: Any) -> list[Watch]:
 
 def contents(one: object) -> Iterable[Any]:
     """Return a container's items, whatever a subclass makes of them; empty for other objects."""
-    if isinstance(one, dict):
-        return dict.values(one)
-    kind = next((kind for kind in CONTAINERS if isinstance(one, kind)), None)
+    if is_a(one, dict):
+        return values_in(one)
+    kind = next((kind for kind in CONTAINERS if is_a(one, kind)), None)
     return kind.__iter__(one) if kind is not None else ()
 
 

@@ -53,6 +53,7 @@ def test_a_pickle_that_asks_for_more_than_it_has_is_refused(gradlife: Gradlife, 
     assert why in errors
 
 
+@pytest.mark.allocator  # the limit is less than the shadow of a sanitizer
 def test_nine_bytes_take_no_gigabytes(tmp_path: Path) -> None:
     (tmp_path / "x.pickle").write_bytes(HOSTILE["a memo of 34 GB"][0])
 

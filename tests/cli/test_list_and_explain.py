@@ -82,6 +82,7 @@ def test_a_file_is_not_imported_to_be_described(
         )
     status, output, errors = gradlife("explain", name, "--no-run")
     assert (status, output, errors.count("\n")) == (2, "", 1)
+    assert ("is a file, which runs when it is imported" in errors) is (name != "missing.py")
     assert not Path("it-ran").exists()
 
 

@@ -18,6 +18,9 @@ SLICE = [
     ("threads,thread_trace_hooks,umask", "hunt,lines"),
     ("main_guard,arguments,limits", "peak,snapshot"),
     ("working_folder,immediate_exit,warnings_once", "hunt"),
+    ("trace_function,profile_function", "hunt"),
+    ("immediate_exit", "snapshot"),
+    ("exit_order,logging", "pytest"),
     pytest.param(
         "threads,logging,asyncio",
         "attach",

@@ -200,6 +200,8 @@ OUTSIDE: dict[str, Callable[[Tools], object]] = {
     "a linked package": lambda tools: tools.hunt("-m package.evil"),
     "a function of a linked package": lambda tools: tools.hunt("package.evil:step"),
     "a folder above": lambda tools: tools.hunt("evil.py", folder="../other"),
+    "a module of Python in a folder above": lambda tools: tools.hunt("-m json.tool", folder="../other"),
+    "a module of Python in a linked folder": lambda tools: tools.hunt("json.tool:main", folder="folder"),
     "a script above": lambda tools: tools.snapshot("/etc/hostname.py", "new.glheap"),
     "an output above": lambda tools: tools.snapshot("mine.py", "../new.glheap"),
     "an output in a linked folder": lambda tools: tools.snapshot("mine.py", "folder/new.glheap"),

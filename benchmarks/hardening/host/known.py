@@ -13,7 +13,6 @@ ALWAYS: dict[str, tuple[tuple[str, ...], str]] = {
     "next descriptor": (("follow",), "a file that gradlife opens has the lowest free number for a moment"),
     "finders": (ALL, "`sys.meta_path` has finders that find nothing themselves: gradlife hears of imports by them"),
     "environment": (HUNTS, "processes that the program starts are hunted in: PYTHONPATH and GRADLIFE_* tell them"),
-    "os._exit": ((*HUNTS, "snapshot"), "a program that ends by `os._exit` leaves its report or snapshot first"),
     "collector": (
         ALL,
         "births are heard through one more function in `gc.callbacks`, a few steps run without the collector, and what a"
@@ -27,11 +26,15 @@ ALWAYS: dict[str, tuple[tuple[str, ...], str]] = {
 
 #: Of single programs: the program and what differs, the doors, and why.
 SINGLE: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
-    ("trace_function", "output"): (HUNTS, "a trace function hears the functions of gradlife that count a step"),
-    ("profile_function", "output"): (HUNTS, "a profile function hears the functions of gradlife that count a step"),
     ("environment", "output"): (
         HUNTS,
         "processes that the program starts are hunted in: PYTHONPATH and GRADLIFE_* tell them",
+    ),
+    ("arguments", "output"): (("pytest",), "the option `--leaks` is in it"),
+    ("arguments", "errors"): (("pytest",), "the option `--leaks` is in it"),
+    ("finalizers_that_print", "output"): (
+        ("pytest",),
+        "the collector runs after the test: what waits for it goes then, and not as the process ends",
     ),
     ("hooks", "errors"): (
         (*HUNTS, "peak", "follow"),

@@ -86,6 +86,7 @@ if __name__ == "__main__":
         for batch in loader: loss = step(batch)
     print(f"{loss:.6f}"); weights = list(model.parameters())
     del loader
+    import time; time.sleep(0.2)  # the threads of its queues end just now
 """,
     "spawn": """
 import multiprocessing

@@ -15,11 +15,13 @@
 #include "heap_py/creations/functions.hpp"
 #include "heap_py/interpreter/call_counter.hpp"
 #include "heap_py/interpreter/exception_border.hpp"
+#include "heap_py/interpreter/exit_call.hpp"
 #include "heap_py/interpreter/forked_copy.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/module_names.hpp"
 #include "heap_py/interpreter/silent_fork.hpp"
 #include "heap_py/interpreter/termination.hpp"
+#include "heap_py/interpreter/unheard_call.hpp"
 #include "heap_py/lifetimes/functions.hpp"
 #include "heap_py/memory/library_list.hpp"
 #include "heap_py/memory/malloc_usage.hpp"
@@ -457,6 +459,7 @@ PyMethodDef functions[] = {
     {"native_blocks", native_blocks, METH_NOARGS, nullptr},
     {"native_since", native_since, METH_O, nullptr},
     {"announce_signals", announce_signals, METH_VARARGS, nullptr},
+    {"call_before_exit", call_before_exit, METH_O, nullptr},
     {"count_calls", count_calls, METH_VARARGS, nullptr},
     {"counted_calls", counted_calls, METH_NOARGS, nullptr},
     {"set_counted_calls", set_counted_calls, METH_VARARGS, nullptr},
@@ -498,6 +501,7 @@ int execute(PyObject* module) {
     checked_status(PyModule_AddIntConstant(module, "WAIT_FOR_SILENT", wait_for_silent));
     add_values(module, state_of(module).values);
     state_of(module).births = new BirthMarks(module);
+    checked_status(PyModule_AddObjectRef(module, "UnheardCall", make_unheard_call_type(module).get()));
     Ref type = make_graph_type(module);
     checked_status(PyModule_AddObjectRef(module, "Graph", type.get()));
     state_of(module).graph_type = reinterpret_cast<PyTypeObject*>(type.release());

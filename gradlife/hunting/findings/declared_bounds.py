@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 from gradlife import _heap
 from gradlife.heap.path_steps import length_and_most
 from gradlife.hunting.growth.reachable_growth import ROUNDS
-from gradlife.hunting.snapshots.live_objects import attributes, live_objects
+from gradlife.hunting.snapshots.live_objects import live_objects
 from gradlife.hunting.snapshots.noted_facts import identity_of, item_count, items_of, node_at
 from gradlife.hunting.snapshots.step_snapshots import ARRAY, StepSnapshot
 from gradlife.model.growth import DeclaredBound
 from gradlife.model.trace import PathStep
-from gradlife.safe_access import is_a, member
+from gradlife.safe_access import attributes, is_a, member
 
 #: Bytes of a reference.
 REFERENCE = 8

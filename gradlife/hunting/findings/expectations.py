@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gradlife.heap.diff import reference_text
 from gradlife.hunting.findings.growth_facts import Facts
@@ -15,7 +14,7 @@ from gradlife.model.growth import DeclaredBound, Effect, ExpectedGrowth
 from gradlife.model.hunt import BOUNDED, METRIC_STATE, Explained, Finding
 from gradlife.model.trace import Lifetime
 from gradlife.patterns.wording import expression
-from gradlife.safe_access import member
+from gradlife.safe_access import LibraryObject, member
 
 #: The row of what is a leak until it is seen to be emptied.
 EMPTIED = "emptied now and then"
@@ -101,7 +100,7 @@ def place(facts: Facts) -> str:
 
 def compiled_again(facts: Facts) -> str:
     """Say that known functions are compiled again, and how often that may happen."""
-    config: Any = member("torch._dynamo", "config")
+    config: LibraryObject = member("torch._dynamo", "config")
     most = getattr(config, "recompile_limit", None) or getattr(config, "cache_size_limit", None)
     end = f", {most} of a function at most" if isinstance(most, int) else ""
     return f"torch.compile makes new versions of the same functions in every round{end}"

@@ -6,9 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import gradlife
+from gradlife import _heap
 from gradlife.heap.object_lists import describe_object
 from gradlife.hunting.findings.builder import object_to_show
 from gradlife.hunting.findings.leak_trace import held_trace
@@ -26,6 +26,7 @@ from gradlife.hunting.snapshots.step_snapshots import Collect, storage_content, 
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import ADVICE, DEVICE_MEMORY, DEVICE_OWNER, HELD, LIVE_OWNER, UNUSED, Explained
 from gradlife.model.watching.out_of_memory import HeldByStep, LiveOwner
+from gradlife.safe_access import base_names, error_text, is_a
 
 #: Most holders to show, the largest first.
 MOST = 10
@@ -52,7 +53,7 @@ def owners_now() -> list[Explained]:
     return [*device_memory(), *in_fork(lambda: list(owners(now.graph)))]
 
 
-def held_by_failure(graph: Any) -> list[HeldByStep]:
+def held_by_failure(graph: _heap.Graph) -> list[HeldByStep]:
     """Find what is kept only by frames that ended with the exception, together for each of their variables."""
     found: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for storage in storages_of(graph):
@@ -65,7 +66,7 @@ def held_by_failure(graph: Any) -> list[HeldByStep]:
     return sorted(islice(filter(None, rows), MOST), key=lambda row: (-row.bytes, row.what))
 
 
-def variable_of(graph: Any, storage: int) -> tuple[int, ...]:
+def variable_of(graph: _heap.Graph, storage: int) -> tuple[int, ...]:
     """Return the last frame on the path to a storage and its variable's object; the storage itself without a frame."""
     path = graph.path(storage)
     for at in range(len(path) - 2, -1, -1):
@@ -74,7 +75,7 @@ def variable_of(graph: Any, storage: int) -> tuple[int, ...]:
     return (storage,)
 
 
-def held_storages(graph: Any, storages: list[int], nbytes: int) -> HeldByStep | None:
+def held_storages(graph: _heap.Graph, storages: list[int], nbytes: int) -> HeldByStep | None:
     """Describe the storages of one variable by the path to the largest; None for the global variables of the program."""
     trace = held_trace(graph, object_to_show(graph, Kept(storages[0], storages)))
     at = frame_at(trace.steps)
@@ -88,10 +89,9 @@ def held_storages(graph: Any, storages: list[int], nbytes: int) -> HeldByStep | 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory ran out, on a device or on the host."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    if names & {"MemoryError", "OutOfMemoryError"}:
+    if base_names(error) & {"MemoryError", "OutOfMemoryError"}:
         return True
-    return isinstance(error, RuntimeError) and NO_MEMORY.search(str(error)) is not None
+    return is_a(error, RuntimeError) and NO_MEMORY.search(error_text(error)) is not None
 
 
 def device_memory() -> Iterator[Explained]:
@@ -110,18 +110,18 @@ def device_memory() -> Iterator[Explained]:
             yield Explained(ADVICE, f"{memory.device}: {advice.text}", advice.saved_bytes)
 
 
-def owners(graph: Any) -> Iterator[Explained]:
+def owners(graph: _heap.Graph) -> Iterator[Explained]:
     """Yield the objects that retain most of what is alive."""
     yield from (Explained(LIVE_OWNER, one.name, one.bytes) for one in largest_owners(graph))
 
 
-def largest_owners(graph: Any) -> list[Owner]:
+def largest_owners(graph: _heap.Graph) -> list[Owner]:
     """Return the largest owner of each name: items of one list share a name."""
     found = {name: graph.retained(nodes[0]) for name, nodes in named_owners(graph, MOST).items()}
     return [Owner(name, retained) for name, retained in found.items()][:MOST]
 
 
-def live_owners(graph: Any, most: int) -> list[LiveOwner]:
+def live_owners(graph: _heap.Graph, most: int) -> list[LiveOwner]:
     """Return the owners of each name together, the largest first, and whether an owner before has all of them."""
     found = named_owners(graph, most)
     parts = {name for name, nodes in found.items() if len(nodes) > 1 and have_one_owner(graph, nodes, found)}
@@ -131,13 +131,13 @@ def live_owners(graph: Any, most: int) -> list[LiveOwner]:
     return sorted(together, key=lambda one: (-one.bytes, one.is_part))[:most]
 
 
-def have_one_owner(graph: Any, nodes: list[int], found: dict[str, list[int]]) -> bool:
+def have_one_owner(graph: _heap.Graph, nodes: list[int], found: dict[str, list[int]]) -> bool:
     """Whether one of the owners that were found retains all of these objects: they are items of it."""
     single = {others[0] for others in found.values() if len(others) == 1}
     return bool(single.intersection(*(set(dominators(graph, node)) for node in nodes)))
 
 
-def named_owners(graph: Any, most: int) -> dict[str, list[int]]:
+def named_owners(graph: _heap.Graph, most: int) -> dict[str, list[int]]:
     """Return the largest objects by name, enough for so many names; the largest first."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for node in graph.largest(MAX_ALIKE * most):

@@ -12,11 +12,11 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from gradlife import _heap
-from gradlife.hunting.snapshots.live_objects import attributes, live_objects
+from gradlife.hunting.snapshots.live_objects import live_objects
 from gradlife.hunting.stores.place import PlaceKind, place_at
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.trace import PathStep
-from gradlife.safe_access import is_a, member
+from gradlife.safe_access import attributes, is_a, member
 
 #: Methods of a metric.
 PROTOCOL = ("update", "compute", "reset")

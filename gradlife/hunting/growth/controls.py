@@ -10,10 +10,11 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from gradlife.heap.torch_layout.torch import undisturbed
-from gradlife.safe_access import is_initializing, loaded
+from gradlife.safe_access import LibraryObject, is_initializing, loaded
 
 #: One control step for this many program steps, all at snapshot boundaries: the program's own steps cost nothing more.
 SHARE = 4
@@ -30,7 +31,7 @@ planted: list[Controls] = []
 
 
 @contextmanager
-def quiet(torch: Any) -> Iterator[None]:
+def quiet(torch: ModuleType) -> Iterator[None]:
     """Hide the planted objects from the modes and hooks of the program."""
     with (
         torch._C._DisableTorchDispatch(),
@@ -42,13 +43,13 @@ def quiet(torch: Any) -> Iterator[None]:
         yield
 
 
-def is_transforming(torch: Any) -> bool:
+def is_transforming(torch: ModuleType) -> bool:
     """Whether this thread is inside a function that torch.func transforms, which takes no hooks and no Functions."""
     is_active = getattr(torch._C, "_are_functorch_transforms_active", None)
     return is_active is not None and bool(is_active())
 
 
-def same(tensor: Any) -> Any:
+def same(tensor: LibraryObject) -> Any:
     """Pack hook that returns the detached tensor."""
     return tensor.detach()
 
@@ -107,16 +108,16 @@ class Controls:
             self.plantings.append(Planting(now, tensors, cycles, rings, leaves))
         self._early = max(wanted, self._early) if is_early else 0
 
-    def _rows(self, torch: Any, count: int) -> list[tuple[int, int, tuple[int, int], int]]:
+    def _rows(self, torch: ModuleType, count: int) -> list[tuple[int, int, tuple[int, int], int]]:
         with quiet(torch):
             return [self._plant_one(torch) for _ in range(count)]
 
-    def _plant_one(self, torch: Any) -> tuple[int, int, tuple[int, int], int]:
+    def _plant_one(self, torch: ModuleType) -> tuple[int, int, tuple[int, int], int]:
         self.held.append(torch.ones(4))
         self.ring.append(torch.ones(4))
         return id(self.held[-1]), id(self.ring[-1]), *self._plant_cycle(torch)
 
-    def _plant_cycle(self, torch: Any) -> tuple[tuple[int, int], int]:
+    def _plant_cycle(self, torch: ModuleType) -> tuple[tuple[int, int], int]:
         leaf = torch.ones(2, requires_grad=True)
         result = self._function.apply(leaf)
         context = result.grad_fn
@@ -138,13 +139,13 @@ class Controls:
             planted.remove(self)
 
 
-def planted_function(torch: Any) -> Any:
+def planted_function(torch: ModuleType) -> Any:
     """Create the Function whose contexts form the cycle."""
 
-    def forward(ctx: Any, x: Any) -> Any:
+    def forward(ctx: LibraryObject, x: LibraryObject) -> Any:
         return x * 2
 
-    def backward(ctx: Any, grad: Any) -> Any:
+    def backward(ctx: LibraryObject, grad: LibraryObject) -> Any:
         return grad * 2
 
     names = {"forward": staticmethod(forward), "backward": staticmethod(backward)}

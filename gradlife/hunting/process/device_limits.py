@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradlife.safe_access import loaded
+from gradlife.safe_access import LibraryObject, loaded
 
 #: Kinds of devices whose allocator torch describes. A registered private backend is added by its name.
 KINDS = ("cuda", "xpu")
@@ -17,13 +17,14 @@ FreeBytes = Mapping[str, int]
 NO_DEVICES: FreeBytes = {}
 
 
-def modules_in_use() -> list[tuple[str, Any]]:
+def modules_in_use() -> list[tuple[str, LibraryObject]]:
     """Return the kinds of devices that this process uses, each with torch's module of it."""
     torch = loaded("torch")
     backend = getattr(getattr(torch, "_C", None), "_get_privateuse1_backend_name", None)
     if backend is None:
         return []
-    modules = ((kind, getattr(torch, kind, None)) for kind in dict.fromkeys((*KINDS, backend())))
+    kinds = dict.fromkeys((*KINDS, backend()))
+    modules: list[tuple[str, LibraryObject]] = [(kind, getattr(torch, kind, None)) for kind in kinds]
     return [(kind, module) for kind, module in modules if answer(getattr(module, "is_initialized", None), False)]
 
 
@@ -49,7 +50,7 @@ def free_bytes() -> FreeBytes:
     return found or NO_DEVICES
 
 
-def free_on(module: Any, number: int) -> int | None:
+def free_on(module: LibraryObject, number: int) -> int | None:
     """Return the free bytes of one device; None if the process has nothing there or they are not known."""
     reserved = answer(getattr(module, "memory_reserved", None), 0, number)
     info = answer(getattr(module, "mem_get_info", None), None, number) if reserved else None  # the question initializes

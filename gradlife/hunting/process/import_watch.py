@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gradlife.safe_access import LibraryObject
+
 
 class WhenImported:
     """A finder that finds nothing itself: it makes the loader of one module call back."""
@@ -30,10 +32,10 @@ class WhenImported:
 
     def _others(self, name: str, path: Any, target: Any) -> Iterator[Any]:
         for finder in [*sys.meta_path]:
-            if finder is not self and hasattr(finder, "find_spec"):
+            if finder is not self and hasattr(finder, "find_spec"):  # as Python itself asks
                 yield finder.find_spec(name, path, target)
 
-    def _hook(self, loader: Any) -> None:
+    def _hook(self, loader: LibraryObject) -> None:
         execute = loader.exec_module
 
         def exec_module(module: Any) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from types import CodeType
-from typing import NoReturn
 
+from gradlife import _heap
 from gradlife.after_fork import after_fork
 from gradlife.descriptors import NONE_LEFT
 from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_USAGE, GradlifeError, OutputError
@@ -229,16 +229,11 @@ class Child:
             if descriptor >= 0:
                 os.set_inheritable(descriptor, False)
         after_fork(self._become_copy)
-        exit_now = os._exit
+        _heap.call_before_exit(self._leave_before_exit)
 
-        def leave_and_exit(status: int) -> NoReturn:
-            try:
-                if not self._is_copy and not self._has_ended:
-                    self._leave_at_end(status, None)
-            finally:
-                exit_now(status)
-
-        os._exit = leave_and_exit
+    def _leave_before_exit(self, status: int) -> None:
+        if not self._is_copy and not self._has_ended:
+            self._leave_at_end(status, None)
 
     def _become_copy(self) -> None:
         """Stop counting steps in a fork of the hunted process. A fork made by the hunt itself takes none anyway."""
@@ -357,7 +352,7 @@ class Child:
             self._earlier = earlier or self._earlier
         return step
 
-    def _look_at_other(self, optimizer: object) -> None:
+    def _look_at_other(self, optimizer: int) -> None:
         """Take a snapshot after the step of an optimizer that does not count, once."""
         hunt = self._hunt
         if self._answered is not None or self._is_copy or not hunt.others.wants(optimizer, len(hunt.snapshots)):

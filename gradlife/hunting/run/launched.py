@@ -20,6 +20,7 @@ from gradlife.hunting.run.child import END, Child
 from gradlife.hunting.run.processes import join_as_program
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.targets import MODULE_MARK
+from gradlife.safe_access import is_a
 
 #: Leaves a report. Its arguments: the exit status of the process, None if unknown; the error that ended it.
 Leave = Callable[[int | None, BaseException | None], None]
@@ -75,7 +76,7 @@ def at_end(leave: Leave) -> None:
     plain = sys.excepthook
 
     def heard(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
-        if isinstance(error, EnoughSteps):
+        if is_a(error, EnoughSteps):
             with suppress(Exception):  # the program may have closed it
                 sys.stdout.flush()
             leave(0, None)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any
 
 import gradlife
@@ -32,6 +32,7 @@ from gradlife.model.device.memory import DeviceMemory, DeviceReport, FailedReque
 from gradlife.model.watching.out_of_memory import Growth, HeldByStep, LiveOwner, OutOfMemory, headline
 from gradlife.output import say
 from gradlife.own_thread import OwnThread
+from gradlife.safe_access import LibraryObject, error_text, short_class_name
 from gradlife.visible_text import visible_json
 
 #: Seconds between two readings of the process's memory.
@@ -95,7 +96,7 @@ class OnOom:
     def _main_failed(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         self._failed(error)
 
-    def _thread_failed(self, arguments: Any) -> None:
+    def _thread_failed(self, arguments: threading.ExceptHookArgs) -> None:
         self._failed(arguments.exc_value)
 
     def _failed(self, error: BaseException | None) -> None:
@@ -104,10 +105,11 @@ class OnOom:
         from gradlife.hunting.findings.failed_program import is_out_of_memory
 
         if error is not None and is_out_of_memory(error) and not self._closed.is_set():
-            known = self._observed if ALLOCATOR_FAILED.search(str(error)) else None
-            self._write(f"{type(error).__name__}: {error}".rstrip(": "), error, known, is_printed=known is not None)
+            text = error_text(error)
+            known = self._observed if ALLOCATOR_FAILED.search(text) else None
+            self._write(f"{short_class_name(error)}: {text}".rstrip(": "), error, known, is_printed=known is not None)
 
-    def _observe(self, torch: Any) -> None:
+    def _observe(self, torch: ModuleType) -> None:
         """Report failures of the CUDA allocator before the program can catch them, once the program initializes CUDA:
         a program without a driver cannot, and one that forks workers must not do so early.
         """
@@ -212,7 +214,7 @@ def grown(start: _heap.Graph, now: _heap.Graph) -> tuple[Growth, ...]:
     return tuple(sorted(found, key=lambda one: -one.bytes)[:MOST])
 
 
-def hooked(module: Any, first: Callable[..., None]) -> Callable[[], None]:
+def hooked(module: LibraryObject, first: Callable[..., None]) -> Callable[[], None]:
     """Make the module's `excepthook` call ``first`` before the original; return a function that undoes this."""
     plain = module.excepthook
 

@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gradlife.hunting.process.forked import CAN_FORK, fork
 from gradlife.hunting.process.import_watch import when_imported
@@ -27,7 +27,18 @@ from gradlife.hunting.steps.schedule import MIN_ROUNDS
 from gradlife.hunting.workers.entries import LEAVE_HUNT, start_method
 from gradlife.hunting.workers.hunt import keep_open
 from gradlife.hunting.workers.worker import VARIABLE, Worker, announce_writer, join
-from gradlife.safe_access import member
+from gradlife.safe_access import (
+    LibraryObject,
+    attributes,
+    class_module,
+    class_name,
+    function_module,
+    function_name,
+    member,
+)
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
 
 #: The file with the settings of the hunts, in the folder that `VARIABLE` names.
 SETTINGS = "processes.json"
@@ -102,42 +113,42 @@ def hunt_in_processes(settings: Settings, folder: str) -> None:
     follow_programs(folder)
 
 
-def replace_start(module: Any) -> None:
+def replace_start(module: LibraryObject) -> None:
     """Make `multiprocessing` processes run with a hunt."""
     plain = module.BaseProcess.start
 
     @functools.wraps(plain)
-    def start(process: Any) -> None:
+    def start(process: object) -> None:
         if not is_of_program(process):
             plain(process)
             return
-        process.run = functools.partial(run_process, process)
+        attributes(process)["run"] = functools.partial(run_process, process)
         try:
             plain(process)
         finally:
-            vars(process).pop("run", None)
+            attributes(process).pop("run", None)
 
     module.BaseProcess.start = start
 
 
-def is_of_program(process: Any) -> bool:
+def is_of_program(process: object) -> bool:
     """Whether a process is the program's own: neither a library's helper nor hunted in as a worker."""
-    target = vars(process).get("_target")
-    module = str(getattr(target, "__module__", None) or "") if target is not None else type(process).__module__
-    return "run" not in vars(process) and module.partition(".")[0] not in OWN and "_utils.worker" not in module
+    own = attributes(process)
+    target = own.get("_target")
+    module = function_module(target) if target is not None else class_module(process)
+    return "run" not in own and module.partition(".")[0] not in OWN and "_utils.worker" not in module
 
 
 def run_process(process: Any) -> None:
     """Run a process's work with a hunt."""
-    hunt = None
+    hunt, kind = None, cast("type[BaseProcess]", type(process))
     with suppress(Exception):
         for leave in LEAVE_HUNT:
             leave()
-        target = vars(process).get("_target")
-        label = getattr(target, "__qualname__", None) or type(process).__qualname__
-        hunt = new_hunt(Worker("process", str(label), -1, 0, "step", start_method()))
+        label = function_name(attributes(process).get("_target"), is_whole=True) or class_name(process)
+        hunt = new_hunt(Worker("process", label, -1, 0, "step", start_method()))
     try:
-        type(process).run(process)  # which has no name to be found by in a new process if it is decorated
+        kind.run(process)  # which has no name to be found by in a new process if it is decorated
     finally:
         if hunt is not None:
             hunt.leave(END, None, None)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import gc
 import sys
 from collections import deque
-from collections.abc import Iterator
-from types import FrameType
+from collections.abc import Callable, Iterator
+from types import CellType, FrameType
 from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.heap.torch_layout.labels import ARGUMENT, HOOK_TABLE, ITS_IMPL
 from gradlife.hunting.findings.reference_cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut, cut_of
+from gradlife.hunting.run.trial import without_modes
 from gradlife.model.hunt import Finding
-from gradlife.safe_access import loaded
+from gradlife.safe_access import class_name, is_a, is_exactly, loaded
 
 Hops = tuple[tuple[str, str, int], ...]
 
@@ -50,7 +51,8 @@ class Cutter:
         """Make the cut; do nothing if the path does not exist."""
         for start in self._starts():
             try:
-                self._make(start)
+                with without_modes():
+                    self._make(start)
                 self.count += 1
             except (NotThere, AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError):
                 continue
@@ -81,18 +83,36 @@ class Cutter:
 
     def _drop_items(self, container: Any) -> None:
         if self._size is None:
-            self._size = len(container)
-        while len(container) > self._size:
+            self._size = size_of(container)
+        while size_of(container) > self._size:
             drop_last(container)
 
 
-def drop_last(container: Any) -> None:
-    """Remove the newest item of a container (of a set, any item), without running methods of the program's classes."""
-    takes: tuple[tuple[type, Any], ...] = ((list, list.pop), (deque, deque.pop), (dict, dict.popitem), (set, set.pop))
-    take = next((take for kind, take in takes if isinstance(container, kind)), None)
-    if take is None:
-        raise NotThere
-    take(container)
+#: The containers, with what removes the newest item (of a set, any item) and what tells the length.
+CONTAINERS: tuple[tuple[type, Callable[[Any], object], Callable[[Any], int]], ...] = (
+    (list, list.pop, list.__len__),
+    (deque, deque.pop, deque.__len__),
+    (dict, dict.popitem, dict.__len__),
+    (set, set.pop, set.__len__),
+)
+
+
+def drop_last(container: object) -> None:
+    """Remove the newest item of a container, without running methods of the program's classes."""
+    methods_of(container)[0](container)
+
+
+def size_of(container: object) -> int:
+    """Return the length of a container, without its `__len__`."""
+    return methods_of(container)[1](container)
+
+
+def methods_of(container: object) -> tuple[Callable[[Any], object], Callable[[Any], int]]:
+    """Return what removes an item of a container, and what tells its length."""
+    for kind, take, length in CONTAINERS:
+        if is_a(container, kind):
+            return take, length
+    raise NotThere
 
 
 def detach(start: Any, hops: Hops) -> None:
@@ -109,11 +129,11 @@ def put(start: Any, hops: Hops, value: object) -> None:
     holder = follow(start, hops[:-1])
     relation, label, index = hops[-1]
     if relation == "dict_value":
-        holder[key_of(holder, label)] = value
+        dict.__setitem__(holder, key_of(holder, label), value)
     elif relation in {"attribute", "slot"}:
         object.__setattr__(holder, label, value)
-    elif relation == "item" and isinstance(holder, list):
-        holder[index] = value
+    elif relation == "item" and is_a(holder, list):
+        list.__setitem__(holder, index, value)
     elif relation == "cell":
         holder.cell_contents = value
     else:
@@ -151,28 +171,54 @@ def follow(start: Any, hops: Hops) -> Any:
     return at
 
 
-def next_object(at: Any, relation: str, label: str, index: int) -> Any:
+def next_object(at: object, relation: str, label: str, index: int) -> Any:
     """Return the object that one reference leads to."""
-    if relation == "local":
+    if relation == "local" and type(at) is FrameType:
         return at.f_locals[label.removeprefix(ARGUMENT)]
-    if relation == "internal" and label == "f_locals":
+    if relation == "internal" and label == "f_locals" and type(at) is FrameType:
         return at.f_locals
-    if relation == "dict_value":
-        return at[key_of(at, label)]
+    if relation == "dict_value" and is_a(at, dict):
+        return value_of(at, label)
     if relation == "item":
-        return at[index]
-    if relation == "cell":
+        return item_of(at, index)
+    if relation == "cell" and type(at) is CellType:
         return at.cell_contents
     if label == ITS_IMPL:
         return at
-    if relation in {"attribute", "slot"}:
-        return object.__getattribute__(at, label)
-    return getattr(at, "_backward_hooks" if label == HOOK_TABLE else label.partition(":")[0])
+    name = "_backward_hooks" if label == HOOK_TABLE else label.partition(":")[0]
+    return object.__getattribute__(at, label if relation in {"attribute", "slot"} else name)
 
 
 def key_of(container: Any, label: str) -> Any:
     """Return the key that a label describes."""
-    for key in list(container):
-        if label in (repr(key), f"'{key}'", f"<{type(key).__qualname__}>"):
+    for key in list(dict.keys(container)):
+        if label in key_texts(key):
             return key
+    raise NotThere
+
+
+def value_of(container: Any, label: str) -> object:
+    """Return the value of the key that a label describes, without the key's `__hash__`."""
+    for key, value in list(dict.items(container)):
+        if label in key_texts(key):
+            return value
+    raise NotThere
+
+
+def key_texts(key: object) -> Iterator[str]:
+    """Yield how labels show a key."""
+    if is_exactly(key, (str, int, bool, type(None))):
+        yield from (repr(key), f"'{key}'")
+    elif type(key) is tuple:
+        yield f"({', '.join(next(key_texts(part)) for part in key)})"
+    else:
+        yield f"<{class_name(key)}>"
+
+
+def item_of(container: Any, index: int) -> object:
+    """Return an item of a sequence, without its `__getitem__`."""
+    for kind in (list, tuple, deque):
+        if is_a(container, kind):
+            item: object = kind.__getitem__(container, index)
+            return item
     raise NotThere

@@ -12,6 +12,7 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import snapshots_at_return
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import ARGUMENTS, Finding, FindingKind, HuntReport, Severity
+from gradlife.safe_access import short_class_name
 
 #: How traces name a local variable that is no argument, and what is said of one of a running function.
 LOCAL = "local variable "
@@ -22,7 +23,7 @@ RUNNING_CALL = (
 
 def trouble_of(error: BaseException | None, steps: int) -> str:
     """Describe the error that ended the program, on one line; empty if there is none."""
-    return "" if error is None else f"the program ended with {type(error).__name__} after {steps} counted steps"
+    return "" if error is None else f"the program ended with {short_class_name(error)} after {steps} counted steps"
 
 
 def with_limit(report: HuntReport, limit: int | None) -> HuntReport:

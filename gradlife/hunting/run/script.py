@@ -32,6 +32,7 @@ from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.function_calls import DECORATOR, MAIN, CallSteps
 from gradlife.hunting.steps.targets import ModuleTarget, ProgramTarget, ScriptTarget, TargetError
 from gradlife.output import reason
+from gradlife.safe_access import is_a, traceback_of
 
 INTERRUPTED = 130
 
@@ -251,8 +252,8 @@ def wait_for_threads() -> None:
 
 def exit_status(code: object) -> int:
     """Return the exit status for `sys.exit(code)`; print a code that is a message."""
-    if code is None or isinstance(code, int):
-        return (code or 0) & 0xFF
+    if code is None or is_a(code, int):
+        return 0 if code is None else int.__and__(cast(int, code), 0xFF)
     with suppress(Exception):  # the program may have closed its standard error
         print(code, file=sys.stderr)
     return 1
@@ -263,11 +264,11 @@ def tell(error: BaseException) -> None:
     closed its standard error, or put an object of its own in its place.
     """
     strip_own_frames(error)
-    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback_of(error)
     if sys.version_info >= (3, 12):
         sys.last_exc = error
     try:
-        sys.excepthook(type(error), error, error.__traceback__)
+        sys.excepthook(type(error), error, traceback_of(error))
     except Exception:
         with suppress(Exception):
             traceback.print_exc()
@@ -277,10 +278,11 @@ def tell(error: BaseException) -> None:
 
 def strip_own_frames(error: BaseException) -> None:
     """Remove gradlife's frames from the top of a traceback."""
-    trace = error.__traceback__
+    trace = traceback_of(error)
     while trace is not None and is_own(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
-    error.__traceback__ = trace if trace is not None else error.__traceback__
+    if trace is not None:
+        BaseException.with_traceback(error, trace)
 
 
 def is_own(file: str) -> bool:

@@ -12,14 +12,15 @@ import random
 import struct
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, cast
+from types import ModuleType
+from typing import Any
 
 from gradlife.descriptors import move_up
 from gradlife.hunting.process.changed_sources import change_sources
 from gradlife.hunting.process.import_watch import when_imported
-from gradlife.safe_access import member
+from gradlife.safe_access import LibraryObject, is_a, member, values_in
 
 SEED = 0
 SOURCES, LOSSES = "sources.json", "losses"
@@ -57,7 +58,7 @@ class LossLog:
         self._file = -1
         self._inside = threading.local()
 
-    def attach(self, autograd: Any) -> None:
+    def attach(self, autograd: ModuleType) -> None:
         """Wrap the function that `Tensor.backward` and `autograd.grad` both call, if this torch has it."""
         plain = getattr(autograd, "_engine_run_backward", None)
         if plain is None:
@@ -74,10 +75,10 @@ class LossLog:
             finally:
                 self._inside.is_now = False
 
-        autograd._engine_run_backward = run_backward
+        vars(autograd)["_engine_run_backward"] = run_backward
 
     def _write(self, tensors: Any) -> None:
-        values = [*numbers(tensors if isinstance(tensors, (tuple, list)) else (tensors,))]
+        values = [*numbers(values_in(tensors) if is_a(tensors, (tuple, list)) else (tensors,))]
         if values and self._file < 0:
             path = os.path.join(self._folder, f"{LOSSES}.{self._process}")
             self._file = move_up(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
@@ -85,8 +86,8 @@ class LossLog:
             os.write(self._file, struct.pack(f"<{len(values)}d", *values))
 
 
-def numbers(tensors: Iterable[Any]) -> Iterator[float]:
-    """Yield the values of one-element tensors; skip those that cannot be read now."""
+def numbers(tensors: Iterable[LibraryObject]) -> Iterator[float]:
+    """Yield the values of one-element tensors, without functions of their classes; skip those that cannot be read now."""
     with without_modes():
         for tensor in tensors:
             try:
@@ -96,7 +97,12 @@ def numbers(tensors: Iterable[Any]) -> Iterator[float]:
                 continue
 
 
-def without_modes() -> AbstractContextManager[None]:
-    """Return a block in which no dispatch mode is active, neither the program's nor one that records."""
-    block = member("torch.utils._python_dispatch", "_disable_current_modes", nullcontext)
-    return cast(AbstractContextManager[None], block())
+@contextmanager
+def without_modes() -> Iterator[None]:
+    """Enter a block in which no mode is active, neither the program's nor one that records, and no class of a tensor
+    handles functions of torch.
+    """
+    dispatch = member("torch.utils._python_dispatch", "_disable_current_modes", nullcontext)
+    functions = member("torch._C", "DisableTorchFunction", nullcontext)
+    with dispatch(), functions():
+        yield

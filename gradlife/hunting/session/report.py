@@ -40,7 +40,7 @@ class EarlyJudge:
         return judge_snapshots(self.hunt, self.hunt.snapshots, self.facts)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, EarlyJudge) and self.hunt is other.hunt and self.facts == other.facts
+        return type(other) is EarlyJudge and self.hunt is other.hunt and self.facts == other.facts
 
 
 def report_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
 
 from gradlife import _heap
 from gradlife.heap.program_modules import package_folders
@@ -137,7 +137,7 @@ def foreign_files() -> tuple[str, ...]:
     return (GIVEN, *package_folders())
 
 
-def tensor_watch(torch: Any) -> tuple[tuple[type, ...], int, int] | None:
+def tensor_watch(torch: ModuleType) -> tuple[tuple[type, ...], int, int] | None:
     """Return how to read a new tensor's node; None if this release does not show it."""
     try:
         next_sequence = address_of_next_sequence(torch)
@@ -148,14 +148,14 @@ def tensor_watch(torch: Any) -> tuple[tuple[type, ...], int, int] | None:
     return (tensor_types(torch), offset, next_sequence) if offset is not None else None
 
 
-def tensor_types(torch: Any) -> tuple[type, ...]:
+def tensor_types(torch: ModuleType) -> tuple[type, ...]:
     """Return the wrapper classes, the most common first."""
     return (torch.Tensor, *(kind for kind in subclasses(torch._C.TensorBase) if kind is not torch.Tensor))
 
 
-def address_of_next_sequence(torch: Any) -> int:
+def address_of_next_sequence(torch: ModuleType) -> int:
     """Return the function's address in the library that torch loaded."""
-    folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+    folder = os.path.join(os.path.dirname(str(torch.__file__)), "lib")
     suffix = ".dylib" if sys.platform == "darwin" else ".so"
     library = ctypes.CDLL(os.path.join(folder, f"libtorch_cpu{suffix}"))
     address = ctypes.cast(getattr(library, NEXT_SEQUENCE), ctypes.c_void_p).value

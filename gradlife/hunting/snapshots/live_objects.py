@@ -13,12 +13,3 @@ def live_objects(graph: _heap.Graph, nodes: Collection[int], kind: type) -> Iter
     """Yield the objects of exactly this type that are still at the addresses of the nodes."""
     addresses = {graph.describe(node).address for node in nodes}
     return (one for one in gc.get_objects() if id(one) in addresses and type(one) is kind)
-
-
-def attributes(one: object) -> dict[str, Any]:
-    """Return the attributes of an object, without running its code."""
-    try:
-        own = object.__getattribute__(one, "__dict__")
-    except AttributeError:  # it has slots
-        return {}
-    return own if type(own) is dict else {}

@@ -21,13 +21,13 @@ AFTER = 3
 class OtherSteps:
     """One snapshot after a step of each optimizer that does not count."""
 
-    _found: dict[object, StepSnapshot] = field(default_factory=dict)
+    _found: dict[int, StepSnapshot] = field(default_factory=dict)
 
-    def look(self, optimizer: object, steps: int) -> None:
-        """Take a snapshot, once for each optimizer."""
+    def look(self, optimizer: int, steps: int) -> None:
+        """Take a snapshot, once for each optimizer, known by its address."""
         self._found[optimizer] = take_snapshot(steps, collect=Collect.NOTHING)
 
-    def wants(self, optimizer: object, snapshots: int) -> bool:
+    def wants(self, optimizer: int, snapshots: int) -> bool:
         """Whether there should be a snapshot of this one, now that the hunt has so many."""
         return snapshots >= AFTER and len(self._found) < MOST and optimizer not in self._found
 

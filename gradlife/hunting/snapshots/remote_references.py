@@ -6,10 +6,9 @@ import itertools
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from gradlife.model.trace import Confidence, NativeHolder
-from gradlife.safe_access import loaded
+from gradlife.safe_access import LibraryObject, loaded
 
 #: A value may have parts of several tensors, and a tensor at the address of a freed one is not recognized.
 MIN_SHARE = 0.8
@@ -20,7 +19,7 @@ HOLDER = NativeHolder("OwnerRRef", "object", "torch.distributed.rpc", "", Confid
 
 def owned_now() -> int:
     """Count the values by torch's debug information; 0 without rpc. Torch never waits for the GIL with this lock taken."""
-    api: Any = loaded("torch.distributed.rpc.api")
+    api: LibraryObject = loaded("torch.distributed.rpc.api")
     with suppress(Exception):
         if api._is_current_rpc_agent_set():
             return int(sys.modules["torch._C"]._distributed_rpc._rref_context_get_debug_info()["num_owner_rrefs"])

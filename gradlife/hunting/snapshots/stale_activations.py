@@ -19,6 +19,7 @@ from gradlife.hunting.snapshots.function_modes import leaves, put_below, take_of
 from gradlife.hunting.snapshots.retained import MIN_BYTES, Kept
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, storage_content, tensor_type_names
 from gradlife.hunting.snapshots.survivors import births
+from gradlife.safe_access import LibraryObject, function_name, is_a
 
 MODULE = "torch.nn.modules.module.Module"
 
@@ -131,11 +132,11 @@ class Watch:
         """Start watching calls of torch on this thread."""
         torch = sys.modules["torch"]
         for obj in gc.get_objects():
-            if id(obj) in self._wanted and isinstance(obj, torch._C.TensorBase):
+            if id(obj) in self._wanted and is_a(obj, torch._C.TensorBase):
                 self._alive[id(obj)] = weakref.ref(obj)
         self._made.update((address, self._alive[address]) for address in self._sources & self._alive.keys())
         sources = [one for one in (reference() for reference in self._made.values()) if one is not None]
-        self._least = min((one.numel() for one in sources), default=0)
+        self._least = min(map(numbers_in, sources), default=0)
         self._mode = watching_mode(torch, self._saw)
         put_below(torch, self._mode)
 
@@ -166,12 +167,19 @@ class Watch:
 
     def _note(self, function: Any, given: Sequence[Any], result: Any) -> None:
         """Note what a function made of a source. One that writes in place changes its first argument."""
-        name = getattr(function, "__name__", "")
-        made = [one for one in leaves(result) if isinstance(one, sys.modules["torch"]._C.TensorBase)]
+        name = function_name(function)
+        made = [one for one in leaves(result) if is_a(one, sys.modules["torch"]._C.TensorBase)]
         if name in IN_PLACE or (name.endswith("_") and not name.endswith("__")):
             made += given[:1]
         self._made.update((id(one), weakref.ref(one)) for one in made)
-        self.left_torch = self.left_torch or (name in OUT_OF_TORCH and given[0].numel() >= self._least)
+        self.left_torch = self.left_torch or (name in OUT_OF_TORCH and numbers_in(given[0]) >= self._least)
+
+
+def numbers_in(tensor: LibraryObject) -> int:
+    """Return the count of a tensor's numbers, without the methods of its class."""
+    torch = sys.modules["torch"]
+    with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+        return int(torch._C.TensorBase.numel(tensor))
 
 
 def unread(found: StaleActivations, known: Collection[int] = ()) -> list[Kept]:

@@ -13,6 +13,7 @@ from typing import Any
 from gradlife.hunting.steps.compiler import uncompiled
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.replacement import replaced
+from gradlife.safe_access import LibraryObject
 
 #: Backward passes before they count as steps, if nothing better is found.
 WARMUP_PASSES = 8
@@ -41,7 +42,7 @@ class BackwardSteps:
         """Begin anew at the next pass."""
         self.is_wanted, self._step = True, None
 
-    def attach(self, autograd: Any) -> None:
+    def attach(self, autograd: LibraryObject) -> None:
         """Wrap the function that `Tensor.backward` and `autograd.grad` both call, if this torch has it."""
         plain = getattr(autograd, "_engine_run_backward", None)
         if plain is None:

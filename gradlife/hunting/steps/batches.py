@@ -10,6 +10,7 @@ from typing import Any
 from gradlife.hunting.steps.compiler import uncompiled
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.replacement import replaced
+from gradlife.safe_access import LibraryObject
 
 #: Wait this many batches for an optimizer to step. If no optimizer does, each later batch is a step.
 WARMUP_BATCHES = 8
@@ -40,7 +41,7 @@ class BatchSteps:
         self.is_wanted = False
         self._undo()
 
-    def attach(self, dataloader_module: Any) -> None:
+    def attach(self, dataloader_module: LibraryObject) -> None:
         """Wrap the iterators' `__next__`."""
         iterator_class = dataloader_module._BaseDataLoaderIter
         plain = iterator_class.__next__

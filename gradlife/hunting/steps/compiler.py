@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
+from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.import_watch import when_imported
-from gradlife.safe_access import member
+from gradlife.safe_access import LibraryObject, member
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +52,7 @@ def keep_compiler_out() -> None:
     when_imported(RULES, skip_own_code)
 
 
-def skip_own_code(rules: Any) -> None:
+def skip_own_code(rules: ModuleType) -> None:
     """Add gradlife's hunt to the packages that the compiler skips, if this torch has the function."""
     add = getattr(rules, "add", None)
     if add is not None:
@@ -58,25 +60,41 @@ def skip_own_code(rules: Any) -> None:
 
 
 def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
-    """Switch the compiler off in this thread while a function of gradlife runs: it would compile all that this calls."""
+    """Switch the compiler off in this thread while a function of gradlife runs: it would compile all that this calls.
+
+    Nothing of it is heard by a function of the program that traces or profiles.
+    """
+    run = Uncompiled(function)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        switch = member(SWITCH, "set_eval_frame")
-        if switch is None:
-            return function(*args, **kwargs)
-        before = switch(None)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            switch(before)
+        result: T = run(*args, **kwargs)
+        return result
 
     return call
 
 
+class Uncompiled(_heap.UnheardCall):
+    """Runs a function without the compiler."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def called(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function."""
+        switch = member(SWITCH, "set_eval_frame")
+        if switch is None:
+            return self._function(*args, **kwargs)
+        before = switch(None)
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            switch(before)
+
+
 def unless_whole(counted: Callable[P, T], uncounted: Callable[P, T] | None = None) -> Callable[P, T]:
     """Return a function that counts, but in a graph that may not break does what is ``uncounted``: nothing if None."""
-    names: dict[str, Any] = {}
+    names: dict[str, LibraryObject] = {}
     exec(compile(SOURCE, TRACED, "exec"), names)
     call: Callable[P, T] = names["make"](is_tracing_whole, counted, uncounted or names["nothing"])
     return call

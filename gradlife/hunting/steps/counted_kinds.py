@@ -90,7 +90,7 @@ def is_outermost() -> bool:
     return frame is None
 
 
-def dressed(wrapper: Callable[..., Any], function: Any) -> Callable[..., Any]:
+def dressed(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the wrapper with the function's name, attributes and globals."""
     if type(function) is FunctionType and type(wrapper) is FunctionType:
         wrapper = FunctionType(wrapper.__code__, function.__globals__, wrapper.__name__, None, wrapper.__closure__)

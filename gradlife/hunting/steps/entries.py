@@ -9,10 +9,11 @@ import functools
 import gc
 import sys
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from gradlife import _heap
 from gradlife.hunting.steps.code_prefix import with_call
 from gradlife.safe_access import is_a, loaded_modules
 
@@ -22,7 +23,7 @@ HAS_MONITORING = sys.version_info >= (3, 12)
 FREE_TOOLS = (3, 4)
 
 
-class Entry:
+class Entry(_heap.UnheardCall):
     """A watched function: how often it was entered, and a function to call at each entry.
 
     Entries from within itself are none: a module calls modules, and a walk over a tree walks its branches. What the outer
@@ -35,7 +36,8 @@ class Entry:
         self.is_exact = True  # otherwise entries from within count, too: to tell them takes up to a few microseconds
         self.on_entry: Callable[[], object] | None = None
 
-    def __call__(self, *_: object) -> object:
+    def called(self) -> object:
+        """Count an entry into the function that calls this, unheard by functions that trace or profile it."""
         return self.entered(sys._getframe(1))
 
     def entered(self, frame: FrameType) -> object:
@@ -58,6 +60,18 @@ class Entry:
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
         """Pickle as a function that does nothing: where the code is sent to another process, nothing counts."""
         return functools.partial, (int,)
+
+
+class Entered(_heap.UnheardCall):
+    """The callback of `sys.monitoring` for entries into functions."""
+
+    def __init__(self, entries: Mapping[CodeType, Entry]) -> None:
+        self._entries = entries
+
+    def called(self, code: CodeType, offset: int) -> object:
+        """Count an entry, unheard by functions that trace or profile the program."""
+        entry = self._entries.get(code)
+        return entry.entered(sys._getframe(1)) if entry is not None else None
 
 
 class MonitoredEntries:
@@ -85,7 +99,7 @@ class MonitoredEntries:
         self._tool = next(free, None)
         if self._tool is not None:
             self._monitoring.use_tool_id(self._tool, "gradlife")
-            self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, self._entered)
+            self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, Entered(self._entries))
 
     def watch_in(self, program: CodeType, names: Collection[str]) -> tuple[CodeType, list[Entry]]:
         """Count entries of functions that a program will define, by qualified name; return the code to run, too."""
@@ -99,10 +113,6 @@ class MonitoredEntries:
             self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, None)
             self._monitoring.free_tool_id(self._tool)
             self._tool = None
-
-    def _entered(self, code: CodeType, offset: int) -> object:
-        entry = self._entries.get(code)
-        return entry.entered(sys._getframe(1)) if entry is not None else None
 
 
 class PrefixedEntries:

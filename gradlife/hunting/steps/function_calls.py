@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 from gradlife.errors import UsageError
@@ -16,6 +16,7 @@ from gradlife.hunting.steps.compiler import keep_compiler_out, uncompiled, unles
 from gradlife.hunting.steps.counted_kinds import dressed, wrapper_of_kind
 from gradlife.hunting.steps.replacement import replaced
 from gradlife.hunting.steps.targets import UnknownFunction
+from gradlife.safe_access import LibraryObject, is_a
 
 MAIN = "__main__"
 
@@ -78,12 +79,12 @@ class CallSteps:
         """Restore the original function."""
         self._undo()
 
-    def with_counting(self, function: Any) -> Any:
+    def with_counting(self, function: LibraryObject) -> Any:
         """Return a wrapper of the function that counts its calls. A `staticmethod` stays one, and so does a `classmethod`.
         A coroutine function stays one: its call counts when it has been awaited. That of a generator function counts when
         the generator ends.
         """
-        if isinstance(function, staticmethod | classmethod):
+        if is_a(function, (staticmethod, classmethod)):
             return type(function)(self.with_counting(function.__func__))
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -103,10 +104,11 @@ class CallSteps:
         else:
             self._after_step()
 
-    def attach(self, module: Any) -> None:
+    def attach(self, module: ModuleType) -> None:
         """Replace the function by its wrapper in a module that has just been imported."""
         keep_compiler_out()
-        owner = found = module
+        owner: LibraryObject = module
+        found = owner
         for name in self._names:
             owner, found = found, getattr(found, name, None)
         if not callable(found):
@@ -116,7 +118,7 @@ class CallSteps:
         original = inspect.getattr_static(owner, name)
         # A static or class method is wrapped as such. Any other attribute, such as a partialmethod, is wrapped as the
         # callable that `getattr` makes of it.
-        is_static_or_class = isinstance(original, staticmethod | classmethod)
+        is_static_or_class = is_a(original, (staticmethod, classmethod))
         self._undo = replaced(owner, name, self.with_counting(original if is_static_or_class else found))
 
     def compile_decorated(self, source: bytes, path: str) -> CodeType:

@@ -18,7 +18,7 @@ from gradlife.hunting.steps.compiler import uncompiled
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.optimizers import Known, OptimizerSteps
 from gradlife.hunting.steps.replacement import replaced
-from gradlife.safe_access import member
+from gradlife.safe_access import LibraryObject, member
 
 #: The modules that define graphs, and the names of the classes.
 MODULES, CLASSES = ("torch.cuda.graphs", "torch.xpu.graphs"), ("CUDAGraph", "XPUGraph")
@@ -53,7 +53,7 @@ class GraphReplays:
         self.is_wanted = begin is not None  # until better steps are found
         self._undo: list[Callable[[], object]] = []
 
-    def attach(self, module: Any) -> None:
+    def attach(self, module: LibraryObject) -> None:
         """Wrap the methods of the module's class of graphs, if this torch has it."""
         for owner in (vars(module)[name] for name in CLASSES if name in vars(module)):
             self._wrap(owner, "capture_begin", before=self._begin_capture)
@@ -69,7 +69,7 @@ class GraphReplays:
 
     def _wrap(
         self,
-        owner: Any,
+        owner: LibraryObject,
         name: str,
         before: Callable[[Any], None] = lambda graph: None,
         after: Callable[[Any], None] = lambda graph: None,

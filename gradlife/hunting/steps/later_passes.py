@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
 
 from gradlife import _heap
 from gradlife.safe_access import loaded
@@ -55,7 +54,7 @@ class LaterPasses:
 
     def _start(self) -> None:
         """Count calls, if torch is imported and `Module.__call__` is still a Python function."""
-        module: Any = loaded("torch.nn.modules.module")
+        module = loaded("torch.nn.modules.module")
         call = module.Module.__call__ if module is not None else None
         if isinstance(call, FunctionType):
             _heap.count_calls(call, self._end_round)

@@ -152,7 +152,7 @@ def hear_torch(
     is_alone: bool = False,
     counts_replays: bool = True,
     on_training: Callable[[], object] = nothing_to_count,
-    on_other_step: Callable[[object], object] = lambda key: None,
+    on_other_step: Callable[[int], object] = lambda key: None,
 ) -> None:
     """Count the steps of a program that uses torch. The first ``warmup_passes`` backward passes are no steps.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from gradlife.hunting.steps.compiler import uncompiled, unless_whole
 from gradlife.hunting.steps.count_step import Begin, CountStep
+from gradlife.safe_access import LibraryObject, short_class_name
 
 #: Steps after which an optimizer counts as lasting.
 WARMUP_STEPS = 4
@@ -85,9 +86,9 @@ class OptimizerSteps:
         self._chosen = 0
         self._handle: Any = None
         self.on_step: Callable[[], object] = lambda: None  # called at each step of any optimizer
-        self.on_other_step: Callable[[object], object] = id  # called with a key at steps that do not count
+        self.on_other_step: Callable[[int], object] = id  # called with a key at steps that do not count
 
-    def attach(self, optimizer_module: Any) -> None:
+    def attach(self, optimizer_module: LibraryObject) -> None:
         """Register the hook, which torch has since 2.1."""
         self._handle = optimizer_module.register_optimizer_step_post_hook(unless_whole(self._fired))
 
@@ -140,7 +141,7 @@ class OptimizerSteps:
             self._chosen = 0
         self._forget_dead()
         self._known[key] = known = Known(
-            key, weakref.ref(optimizer), type(optimizer).__name__, chosen_steps_before=before
+            key, weakref.ref(optimizer), short_class_name(optimizer), chosen_steps_before=before
         )
         return known
 
@@ -189,7 +190,7 @@ def is_brief(chosen: Known, other: Known) -> bool:
     return chosen.steps < WARMUP_STEPS and other.first > chosen.last
 
 
-def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
+def when_made(optimizer_module: LibraryObject, then: Callable[[], None]) -> None:
     """Call ``then`` when an optimizer is made: its steps, however rare, are those of the program; calls of functions are not."""
     optimizer = optimizer_module.Optimizer
     plain = optimizer.__init__

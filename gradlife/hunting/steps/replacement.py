@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from gradlife.after_fork import after_fork
 from gradlife.errors import UsageError
+from gradlife.safe_access import LibraryObject
 
 #: The lock of the one that listens in this process. A forked child gets a new one: its listener has stayed behind.
 _turns = [threading.Lock()]
 
 
-def replaced(owner: Any, name: str, own: object) -> Callable[[], None]:
+def replaced(owner: LibraryObject, name: str, own: object) -> Callable[[], None]:
     """Replace an attribute, and return what restores it. What the program has put in its place meanwhile stays."""
     original = inspect.getattr_static(owner, name)
     is_inherited = name not in attributes_of(owner, {name: original})
@@ -31,7 +31,7 @@ def replaced(owner: Any, name: str, own: object) -> Callable[[], None]:
     return restore
 
 
-def attributes_of(owner: Any, without: Mapping[str, object]) -> Mapping[str, object]:
+def attributes_of(owner: LibraryObject, without: Mapping[str, object]) -> Mapping[str, object]:
     """Return an object's own attributes; ``without`` if it has slots."""
     found: Mapping[str, object] = getattr(owner, "__dict__", without)
     return found

@@ -7,15 +7,16 @@ system's figures: private bytes grow, resident bytes do not.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
+from types import ModuleType
 from typing import Any
 
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.private_pages import PrivateMemory, page_of, private_share
 from gradlife.model.ranks import CopyOnRead
+from gradlife.safe_access import attributes, class_name, is_a, is_exactly, values_in
 
 #: Least bytes of copies that are reported, in all and per round.
 MIN_BYTES, MIN_ROUND = 1 << 20, 64 << 10
@@ -80,25 +81,27 @@ def most_copied(roots: Mapping[str, Any], pid: int) -> CopiedContainer:
         share = private_share(pid, pages) or 0.0
         nbytes = int(share * len(pages) * stride_of(found) * os.sysconf("SC_PAGE_SIZE"))
         if nbytes > best.bytes:
-            best = CopiedContainer(name, len(found), share, nbytes)
+            best = CopiedContainer(name, length_of(found), share, nbytes)
     return best
 
 
-def stride_of(container: Any) -> int:
+def length_of(container: Any) -> int:
+    """Return the length of a list, tuple or dict, without its `__len__`; 0 for another object."""
+    return next((kind.__len__(container) for kind in (list, tuple, dict) if is_a(container, kind)), 0)
+
+
+def stride_of(container: object) -> int:
     """Return the distance between two items that are looked up."""
-    return max(1, len(container) // MAX_ITEMS)
+    return max(1, length_of(container) // MAX_ITEMS)
 
 
 def pages_of(container: Any) -> set[int]:
     """Return the pages on which a container's items begin. Reading the items copies these pages into this process."""
-    values = chain(container, container.values()) if isinstance(container, dict) else container
+    keys = dict.keys(container) if is_a(container, dict) else ()
     pages: set[int] = set()
-    for item in islice(values, 0, None, stride_of(container)):
+    for item in islice(chain(keys, values_in(container)), 0, None, stride_of(container)):
         pages.add(page_of(id(item)))
-        if isinstance(item, (tuple, list)):
-            pages.update(page_of(id(part)) for part in item[:4])
-        elif isinstance(item, dict):
-            pages.update(page_of(id(part)) for part in islice(item.values(), 4))
+        pages.update(page_of(id(part)) for part in islice(values_in(item), 4))
     return pages
 
 
@@ -109,7 +112,7 @@ def containers(roots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for _ in range(DEPTH):
         following: list[tuple[str, Any]] = []
         for name, value in front:
-            if isinstance(value, (list, tuple, dict)) and len(value) >= MIN_ITEMS:
+            if length_of(value) >= MIN_ITEMS:
                 yield name, value
             following += [(inner, one) for inner, one in inside(name, value) if id(one) not in seen]
             seen.update(id(one) for _, one in following)
@@ -120,13 +123,14 @@ def containers(roots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of an object, or the first items of a container."""
-    if isinstance(value, dict):
-        yield from ((f"{name}[{key!r}]", one) for key, one in islice(value.items(), 50))
-    elif isinstance(value, (list, tuple)):
-        yield from ((f"{name}[{at}]", one) for at, one in enumerate(value[:50]))
-    elif not isinstance(value, type(sys)):
-        try:
-            own = object.__getattribute__(value, "__dict__")
-        except AttributeError:
-            return
-        yield from ((f"{name}.{key}", one) for key, one in list(own.items()) if isinstance(key, str))
+    if is_a(value, dict):
+        yield from ((f"{name}[{key_text(key)}]", one) for key, one in islice(dict.items(value), 50))
+    elif is_a(value, (list, tuple)):
+        yield from ((f"{name}[{at}]", one) for at, one in enumerate(islice(values_in(value), 50)))
+    elif not is_a(value, ModuleType):
+        yield from ((f"{name}.{key}", one) for key, one in list(attributes(value).items()) if type(key) is str)
+
+
+def key_text(key: object) -> str:
+    """Return a key as the program would write it; its class if it is no plain value."""
+    return repr(key) if is_exactly(key, (str, int, float, bool, type(None))) else f"<{class_name(key)}>"

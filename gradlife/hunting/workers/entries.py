@@ -8,18 +8,22 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 from gradlife.hunting.workers.hunt import WorkerHunt
 from gradlife.hunting.workers.worker import VARIABLE, Worker, join
 from gradlife.own_thread import is_main_thread
-from gradlife.safe_access import loaded
+from gradlife.safe_access import LibraryObject, attributes, class_name, is_exactly, loaded, member, values_in
 
 #: The original functions, if they were replaced in this process or in the one that it was forked from.
 PLAIN: dict[str, Callable[..., Any]] = {}
+
+#: Classes of Python with a length, and most parts of a dataset whose lengths are read.
+SIZED, MAX_PARTS = (list, tuple, dict, set, frozenset, str, bytes, bytearray, range), 100
 
 #: Called in a forked worker: ends the program's own hunt in this thread.
 LEAVE_HUNT: list[Callable[[], object]] = []
@@ -56,12 +60,23 @@ EXECUTOR = Place("concurrent.futures.process", "_process_worker", executor_worke
 PLACES = (DATA, POOL, EXECUTOR)
 
 
-def loader_worker(dataset: Any, number: int, count: int) -> Worker:
+def loader_worker(dataset: object, number: int, count: int) -> Worker:
     """Return which worker of a DataLoader this is. A fork has the dataset where its parent has it, others a copy."""
-    method, source = start_method(), ""
-    with suppress(Exception):
-        source = f"{id(dataset):x}" if method == "fork" else str(len(dataset))
-    return Worker("DataLoader worker", type(dataset).__qualname__, number, count, "batch", method, source)
+    method = start_method()
+    parts = chain([dataset], attributes(dataset).values())
+    lengths = " ".join(str(length) for part in parts for length in lengths_in(part))
+    source = f"{id(dataset):x}" if method == "fork" else lengths
+    return Worker("DataLoader worker", class_name(dataset), number, count, "batch", method, source)
+
+
+def lengths_in(value: object, depth: int = 2) -> Iterator[int]:
+    """Yield the lengths of the containers, arrays and tensors in a dataset. Its own `__len__` is the program's."""
+    if is_exactly(value, (*SIZED, *filter(None, (member("torch", "Tensor"), member("numpy", "ndarray"))))):
+        sized: LibraryObject = value
+        yield sized.nbytes if hasattr(sized, "nbytes") else len(sized)
+    if depth:
+        for item in islice(values_in(value), MAX_PARTS):
+            yield from lengths_in(item, depth - 1)
 
 
 def task_worker(kind: str) -> Worker:
@@ -141,4 +156,4 @@ class StepQueue:
 
 def is_work(item: Any) -> bool:
     """Whether an item is work, rather than the end or a marker between two epochs."""
-    return item is not None and type(item).__name__ != "_ResumeIteration"
+    return item is not None and class_name(item) != "_ResumeIteration"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from types import ModuleType
 
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.workers.entries import LEAVE_HUNT, PLACES, PLAIN, Place
@@ -20,7 +20,7 @@ def hunt_in_workers(folder: str, leave_hunt: Callable[[], object]) -> None:
         when_imported(place.module, partial(replace_function, place))
 
 
-def replace_function(place: Place, module: Any) -> None:
+def replace_function(place: Place, module: ModuleType) -> None:
     """Replace a worker function by the one with a hunt. Releases without it have no hunts in workers."""
     plain = getattr(module, place.name, None)
     if callable(plain) and plain is not place.entry:

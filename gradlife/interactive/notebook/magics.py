@@ -17,6 +17,7 @@ from gradlife.errors import GradlifeError, UsageError
 from gradlife.interactive.notebook.heap_source import NotebookPatient
 from gradlife.interactive.notebook.session import VERBS, NotebookSession
 from gradlife.reports.theme import make_console
+from gradlife.safe_access import LibraryObject
 
 #: Before a verb: return the object of the answer as the magic's value.
 WITH_VALUE = "-o"
@@ -72,7 +73,7 @@ class GradlifeMagics(Magics):
     def _is_in_terminal(self) -> bool:
         return "terminal" in type(self.shell).__module__
 
-    def _display(self, text: str, answer: Any) -> None:
+    def _display(self, text: str, answer: LibraryObject) -> None:
         """Display the text, and the answer's own HTML if the front end can show it."""
         from IPython.display import display
 
@@ -108,7 +109,7 @@ class GradlifeMagics(Magics):
         run_cell.__qualname__ = "the cell"
         return run_cell
 
-    def complete(self, shell: Any, event: Any) -> list[str]:
+    def complete(self, shell: Any, event: LibraryObject) -> list[str]:
         """Complete verbs, then leak numbers and variables."""
         before = event.line[: len(event.line) - len(event.symbol)].split()
         words = [word for word in before[1:] if word != WITH_VALUE]

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from gradlife import _heap
 from gradlife.peaks.recording.lifetimes import Recording
-from gradlife.safe_access import member
+from gradlife.safe_access import LibraryObject, member
 
 #: What a region is called among the operations.
 NAME = "compiled region"
@@ -27,7 +27,7 @@ WITH_FUNCTIONS = (
 UNCOMPILED = "Code under torch.compile ran uncompiled in the recorded steps."
 
 
-def mode_beside_compiled_code(base: Any) -> Any:
+def mode_beside_compiled_code(base: LibraryObject) -> Any:
     """Return a dispatch mode under which compiled code stays compiled, if this torch has such modes.
 
     It gets operators that call functions, too: torch refuses to run one under a mode that does not.
@@ -36,13 +36,13 @@ def mode_beside_compiled_code(base: Any) -> Any:
 
 
 @functools.cache
-def mode_class(base: Any) -> Any:
+def mode_class(base: LibraryObject) -> Any:
     """Return the class of that mode. Kept, because older releases register it with each operator that calls functions."""
     settings = {"ignore_compile_internals": classmethod(lambda cls: True), "supports_higher_order_operators": True}
     return type("LifetimeMode", (base,), settings)
 
 
-def admit_operators_with_functions(mode_type: Any) -> None:
+def admit_operators_with_functions(mode_type: LibraryObject) -> None:
     """Register the mode with each operator that calls functions, as releases without that setting of a mode demand."""
     if any("supports_higher_order_operators" in vars(base) for base in mode_type.__mro__[1:]):
         return
@@ -51,7 +51,7 @@ def admit_operators_with_functions(mode_type: Any) -> None:
             operator.py_impl(mode_type)(functools.partial(run_with_functions, operator))
 
 
-def run_with_functions(operator: Any, mode: Any, *args: Any, **kwargs: Any) -> Any:
+def run_with_functions(operator: Any, mode: LibraryObject, *args: Any, **kwargs: Any) -> Any:
     """Run an operator that calls functions as the mode runs any other."""
     return mode.__torch_dispatch__(operator, (), args, kwargs)
 

@@ -11,7 +11,7 @@ import threading
 import time
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -25,6 +25,7 @@ from gradlife.peaks.recording.compiled import CompiledRegions, mode_beside_compi
 from gradlife.peaks.recording.holders import storage_addresses
 from gradlife.peaks.recording.lifetimes import OPTIMIZER, Recording, read_recording
 from gradlife.peaks.recording.modes import Leaving, put_below, take_out
+from gradlife.safe_access import LibraryObject, attributes, exact_text, is_a, short_class_name, values_in
 
 #: The symbol of the torch function that tells whether the thread runs a backward pass.
 GRAPH_TASK = "_ZN5torch8autograd25get_current_graph_task_idEv"
@@ -122,12 +123,13 @@ class Recorder:
         """Return the recording up to now."""
         return read_recording(_heap.followed(), self._names, self._contexts.names, list(self.steps))
 
-    def _describe(self, function: Any) -> tuple[Callable[..., Any], bool, bool]:
+    def _describe(self, function: LibraryObject) -> tuple[Callable[..., Any], bool, bool]:
         """Return the callable of an operation, whether it may overwrite tensors, and whether it only makes a view."""
         name = str(getattr(function, "_opname", function))
         self._names.append(str(getattr(function, "_overloadpacket", function)))
         overwrites = name in OVERWRITING or "out" in getattr(function, "_overloadname", "")
-        return getattr(function, "_op", function), overwrites, bool(getattr(function, "is_view", False))
+        operation: LibraryObject = getattr(function, "_op", function)
+        return operation, overwrites, bool(getattr(function, "is_view", False))
 
 
 #: The recorders that are on.
@@ -157,6 +159,20 @@ def unfollow() -> None:
         torch.UntypedStorage._free_weak_ref(rows[at])
 
 
+def named_parts(module: object, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, object]]:
+    """Yield a module and its parts, each once, with their paths. `named_modules` may be the program's own."""
+    seen = set() if seen is None else seen
+    if id(module) in seen:
+        return
+    seen.add(id(module))
+    yield path, module
+    parts: Any = attributes(module).get("_modules")
+    for name, part in list(dict.items(parts)) if is_a(parts, dict) else ():
+        if part is not None:
+            where = exact_text(name) or short_class_name(part)
+            yield from named_parts(part, f"{path}.{where}" if path else where, seen)
+
+
 class Contexts:
     """The path of the running module, or that an optimizer runs, as a number."""
 
@@ -172,7 +188,7 @@ class Contexts:
         self._step_start = 0.0
         self.seconds: dict[str, float] = {}  # forward time by module path; under "" the time of all steps
 
-    def attach(self, optimizer_module: Any) -> None:
+    def attach(self, optimizer_module: types.ModuleType) -> None:
         """Listen to optimizers, before any runs: torch cannot add a hook while it calls its hooks."""
         self._optimizers = [
             optimizer_module.register_optimizer_step_pre_hook(self._enter_optimizer),
@@ -184,7 +200,7 @@ class Contexts:
         for handle in self._optimizers:
             handle.remove()
 
-    def start(self, module_module: Any) -> list[Any]:
+    def start(self, module_module: types.ModuleType) -> list[Any]:
         """Listen to every module from now on. Return the handles that end it."""
         self._is_on = True
         self._stack, self._starts = [], []
@@ -212,10 +228,7 @@ class Contexts:
     def _enter_module(self, module: Any, _: Any) -> None:
         path = self._paths.get(id(module))
         if path is None or self._named[path]() is not module:
-            parts = {"": module}
-            with suppress(Exception):  # the program may have a method of its own
-                parts |= {str(where): part for where, part in module.named_modules()}
-            self._name(parts, type(module).__name__)
+            self._name(dict(named_parts(module)), short_class_name(module))
             path = self._paths[id(module)]
         self._enter(path)
 
@@ -234,14 +247,14 @@ class Contexts:
         owner = self._named[path]() if path in self._named else None
         return owner is not None and owner is not module
 
-    def _enter_optimizer(self, _: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
+    def _enter_optimizer(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
         """Enter an optimizer. A closure that it gets runs outside of it: that is a forward and a backward pass."""
         self._enter(OPTIMIZER)
         if not self._is_on:
             return None
-        if len(args) > 1 and isinstance(args[1], CLOSURES):
+        if len(args) > 1 and is_a(args[1], CLOSURES):
             return (args[0], self._outside(args[1]), *args[2:]), kwargs
-        if isinstance(kwargs.get("closure"), CLOSURES):
+        if is_a(kwargs.get("closure"), CLOSURES):
             return args, {**kwargs, "closure": self._outside(kwargs["closure"])}
         return None
 
@@ -293,10 +306,10 @@ def whole_outputs(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] |
 
 def flat(values: list[Any]) -> list[Any]:
     """Return values and the items of those that are lists."""
-    return [item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,))]
+    return [item for value in values for item in (values_in(value) if is_a(value, (list, tuple)) else (value,))]
 
 
-def storage_of(tensor: Any) -> int:
+def storage_of(tensor: LibraryObject) -> int:
     """Return the address of a tensor's storage; 0 for what has none."""
     try:
         return int(tensor.untyped_storage()._cdata)
@@ -304,7 +317,7 @@ def storage_of(tensor: Any) -> int:
         return 0
 
 
-def covers_its_storage(tensor: Any) -> bool:
+def covers_its_storage(tensor: LibraryObject) -> bool:
     """Whether the tensor's elements cover its whole storage, each once."""
     try:
         nbytes: int = tensor.numel() * tensor.element_size()
@@ -313,11 +326,11 @@ def covers_its_storage(tensor: Any) -> bool:
         return False
 
 
-def graph_task(torch: Any) -> int:
+def graph_task(torch: types.ModuleType) -> int:
     """Return the address of the function that tells a thread's graph task; 0 if this torch has none."""
     suffix = ".dylib" if sys.platform == "darwin" else ".so"
     try:
-        library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", f"libtorch_cpu{suffix}"))
+        library = ctypes.CDLL(os.path.join(os.path.dirname(str(torch.__file__)), "lib", f"libtorch_cpu{suffix}"))
         return ctypes.cast(getattr(library, GRAPH_TASK), ctypes.c_void_p).value or 0
     except (OSError, AttributeError):
         return 0

@@ -30,6 +30,7 @@ from gradlife.own_thread import is_main_thread
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.api import peak_of
 from gradlife.peaks.run.session import PeakSession
+from gradlife.safe_access import short_class_name
 
 #: The name of the report's file.
 REPORT = "peak"
@@ -130,7 +131,7 @@ class PeakChild:
         """Record no more, and say why in the report."""
         assert self._session is not None
         self._has_failed = True
-        words = str(error) if isinstance(error, GradlifeError) else f"{type(error).__name__}: {error}"
+        words = str(error) if isinstance(error, GradlifeError) else f"{short_class_name(error)}: {error}"
         with suppress(Exception):
             self._session.close()
         self._session.about = replace(self._session.about, trouble=f"the recording itself failed: {words}")
@@ -142,7 +143,7 @@ class PeakChild:
         if self._is_launcher and not is_reporter(self._settings.folder, self._is_launched):
             return
         session = self._session
-        raised = f" with {type(error).__name__}" if error is not None else ""
+        raised = f" with {short_class_name(error)}" if error is not None else ""
         ended_early = f"the program ended{raised} after {self._steps} counted steps; {NEEDED}"
         if session is None:
             report = PeakReport(self._settings.target, "", trouble=ended_early if raised else NO_STEPS)

@@ -20,6 +20,7 @@ from typing import Any
 from gradlife import _heap
 from gradlife.hunting.snapshots.node_weights import LEAK_TYPES
 from gradlife.hunting.snapshots.step_snapshots import full_name, native_classes
+from gradlife.safe_access import LibraryObject, class_module, exact_text, is_exactly
 
 #: Names of torch's C++ base classes: that of tensors, and those of other objects that hold memory.
 TENSOR = "TensorBase"
@@ -186,10 +187,11 @@ def is_of_program(one: object) -> bool:
     return not module_of(one).startswith(RUNNERS)
 
 
-def module_of(one: Any) -> str:
+def module_of(one: object) -> str:
     """Return the module of a function, a method or a partial, if it can be read without running code."""
-    while type(one) in (partial, types.MethodType):
-        one = one.func if type(one) is partial else one.__func__
+    while is_exactly(one, (partial, types.MethodType)):
+        bound: LibraryObject = one
+        one = bound.func if type(one) is partial else bound.__func__
     if type(one) is types.FunctionType:
-        return str(one.__globals__.get("__name__", ""))
-    return str(getattr(type(one), "__module__", "")) if type(one) is not type else ""
+        return exact_text(one.__globals__.get("__name__")) or ""
+    return class_module(one) if type(one) is not type else ""

@@ -17,6 +17,7 @@ import pytest
 from gradlife.hunting.steps.schedule import Moment
 from gradlife.pytest_plugin.checks.subtests import without_reports
 from gradlife.pytest_plugin.settings.marks import FIXTURE
+from gradlife.safe_access import LibraryObject, error_text, is_a, is_exactly, short_class_name
 
 #: Exceptions that end a run of a test without ending pytest.
 ENDS = (Exception, pytest.skip.Exception, pytest.fail.Exception)
@@ -144,7 +145,7 @@ class Arguments:
 
 def reference_to(value: Any) -> Callable[[], Any]:
     """Return what returns a value: always if it holds nothing else, or else while it is alive."""
-    if type(value) in PLAIN or issubclass(type(value), PurePath):
+    if is_exactly(value, PLAIN) or is_a(value, PurePath):
         return lambda: value
     try:
         return weakref.ref(value)
@@ -152,7 +153,7 @@ def reference_to(value: Any) -> Callable[[], Any]:
         return lambda: None
 
 
-def drop_spent(active: Iterable[Any]) -> None:
+def drop_spent(active: Iterable[LibraryObject]) -> None:
     """Remove finalizers that fixtures left on wider fixtures and that no longer do anything."""
     for one in active:
         if one.cached_result is not None:
@@ -162,8 +163,8 @@ def drop_spent(active: Iterable[Any]) -> None:
 def is_spent(finalizer: object) -> bool:
     """Whether this would tear down a fixture that is already torn down."""
     bound = finalizer.func if type(finalizer) is partial else None
-    owner = bound.__self__ if isinstance(bound, types.MethodType) else None
-    return isinstance(owner, pytest.FixtureDef) and owner.cached_result is None
+    owner = bound.__self__ if type(bound) is types.MethodType else None
+    return type(owner) is pytest.FixtureDef and owner.cached_result is None
 
 
 def forget(item: pytest.Item) -> None:
@@ -180,7 +181,7 @@ def has_noted_end(item: pytest.Item) -> bool:
     return bool(getattr(item, "_excinfo", None))
 
 
-def failure_of(item: Any) -> BaseException | None:
+def failure_of(item: LibraryObject) -> BaseException | None:
     """Return the failure that a `unittest.TestCase` recorded instead of raising it."""
     noted = getattr(item, "_excinfo", None)
     if not noted:
@@ -209,5 +210,5 @@ def emptied_logs(item: pytest.Item) -> Iterator[None]:
 
 def in_a_line(error: BaseException) -> str:
     """Format an exception by the first line of its text."""
-    first, *_ = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {first}"[:MAX_TEXT].removesuffix(": ")
+    first, *_ = error_text(error).strip().splitlines() or [""]
+    return f"{short_class_name(error)}: {first}"[:MAX_TEXT].removesuffix(": ")

@@ -6,7 +6,6 @@ Young objects are those newer than the last `gc.freeze()`, which the sweep calls
 from __future__ import annotations
 
 import gc
-import sys
 import weakref
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.pytest_plugin.checks.gc_boundary import Family, family_of, has, instances, references
 from gradlife.pytest_plugin.checks.native_survivors import NativeSurvivors
 from gradlife.pytest_plugin.checks.survivors import Outliving, outliving
+from gradlife.safe_access import LibraryObject, exact_text, loaded, member
 
 #: After this many frozen objects, or this many more bytes, the collector is thawed once, to collect: frozen objects that
 #: have become garbage cycles since then are never freed otherwise.
@@ -69,8 +69,8 @@ class Sweep:
             self._age()
             self._aged = 0
             self._malloc = used_bytes()
-        if self._has_torch != ("torch" in sys.modules):
-            self._has_torch = "torch" in sys.modules
+        if self._has_torch != (loaded("torch") is not None):
+            self._has_torch = not self._has_torch
             self.recording.stop()
         if not self.recording.is_on:
             self.recording.start(USUAL)
@@ -160,7 +160,7 @@ class Sweep:
         """Return the survivors of the test and their holders, before the collector runs."""
         ensure_calibrated()
         spared, recording = addresses(self._spared), self.recording
-        young = [id(one) for one in gc.get_objects()]
+        young = [id(obj) for obj in gc.get_objects()]
         if self._thawed is not None:
             young = [one for one in young if one not in self._thawed.old]
         nodes = self._nodes()
@@ -194,14 +194,14 @@ class Sweep:
 
 def used_bytes() -> int:
     """Return the bytes that malloc has handed out, and those of tensors on a GPU that the program already uses."""
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    cuda: LibraryObject = member("torch", "cuda")
     on_device = cuda.memory_allocated() if cuda is not None and cuda.is_initialized() else 0
     return (_heap.malloc_bytes() or 0) + int(on_device)
 
 
 def launcher() -> str | None:
     """Return the script that started pytest. Objects are never attributed to its lines."""
-    return getattr(sys.modules["__main__"], "__file__", None)
+    return exact_text(member("__main__", "__file__"))
 
 
 def addresses(references: Iterable[weakref.ref[Any]]) -> set[int]:

@@ -7,7 +7,6 @@ second pass hunts for it: more runs in rounds, with a heap snapshot after each r
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -20,6 +19,7 @@ from gradlife.pytest_plugin.checks.gc_boundary import Boundary, NewObjects, aliv
 from gradlife.pytest_plugin.checks.repeats import NotRepeatable, Repeats
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Run, Verdict
 from gradlife.pytest_plugin.settings.marks import Terms
+from gradlife.safe_access import LibraryObject, member
 
 #: The lengths of the second pass's rounds, in runs: the first choice that fits into MAX_SECONDS. Longer rounds are
 #: better, because objects that the program drops now and then, such as an epoch's results, are gone by their end.
@@ -169,8 +169,7 @@ def may_grow_in_place(start: Boundary, counted: Sequence[Boundary]) -> bool:
 
 def has_accelerator() -> bool:
     """Whether torch has memory outside malloc."""
-    torch = sys.modules.get("torch")
-    known = getattr(torch, "accelerator", None) or getattr(torch, "cuda", None)
+    known: LibraryObject = member("torch", "accelerator") or member("torch", "cuda")
     return known is not None and bool(known.is_available())
 
 

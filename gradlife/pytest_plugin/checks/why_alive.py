@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from gradlife import _heap
 from gradlife.heap.graph import Reference, with_source
@@ -21,6 +20,7 @@ from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import Amounts, Finding, FindingKind
 from gradlife.model.trace import Lifetime, Trace
+from gradlife.safe_access import LibraryObject
 
 #: Types that keep a suspended function's variables, and the attribute that shows that it runs.
 GENERATORS = {"generator": "gi_running", "coroutine": "cr_running", "async_generator": "ag_running"}
@@ -96,7 +96,9 @@ def is_executing(graph: _heap.Graph, node: int) -> bool:
     found = graph.describe(node)
     if found.kind != "python" or found.type not in GENERATORS:
         return False
-    one: Any = ctypes.cast(found.address, ctypes.py_object).value  # runs in the forked copy, which still has it
+    one: LibraryObject = ctypes.cast(
+        found.address, ctypes.py_object
+    ).value  # runs in the forked copy, which still has it
     return bool(getattr(one, GENERATORS[found.type]))
 
 

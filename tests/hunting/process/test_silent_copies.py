@@ -66,6 +66,7 @@ os._exit(0)
 ONE_HEAP = {"MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 
+@pytest.mark.allocator  # with another malloc than glibc's a program with threads is forked plainly
 def test_no_function_signal_or_audit_hook_of_the_program_sees_a_copy() -> None:
     """A copy has the threads of the program, as they were."""
     ends = "print('end', flush=True); waits.set(); thread.join()"
@@ -77,6 +78,7 @@ def test_no_function_signal_or_audit_hook_of_the_program_sees_a_copy() -> None:
     ]
 
 
+@pytest.mark.allocator  # with another malloc than glibc's a program with threads is forked plainly
 def test_a_fork_of_the_program_runs_all_its_functions_after_a_copy() -> None:
     forks = (
         "signal.signal(signal.SIGCHLD, signal.SIG_DFL)\npid = os.fork()\nif not pid: os._exit(0)\nos.waitpid(pid, 0)"
@@ -91,6 +93,7 @@ def test_no_copy_waits_for_a_lock_of_malloc_that_a_thread_of_the_program_holds()
     assert lines_of(ALLOCATES, **ONE_HEAP) == ["0"]
 
 
+@pytest.mark.allocator  # with another malloc than glibc's a program with threads is forked plainly
 def test_a_hunted_program_sees_its_own_forks_only(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(

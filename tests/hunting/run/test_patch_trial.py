@@ -331,6 +331,17 @@ def test_a_changed_file_keeps_its_owner_mode_and_attributes(tmp_path: Path, monk
     assert not has_attributes or os.getxattr(file, "user.note") == b"mine"
 
 
+def test_a_file_that_may_not_be_written_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder may allow what the file does not."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "train.py"
+    file.write_text("old\n")
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)
+    found = write_texts({str(file): "new\n"}, {str(file): "old\n"})
+    assert (found.files, file.read_text()) == ((), "old\n")
+    assert found.trouble == "cannot write train.py: permission denied (try: gradlife hunt --patch FILE)"
+
+
 def test_an_owner_that_cannot_be_kept_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "train.py"

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pickle
 import sys
 import weakref
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
+
+import pytest
 
 from gradlife.hunting.steps.entries import Entry, new_entries, plain_code
 
@@ -27,20 +30,25 @@ def test_entries_are_counted_until_the_function_is_dropped() -> None:
     assert work.__code__ is code
 
 
-def test_the_programs_profiler_stays_and_hears_its_own_functions() -> None:
+@pytest.mark.parametrize("install", [sys.setprofile, sys.settrace])
+def test_a_profile_or_trace_function_of_the_program_stays_and_hears_its_own_functions_only(
+    install: Callable[[Any], None],
+) -> None:
     seen: list[str] = []
 
-    def profile(frame: Any, event: str, argument: Any) -> None:
+    def hear(frame: Any, event: str, argument: Any) -> None:
         if event == "call":
             seen.append(frame.f_code.co_name)
 
     entries = new_entries()
     (entry,) = entries.watch([work.__code__])
-    sys.setprofile(profile)
+    before = sys.getprofile(), sys.gettrace()
+    install(hear)
     work(1)
-    sys.setprofile(None)
+    sys.setprofile(before[0])
+    sys.settrace(before[1])
     entries.drop(entry)
-    assert (entry.count, seen[0]) == (1, "work")
+    assert (entry.count, seen) == (1, ["work"])
 
 
 def test_functions_that_a_program_will_define_are_counted_from_the_first_call_on() -> None:
