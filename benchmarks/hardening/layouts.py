@@ -195,6 +195,7 @@ def main(args: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-k", default="", help="only fields whose names contain this")
     parser.add_argument("--how", choices=(GONE, MOVED), help="only this mutation")
+    parser.add_argument("--programs", nargs="+", choices=NAMES, default=NAMES, help="only these programs")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
         "--one", nargs="+", metavar=("FIELD", "HOW PROGRAM"), help="hunt in this process, and print JSON"
@@ -205,7 +206,7 @@ def main(args: list[str] | None = None) -> int:
         mutate(field, how)
         print(json.dumps([asdict(one) for one in hunts(names)]))
         return 0
-    known = rows_of("", GONE)
+    known = rows_of("", GONE, given.programs)
     for row in known:
         print(f"{row.program}: {row.verdict} {' '.join(row.codes)}")
     cases = [
@@ -213,7 +214,8 @@ def main(args: list[str] | None = None) -> int:
     ]
     failures = undecided = 0
     with ThreadPoolExecutor(given.jobs) as pool:
-        for (field, how), rows in zip(cases, pool.map(lambda one: rows_of(*one), cases), strict=True):
+        results = pool.map(lambda one: rows_of(one[0], one[1], given.programs), cases)
+        for (field, how), rows in zip(cases, results, strict=True):
             found = [*wrong(field, rows, known)]
             failures += bool(found)
             undecided += sum(one.verdict == HuntVerdict.INCONCLUSIVE.value for one in rows)
