@@ -45,7 +45,7 @@ def hunted(*asked: int) -> tuple[int, list[tuple[bool, ...]]]:
 def test_a_round_that_adds_little_is_judged_by_its_steps() -> None:
     count, judged = hunted()
     assert count == 3 + 3 + 4 + 7 + 3
-    assert judged == [(True, True, True)]
+    assert judged == [(True, True, True, True)]
 
 
 @pytest.mark.whole
@@ -53,7 +53,7 @@ def test_a_round_that_adds_little_is_judged_by_its_steps() -> None:
 def test_reports_in_the_midst_of_rounds_change_nothing(asked: tuple[int, ...]) -> None:
     count, judged = hunted(*asked)
     assert count == 3 + 3 + 4 + 7 + 3
-    assert judged[-1] == (True, True, True)
+    assert judged[-1] == (True, True, True, True)
 
 
 @pytest.mark.whole
@@ -62,7 +62,7 @@ def test_a_long_round_plants_a_limited_number_and_is_judged_by_it(monkeypatch: p
     monkeypatch.setattr(controls, "MAX_STEPS", 4)
     count, judged = hunted()
     assert count == 3 + 3 + 4 + 4 + 3
-    assert judged == [(True, True, True)]
+    assert judged == [(True, True, True, True)]
 
 
 def test_seconds_of_a_report_are_none_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_seconds_of_a_report_are_none_of_the_programs(monkeypatch: pytest.Monkey
 
 @pytest.mark.whole
 def test_a_report_in_the_midst_of_a_round_has_its_own_share() -> None:
-    assert hunted(60)[1][0] == (True, True, True)
+    assert hunted(60)[1][0] == (True, True, True, True)
 
 
 class KeepsResult(torch.autograd.Function):  # type: ignore[misc, name-defined, unused-ignore]
@@ -144,7 +144,7 @@ def test_short_and_uneven_rounds_judge_what_was_planted_rightly(rounds: str) -> 
     done = subprocess.run(
         [sys.executable, "-c", SHORT, rounds], capture_output=True, text=True, timeout=900, check=True
     )
-    assert done.stdout.strip() == "['GL402'] [True, True, True]"
+    assert done.stdout.strip() == "['GL402'] [True, True, True, True]"
 
 
 @pytest.mark.whole
@@ -152,7 +152,7 @@ def test_what_was_planted_is_judged_wrongly_where_nothing_is_seen_to_be_new(monk
     from gradlife.hunting.growth import rounds as module
 
     monkeypatch.setattr(module, "grown_groups", lambda evidence: ([], []))
-    assert hunted()[1][-1] == (False, False, True)
+    assert hunted()[1][-1] == (False, False, True, True)
 
 
 @pytest.mark.whole

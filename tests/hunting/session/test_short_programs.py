@@ -45,7 +45,7 @@ def test_a_short_script_that_keeps_nothing_is_clean_with_its_controls_right() ->
         repeated(lambda: torch.ones(3, requires_grad=True).sum(), 12),
     )
     assert (report.verdict, report.more_steps) == (HuntVerdict.CLEAN, 12)
-    assert [one.is_right for one in report.controls] == [True, True, True]
+    assert [one.is_right for one in report.controls] == [True, True, True, True]
 
 
 def test_six_counted_steps_are_too_few() -> None:
