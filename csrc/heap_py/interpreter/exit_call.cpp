@@ -5,9 +5,19 @@
 namespace gradlife::heap {
 namespace {
 
-// Global, because the function is given no data of its own. The GIL guards them.
-PyObject* before_exit = nullptr;
+// The place of the callback in the dict of its interpreter: the function is given no data of its own.
+constexpr const char* before_exit = "gradlife.before_exit";
 _PyCFunctionFastWithKeywords plain_exit = nullptr;  // stays set: a call may be under way
+
+// Returns the dict for what extensions keep of this interpreter; nullptr if there is none.
+PyObject* interpreter_dict() { return PyInterpreterState_GetDict(PyInterpreterState_Get()); }
+
+// Returns what this interpreter has to call; nullptr if nothing.
+Ref callback_now() {
+  PyObject* dict = interpreter_dict();
+  PyObject* found = dict != nullptr ? PyDict_GetItemString(dict, before_exit) : nullptr;
+  return Ref::borrow(found);
+}
 
 // An argument that is no number is an error of the program, which goes on.
 bool ends_process(PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
@@ -16,10 +26,10 @@ bool ends_process(PyObject* const* arguments, Py_ssize_t count, PyObject* names)
 }
 
 PyObject* call_and_exit(PyObject* module, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  const bool is_main = PyInterpreterState_Get() == PyInterpreterState_Main();  // the callback belongs to that one
-  if (before_exit != nullptr && is_main && ends_process(arguments, count, names)) {
-    Ref callback = Ref::borrow(before_exit);
-    if (Ref done = Ref::steal(PyObject_CallOneArg(callback.get(), arguments[0])); !done) PyErr_Clear();
+  if (ends_process(arguments, count, names)) {
+    Ref callback = callback_now();
+    if (callback && callback.get() != Py_None)
+      if (Ref done = Ref::steal(PyObject_CallOneArg(callback.get(), arguments[0])); !done) PyErr_Clear();
   }
   return plain_exit(module, arguments, count, names);
 }
@@ -39,7 +49,9 @@ PyObject* call_before_exit(PyObject*, PyObject* callback) {
   return guarded([&]() -> PyObject* {
     PyMethodDef* entry = exit_entry();
     if (entry == nullptr) Py_RETURN_FALSE;
-    Py_XSETREF(before_exit, callback != Py_None ? Py_NewRef(callback) : nullptr);
+    PyObject* dict = interpreter_dict();
+    if (dict == nullptr) Py_RETURN_FALSE;
+    checked_status(PyDict_SetItemString(dict, before_exit, callback));
     if (plain_exit == nullptr) {
       plain_exit = reinterpret_cast<_PyCFunctionFastWithKeywords>(reinterpret_cast<void (*)()>(entry->ml_meth));
       entry->ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_and_exit));
