@@ -11,8 +11,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from types import FrameType
+from types import CodeType, FrameType
 
+from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import labelled, snapshots_at_return
 from gradlife.hunting.steps.compiler import uncompiled
@@ -25,6 +26,12 @@ MAX_SNAPSHOTS = 4
 
 #: Flags of functions that continue after they yield a value.
 PAUSING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def is_of_program(code: CodeType) -> bool:
+    """Whether its frames may have the training loop. A profile function does not hear all of gradlife's own return."""
+    is_own = str.startswith(code.co_filename, OWN_FOLDER)
+    return not is_own and code.co_name != "<module>" and not code.co_flags & PAUSING
 
 
 class Returns:
@@ -54,7 +61,7 @@ class Returns:
             self.stop()
             return
         while frame is not None:
-            if frame.f_code.co_name != "<module>" and not frame.f_code.co_flags & PAUSING:
+            if is_of_program(frame.f_code):
                 self._steps[id(frame)] += 1
             frame = frame.f_back
 
