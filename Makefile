@@ -143,7 +143,7 @@ pickle-mutants: $(VENV)/.built ## open thousands of allocator states with wrong 
 host: $(VENV)/.built ## run 45 programs bare and under each command, and compare all that they print, write and see
 	$(BIN)/python -m benchmarks.hardening.host $(ARGS)
 
-layouts: $(VENV)/.built ## hunt on a PyTorch of which one field at a time cannot be found, or is found elsewhere (ARGS="-k edges")
+layouts: $(VENV)/.built ## hunt on a PyTorch where one field at a time cannot be found, or is found elsewhere (ARGS="-k edges")
 	$(BIN)/python -m benchmarks.hardening.layouts $(ARGS)
 
 hammer: $(VENV)/.built ## build, share, drop and run graphs in eight threads for a minute (ARGS="--seconds 5")

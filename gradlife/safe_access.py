@@ -114,11 +114,12 @@ def stored_attribute(obj: object, name: str) -> Any:
 
 def values_in(container: object) -> Iterable[Any]:
     """Return the items of a list or tuple and the values of a dict, without the iterator of a derived class; else none."""
+    known: LibraryObject = container
     if is_a(container, tuple):
-        return tuple.__iter__(container)  # type: ignore[arg-type]
+        return tuple.__iter__(known)
     if is_a(container, list):
-        return list.__iter__(container)  # type: ignore[arg-type]
-    return dict.values(container) if is_a(container, dict) else ()  # type: ignore[arg-type]
+        return list.__iter__(known)
+    return dict.values(known) if is_a(container, dict) else ()
 
 
 def function_name(function: object, *, is_whole: bool = False) -> str:

@@ -27,7 +27,7 @@ USES_MODULES = {
     "heap/torch_layout/specimens.py": "numpy, which is loaded there",
     "interactive/live.py": "the main module of a prompt",
     "pytest_plugin/checks/subtests.py": "a module of pytest",
-    "reports/__init__.py": "rich, of which it imports a part",
+    "reports/__init__.py": "rich: it imports a part of it",
     "peaks/recording/torch.py": "torch, which is loaded there",
     "peaks/run/running.py": "torch, which is loaded there",
 }
@@ -166,7 +166,7 @@ def asks(node: ast.AST, names: Names) -> bool:
 
 
 def checked_names(test: ast.expr) -> set[str]:
-    """The names of which a test says the exact class: what it guards may ask them, as no class of the program is that one."""
+    """The names whose exact class a test has told: what it guards may ask them, as no class of the program is that one."""
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     texts = [ast.unparse(part) for part in parts if isinstance(part, ast.Compare | ast.Call)]
     return {
@@ -175,7 +175,7 @@ def checked_names(test: ast.expr) -> set[str]:
 
 
 def asking_nodes(node: ast.AST, names: Names) -> Iterator[ast.AST]:
-    """Yield the nodes that run code of what may be any object, except where a test has told its class."""
+    """Yield the nodes that may run code of the program, except where a test has told its class."""
     if asks(node, names):
         yield node
     guarded: list[ast.AST] = []
@@ -189,7 +189,7 @@ def asking_nodes(node: ast.AST, names: Names) -> Iterator[ast.AST]:
 
 
 def questions_in(tree: ast.AST) -> Iterator[str]:
-    """Yield the places that run code of what may be any object."""
+    """Yield the places that may run code of the program."""
     for function in ast.walk(tree):
         if isinstance(function, Function):
             for node in asking_nodes(function, Names(function)):

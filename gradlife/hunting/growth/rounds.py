@@ -7,7 +7,7 @@ unreliable. The objects of the controls do not count as the program's.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
@@ -127,10 +127,9 @@ def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) ->
     ]
 
 
-def graph_state(graph: _heap.Graph, kept: Iterable[int]) -> str:
+def graph_state(graph: _heap.Graph, kept: Collection[int]) -> str:
     """Return whether each result leads to all of its graph: whole, or in part."""
-    states = {has_whole_graph(graph, one) for one in kept}
-    return "whole" if states == {True} else "in part"
+    return "whole" if kept and all(has_whole_graph(graph, one) for one in kept) else "in part"
 
 
 def has_whole_graph(graph: _heap.Graph, result: int) -> bool:

@@ -46,6 +46,7 @@ from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_o
 from gradlife.hunting.growth.suspects import CleanResult, is_of_hunt
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of, limits_of_waiting
 from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.session.partial_layout import as_far_as_read
 from gradlife.hunting.snapshots.compile_caches import is_bounded
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
@@ -248,12 +249,13 @@ def with_found(
     found, meant = split(snapshots[-1].graph, facts_of_groups(hunt, snapshots, groups, room))
     known = {one.fingerprint for one in report.findings}
     findings = graded([one for one in found if one.fingerprint not in known], room)
-    return replace(
+    more = replace(
         report,
         findings=worst_first([*report.findings, *findings]),
         explained=report.explained or tuple(meant),
         limits=(*report.limits, *limits_of_creation_sites(hunt, findings)),
     )
+    return as_far_as_read(more)
 
 
 def facts_of_groups(

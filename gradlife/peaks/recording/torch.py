@@ -159,18 +159,21 @@ def unfollow() -> None:
         torch.UntypedStorage._free_weak_ref(rows[at])
 
 
-def named_parts(module: object, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, object]]:
+def named_parts(module: object) -> Iterator[tuple[str, object]]:
     """Yield a module and its parts, each once, with their paths. `named_modules` may be the program's own."""
-    seen = set() if seen is None else seen
-    if id(module) in seen:
-        return
-    seen.add(id(module))
-    yield path, module
-    parts: Any = attributes(module).get("_modules")
-    for name, part in list(dict.items(parts)) if is_a(parts, dict) else ():
-        if part is not None:
-            where = exact_text(name) or short_class_name(part)
-            yield from named_parts(part, f"{path}.{where}" if path else where, seen)
+    waiting, seen = [("", module)], set[int]()
+    while waiting:
+        path, one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield path, one
+        parts: Any = attributes(one).get("_modules")
+        found = list(dict.items(parts)) if is_a(parts, dict) else []
+        for name, part in reversed(found):
+            if part is not None:
+                where = exact_text(name) or short_class_name(part)
+                waiting.append((f"{path}.{where}" if path else where, part))
 
 
 class Contexts:

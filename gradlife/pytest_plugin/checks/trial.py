@@ -176,7 +176,7 @@ def has_accelerator() -> bool:
 def with_hunt(result: Checked, report: HuntReport) -> Checked:
     """Return the result with the verdict and the findings of a hunt."""
     wrong = [one.name for one in report.controls if not one.is_right]
-    if report.rests_on_unread and not (report.findings and not wrong):
+    if report.rests_on_unread and (wrong or not report.findings):
         return replace(result, verdict=Verdict.INCONCLUSIVE, trouble=str(report.unread))
     if wrong or not report.rounds:
         trouble = f"controls judged wrongly: {', '.join(wrong)}" if wrong else report.trouble
