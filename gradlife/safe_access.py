@@ -93,6 +93,12 @@ def class_module(obj: object) -> str:
     return exact_text(_names_of_class(type(obj)).get("__module__")) or ""
 
 
+def has_method(kind: type, name: str) -> bool:
+    """Whether a class or one of its bases has a method of this name, itself and not by its metaclass."""
+    found = (_names_of_class(base).get(name) for base in _bases_of_class(kind))
+    return type(next((one for one in found if one is not None), None)) in (FunctionType, MethodDescriptorType)
+
+
 def attributes(obj: object) -> dict[str, Any]:
     """Return an object's own attributes; empty if it has none, or if its class has put another object in place of them."""
     for kind in _bases_of_class(type(obj)):

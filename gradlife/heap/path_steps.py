@@ -7,11 +7,12 @@ from a wrapper to its C++ object. `merged_steps` shows each such series as one s
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import replace
 
 from gradlife.heap.graph import Reference, References
 from gradlife.heap.hidden_steps import fold, parameter_at
-from gradlife.heap.internal_steps import TABLES
+from gradlife.heap.internal_steps import CONTAINERS, TABLES
 from gradlife.heap.ownership_links import (
     HOOK_TABLES,
     Links,
@@ -26,13 +27,13 @@ from gradlife.model.trace import Hop, PathStep
 INNER_LABELS = {"__dict__", "__globals__", "__kwdefaults__", "f_locals", ITS_IMPL}
 
 
-def merged_steps(raw: References, is_cycle: bool = False) -> tuple[PathStep, ...]:
-    """Return the steps of a path or cycle, with internal references merged."""
+def merged_steps(raw: References, is_cycle: bool = False, growing: Set[int] = frozenset()) -> tuple[PathStep, ...]:
+    """Return the steps of a path or cycle, with internal references merged; ``growing``: containers that grow."""
     links = begun_outside(raw) if is_cycle else raw
     steps: list[PathStep] = []
     at = 0 if is_cycle else skip_to_module(links)
     while at < len(links):
-        taken, via = fold(links, at)
+        taken, via = fold_up_to_growing(links, at, growing)
         is_last = at + 1 == len(links) and not is_cycle
         if not is_native_part(links[at]):
             step = step_of(links[at], "" if is_last else via, () if is_last else links[at : at + taken])
@@ -52,16 +53,26 @@ def last_reference(links: Links) -> tuple[Reference, str]:
     return links[at], via
 
 
-def spans_of(raw: References) -> list[set[int]]:
-    """Return for each step of a path its nodes: the object, and those merged into its reference."""
+def spans_of(raw: References, growing: Set[int] = frozenset()) -> list[set[int]]:
+    """Return for each step of a path its nodes: the object, and those merged into its reference. See `merged_steps`."""
     spans: list[set[int]] = []
     at = skip_to_module(raw)
     while at < len(raw):
-        taken, _ = fold(raw, at)
+        taken, _ = fold_up_to_growing(raw, at, growing)
         if not is_native_part(raw[at]) or (spans and at + 1 == len(raw)):
             spans.append({link.node for link in raw[at : at + taken]})
         at += taken
     return spans
+
+
+def fold_up_to_growing(links: Links, at: int, growing: Set[int]) -> tuple[int, str]:
+    """Fold the references of one step; a ModuleDict or the like that grows is an object of its own, no part of another's."""
+    taken, via = fold(links, at)
+    for inner in range(at + 1, at + taken) if growing else ():
+        table = {link.node for link in links[inner : inner + 3]}  # the module, its dict, the dict of its children
+        if links[inner].type.startswith(CONTAINERS) and not table.isdisjoint(growing):
+            return fold(links[:inner], at)
+    return taken, via
 
 
 def step_of(link: Reference, via: str, hops: Links = ()) -> PathStep:

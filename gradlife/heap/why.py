@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from gradlife import _heap
 from gradlife.heap.graph import Explanation, References, Referrers, UncollectableObject, is_native
@@ -47,10 +47,18 @@ def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
 
 
 def trace_of(
-    name: str, found: Explanation, graph: _heap.Graph, limits: tuple[str, ...], is_scanned: bool = False
+    name: str,
+    found: Explanation,
+    graph: _heap.Graph,
+    limits: tuple[str, ...],
+    is_scanned: bool = False,
+    growing: Set[int] = frozenset(),
 ) -> Trace:
-    """Make an object's trace from what the walk found out about it. See `Trace` for the parts of a trace."""
-    steps = merged_steps(found["path"])
+    """Make an object's trace from what the walk found out about it. See `Trace` for the parts of a trace.
+
+    ``growing``: containers that are known to grow.
+    """
+    steps = merged_steps(found["path"], growing=growing)
     native_steps = with_statuses(merged_steps(found["native_path"]))
     return Trace(
         object=name,

@@ -68,7 +68,7 @@ SENTENCES = {
     "GL502": "A cache outlives its objects and has them among its keys.",
     "GL503": "The value of a weak dictionary's entry refers to its key: the key never dies.",
     "GL504": "An inner function that calls itself is in a cycle, and keeps its closure.",
-    "GL505": "An object stores one of its own bound methods, and the method holds the object.",
+    "GL505": "An object stores one of its own methods, or a function that closes over it: both hold the object.",
     "GL506": "Each call creates a class. Every class is in a cycle, and keeps the closures of its methods.",
     "GL507": "A suspended generator, coroutine, task or greenlet keeps the local variables of its frame.",
     "GL508": "A log record in a buffer keeps its arguments.",

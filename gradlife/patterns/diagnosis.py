@@ -13,7 +13,7 @@ from gradlife.patterns.matching.pattern import Case, Fit, Pattern
 from gradlife.patterns.rules.table import PATTERNS
 from gradlife.patterns.stored_statement import StoredStatement
 from gradlife.patterns.unknown import unknown
-from gradlife.patterns.wording import Wording
+from gradlife.patterns.wording import Wording, expression
 
 
 def diagnose(
@@ -36,8 +36,15 @@ def diagnose(
     for pattern in PATTERNS:
         fit = next(fits(pattern, case), None)
         if fit is not None:
-            return describe_fit(pattern, Wording(case, fit, created_at, StoredStatement(statement)), versions or {})
+            stored = StoredStatement(statement, tuples_on(trace))
+            return describe_fit(pattern, Wording(case, fit, created_at, stored), versions or {})
     return unknown(case)
+
+
+def tuples_on(trace: Trace) -> frozenset[str]:
+    """Return the names by which the path leads to tuples."""
+    named = (expression(trace.steps, at) for at, step in enumerate(trace.steps) if step.type == "tuple")
+    return frozenset(name.rpartition(".")[2] for name in named if name)
 
 
 def fits(pattern: Pattern, case: Case) -> Iterator[Fit]:

@@ -11,6 +11,7 @@ WORDS = {
     "kept": "a tensor",
     "clearing": "kept.clear()",
     "keeping": "kept = result.detach()",
+    "detaching_state": "state = state.detach()",
     "collecting_number": "kept.append(result.item())",
     "collecting_detached": "kept.append(result.detach())",
     "collecting_clone": "kept.append(result.clone())",

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from gradlife.patterns.rewrites.function_of_self import method_of
 from gradlife.patterns.rewrites.kept_graph import DETACH, detaching as detaching_operand, only_target, operands
 from gradlife.patterns.rewrites.reads import is_like, last_name
 from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, replaced
@@ -43,6 +44,7 @@ class StoredStatement:
     """A statement on one line, without its indentation; empty if it is not known."""
 
     source: str = ""
+    tuples: frozenset[str] = frozenset()  # variables and attributes that are tuples, by their last names
 
     @cached_property
     def node(self) -> ast.stmt | None:
@@ -80,13 +82,23 @@ class StoredStatement:
 
     @property
     def carried(self) -> str:
-        """It computes the state from a detached one: `h = cell(x, h.detach())`."""
+        """It computes the state from a detached one: `h = cell(x, h.detach())`. A state may be a tuple, or None at first."""
         target = only_target(self.node) if isinstance(self.node, ast.Assign) else None
-        if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript) or self.value is None:
+        targets = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        places = [one for one in targets if isinstance(one, ast.Name | ast.Attribute | ast.Subscript)]
+        if not places or self.value is None:
             return self.detached
-        same = [part for part in ast.walk(self.value) if isinstance(part, ast.expr) and is_like(part, target)]
-        edits = [edit for part in same for edit in called_on(part, DETACH)]
+        parts = [part for part in ast.walk(self.value) if isinstance(part, ast.expr)]
+        same = [part for part in parts if any(is_like(part, one) for one in places)]
+        edits = [edit for part in same for edit in self.detaching_state(part)]
         return self.edited(edits) if edits else self.detached
+
+    def detaching_state(self, part: ast.expr) -> Iterable[Edit]:
+        """Return the edits that detach a part of the value, or each tensor of it if it is a tuple."""
+        if last_name(part) not in self.tuples:
+            return called_on(part, DETACH)
+        text = ast.unparse(part)
+        return [replaced(part, f"{text} and tuple(one{DETACH} for one in {text})")]
 
     @property
     def leaf(self) -> str:
@@ -145,6 +157,14 @@ class StoredStatement:
         if not self.target or not isinstance(value, ast.Attribute):
             return ""
         return f'{self.target} = "{value.attr}"  # and getattr({ast.unparse(value.value)}, {self.target})(...)'
+
+    @property
+    def as_method(self) -> str:
+        """The function that it stores in an attribute is a method of the class."""
+        target = only_target(self.node) if isinstance(self.node, ast.Assign) else None
+        if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
+            return ""
+        return method_of(target, self.value, self.source) if isinstance(self.value, ast.Lambda) else ""
 
     @property
     def cleared(self) -> str:

@@ -146,6 +146,17 @@ class Wording:
         return f"{expression(self.fit.steps, at) or UNKNOWN_HOLDER} = {self.result}.detach()"
 
     @property
+    def detaching_state(self) -> str:
+        """The line that detaches the holder, or each tensor of it if it is an item of a tuple."""
+        at = self.holder_step
+        around = (
+            expression(self.case.steps[:at], at - 1) if at and step_family(self.case.steps[at - 1]) == "tuple" else ""
+        )
+        if around:
+            return f"{around} = tuple(one.detach() for one in {around})"
+        return f"{self.holder_code} = {self.holder_code}.detach()"
+
+    @property
     def collecting_number(self) -> str:
         """The line that collects a result as a number."""
         return self.collecting(f"{self.result}.item()")

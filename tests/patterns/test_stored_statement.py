@@ -41,6 +41,8 @@ from gradlife.patterns.wording import end_of_waiting, has_other_names
         ("state.memory.append({", "detached", ""),
         ("@functools.cache", "once", ""),
         ("h = cell(x, h)", "carried", "h = cell(x, h.detach())"),
+        ("h, c = cell(x, (h, c))", "carried", "h, c = cell(x, (h.detach(), c.detach()))"),
+        ("y, h = rnn(x, h)", "carried", "y, h = rnn(x, h.detach())"),
         (
             "self.shadow[name] = d * self.shadow[name] + (1 - d) * p",
             "carried",

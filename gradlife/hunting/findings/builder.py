@@ -8,7 +8,7 @@ from dataclasses import replace
 from gradlife import _heap
 from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.hunting.findings.diagnosis import finding
-from gradlife.hunting.findings.holder_path import find_holder_path, growth_in_trace, other_holders
+from gradlife.hunting.findings.holder_path import find_holder_path, growing_on, growth_in_trace, other_holders
 from gradlife.hunting.findings.leak_trace import (
     best_members,
     explain,
@@ -55,7 +55,11 @@ def growth_finding(graph: _heap.Graph, grown: GrownGroup, creation_sites: Creati
     """Build the finding of a group that grows."""
     path = find_holder_path(graph, grown)
     if grown.group.anchor is not None:
-        kind, lifetime, trace = FindingKind.GROWTH, Lifetime.HELD, held_trace(graph, path.node, path.nodes)
+        kind, lifetime, trace = (
+            FindingKind.GROWTH,
+            Lifetime.HELD,
+            held_trace(graph, path.node, path.nodes, growing=growing_on(path, grown)),
+        )
         raw = raw_path(graph, path.node, path.nodes)
     else:
         trace = lost_trace(graph, path.node, Lifetime.NEVER)

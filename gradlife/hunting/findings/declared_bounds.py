@@ -71,11 +71,16 @@ def own_bytes(graph: _heap.Graph, node: int) -> int:
     return graph.describe(node).bytes or 0
 
 
+def has_more_items(snapshots: Sequence[StepSnapshot], container: int) -> bool:
+    """Whether a container has another number of items at some snapshot."""
+    one = identity_of(snapshots[-1].graph, container)
+    return len({item_count(snapshot, one) for snapshot in snapshots}) > 1
+
+
 def bound_of_several(snapshots: Sequence[StepSnapshot], container: int, inner: Collection[int]) -> DeclaredBound | None:
     """Return the bound of bounded containers inside one that gets no more of them, together."""
     graph = snapshots[-1].graph
-    one = identity_of(graph, container)
-    if len({item_count(snapshot, one) for snapshot in snapshots}) > 1:
+    if has_more_items(snapshots, container):
         return None
     sizes = [length_and_most(graph.references_along([node])[0]) for node in inner]
     if not sizes or any(most is None for _, most in sizes):

@@ -11,15 +11,19 @@ from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.hunting.stores.storing_function import storing_function
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth, GrowthKind
 from gradlife.model.heap import TypeCount
-from gradlife.model.hunt import Amounts, Arrivals, Confidence, Diagnosis, Finding, FindingKind, Patch
+from gradlife.model.hunt import UNKNOWN_CODE, Amounts, Arrivals, Confidence, Diagnosis, Finding, FindingKind, Patch
 from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint, legacy_fingerprint
 from gradlife.patterns.rewrites.kept_graph import DETACH
-from gradlife.safe_access import loaded
+from gradlife.patterns.wording import expression
+from gradlife.safe_access import has_method, is_a, loaded, member
 
 #: The reason that a trace shows at the container that grows.
 GROWS = "grows: it has more items after every round"
 GREW_AFTER_STEPS = "grows: it got items after the last step"
+
+#: Methods by which types of libraries let go of what they keep, the most special first.
+EMPTYING = ("clear_memo", "cache_clear", "clear_cache", "clear", "reset", "purge", "unlink", "close", "shutdown")
 
 #: Libraries with known leaks.
 LIBRARIES = ("torch", "numpy")
@@ -50,6 +54,8 @@ def finding(
     stored = stored_at(trace, evidence, sources, growth)
     statement = stored.source if stored is not None and stored.confidence is Confidence.SURE else ""
     diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions(), statement=statement)
+    if diagnosis.code == UNKNOWN_CODE:
+        diagnosis = with_emptying_method(diagnosis, trace)
     function, certain = storing_function(trace, stored, created_at, sources, growth)
     printed = fingerprint(trace, code=diagnosis.code, function=function, statement=certain, growth=growth)
     patch = patch_for(diagnosis.code, trace, stored, sources, growth) if not also_held_by else None
@@ -73,6 +79,19 @@ def finding(
         arrivals=arrivals,
         legacy_fingerprint=legacy_fingerprint(trace, growth=growth),
     )
+
+
+def with_emptying_method(diagnosis: Diagnosis, trace: Trace) -> Diagnosis:
+    """Advise the method by which the nearest holder lets go of what it keeps, if its type has one."""
+    for at in range(len(trace.steps) - 2, 0, -1):
+        module, _, name = trace.steps[at].type.rpartition(".")
+        kind = member(module, name)
+        found = (method for method in EMPTYING if is_a(kind, type) and has_method(kind, method))
+        place, method = expression(trace.steps[: at + 1], at), next(found, "")
+        if method and place:
+            text = f"Call its {method}() when what it keeps is needed no longer."
+            return replace(diagnosis, advice=replace(diagnosis.advice, text=text, code=f"{place}.{method}()"))
+    return diagnosis
 
 
 def with_code(diagnosis: Diagnosis, patch: Patch) -> Diagnosis:

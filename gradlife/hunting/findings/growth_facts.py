@@ -14,15 +14,17 @@ from dataclasses import dataclass, replace
 
 from gradlife import _heap
 from gradlife.heap.internal_steps import OPTIMIZERS
-from gradlife.heap.path_steps import spans_of
+from gradlife.heap.path_steps import length_and_most, spans_of
 from gradlife.hunting.findings.builder import growth_finding
 from gradlife.hunting.findings.declared_bounds import (
     bound_by_size,
     bound_by_type,
     bound_of_queue,
     bound_of_several,
+    has_more_items,
+    own_bytes,
 )
-from gradlife.hunting.findings.holder_path import STACK, find_holder_path, growth_in_trace
+from gradlife.hunting.findings.holder_path import STACK, find_holder_path, growing_on, growth_in_trace
 from gradlife.hunting.findings.leak_trace import raw_path
 from gradlife.hunting.findings.severity import Room, free_where
 from gradlife.hunting.growth.nested_growth import outer_containers
@@ -34,7 +36,7 @@ from gradlife.hunting.snapshots.noted_facts import MAPPINGS, identity_of, node_a
 from gradlife.hunting.snapshots.step_snapshots import ARRAY, StepSnapshot, names_below, tensor_type_names
 from gradlife.hunting.stores.carried import carried_at
 from gradlife.hunting.stores.emptyings import emptying_of
-from gradlife.hunting.stores.limits import limit_of
+from gradlife.hunting.stores.limits import limit_of, limit_of_items
 from gradlife.hunting.stores.metric_resets import is_computed_but_never_reset
 from gradlife.hunting.stores.program_sources import Source, program_sources
 from gradlife.hunting.stores.whole_reads import whole_read_of
@@ -117,7 +119,26 @@ class Facts:
         found = bound_by_type(self.steps[self.at])
         if found is None and self.holder is not None and self.graph is not None:
             found = self._bound_in_graph(self.graph, self.holder)
-        return found or limit_of(self.finding.trace, self.at, self.sources)
+        return found or limit_of(self.finding.trace, self.at, self.sources) or self._bound_of_inner()
+
+    def _bound_of_inner(self) -> DeclaredBound | None:
+        """Return the limit that the program sets to each container inside the one that grows, which gets no more of them."""
+        inner = self.grown.group.holders if self.grown is not None else frozenset()
+        if (
+            not inner
+            or self.graph is None
+            or self.holder is None
+            or not inner.issubset(self.graph.referents(self.holder))
+        ):
+            return None
+        lengths = [length_and_most(self.graph.references_along([node])[0])[0] or 0 for node in inner]
+        if has_more_items(self.snapshots, self.holder):
+            return None
+        longest = replace(self.steps[self.at + 1], length=max(lengths)) if self.at + 1 < len(self.steps) else None
+        limit = limit_of_items(self.finding.trace, self.at, self.sources, longest) if longest is not None else None
+        if limit is None or limit.most is None:
+            return limit
+        return replace(limit, length=sum(lengths), most=limit.most * len(inner))
 
     def _bound_in_graph(self, graph: _heap.Graph, holder: int) -> DeclaredBound | None:
         if self.at > 0 and (found := bound_of_queue(graph, self.spans[self.at - 1], self.steps[self.at])):
@@ -132,8 +153,10 @@ class Facts:
         """Whether memory suffices until the bound is reached."""
         if self.room is None or not bound.length:
             return True
-        kept = self.graph.retained(self.holder) if self.graph is not None and self.holder is not None else 0
-        each = max(kept, self.finding.retained_bytes) / bound.length
+        held = 0
+        if self.graph is not None and self.holder is not None:
+            held = self.graph.retained(self.holder) - own_bytes(self.graph, self.holder)  # all places are there already
+        each = max(held, self.finding.retained_bytes) / bound.length
         return each * bound.left <= free_where(self.finding, self.room)
 
     # --- holders ------------------------------------------------------------------------------------------------------
@@ -265,7 +288,7 @@ def facts_of(
         growth_in_trace(graph, path, grown),
         graph,
         grown,
-        spans_of(raw_path(graph, path.node, path.nodes)) if is_held else (),
+        spans_of(raw_path(graph, path.node, path.nodes), growing_on(path, grown)) if is_held else (),
         path.holder if path.holder is not None else grown.group.anchor,
         snapshots,
         room,

@@ -255,21 +255,27 @@ def other_holders(graph: _heap.Graph, group: Group, path: HolderPath) -> tuple[s
     return tuple(found)[:MAX_OTHERS]
 
 
+def growing_on(path: HolderPath, grown: GrownGroup) -> frozenset[int]:
+    """Return the containers that grow, as far as a path may lead through them."""
+    return frozenset(grown.containers if path.holder is None else (path.holder, *grown.containers))
+
+
 def growth_in_trace(graph: _heap.Graph, path: HolderPath, grown: GrownGroup) -> Growth:
     """Find the container that grows among the steps of the group's trace."""
     if grown.kind not in {GrowthKind.CONTAINER, GrowthKind.LARGER}:
         return Growth(grown.kind)
     raw = raw_path(graph, path.node, path.nodes)
-    spans = spans_of(raw)
+    growing = growing_on(path, grown)
+    steps, spans = merged_steps(raw, growing=growing), spans_of(raw, growing)
     if grown.kind is GrowthKind.LARGER:
         growth = Growth(GrowthKind.LARGER)
-        return replace(growth, is_state=is_metric_state(graph, merged_steps(raw), spans, growth))
+        return replace(growth, is_state=is_metric_state(graph, steps, spans, growth))
     wanted = [set() if path.holder is None else {path.holder}, set(grown.containers)]
-    steps = (number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one))
-    number = next(steps, None)
+    fitting = (number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one))
+    number = next(fitting, None)
     hop = hop_of(raw, spans[number], wanted) if number is not None else None
     growth = Growth(GrowthKind.CONTAINER, number, hop, is_nested=bool(grown.group.holders))
-    return replace(growth, is_state=is_metric_state(graph, merged_steps(raw), spans, growth))
+    return replace(growth, is_state=is_metric_state(graph, steps, spans, growth))
 
 
 def hop_of(raw: Sequence[Reference], span: Set[int], wanted: Sequence[Set[int]]) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextvars import ContextVar
 from dataclasses import replace
 from types import MappingProxyType
@@ -46,13 +46,19 @@ BEGINNINGS: ContextVar[Mapping[int, tuple[str, str]]] = ContextVar("BEGINNINGS",
 FIXTURE = "fixture"
 
 
-def held_trace(graph: _heap.Graph, node: int, path: Sequence[int] = (), by: Reference | None = None) -> Trace:
+def held_trace(
+    graph: _heap.Graph,
+    node: int,
+    path: Sequence[int] = (),
+    by: Reference | None = None,
+    growing: Set[int] = frozenset(),
+) -> Trace:
     """Explain why a reachable node is alive: along `path`, through the referrer `by`, or along the most informative
-    path.
+    path. ``growing``: containers that are known to grow.
     """
     found = explain(graph, node)
     found["path"] = raw_path(graph, node, path) if by is None else begun_late(path_by(graph, node, by))
-    return trace_of(name_of(graph, node), found, graph, ())
+    return trace_of(name_of(graph, node), found, graph, (), growing=growing)
 
 
 def own_cycle_trace(graph: _heap.Graph, node: int, by: Reference) -> Trace:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from gradlife.hunting.growth.groups import Group, containers, has_variables
 from gradlife.hunting.growth.reachable_growth import (
+    REBUILT_TYPES,
     Evidence,
     GrownGroup,
     below_tops,
@@ -52,10 +53,27 @@ def as_infrequent(group: Group, evidence: Evidence) -> GrownGroup | None:
         chain = late_chain(group, evidence)
         if chain is None:
             return None
-        group = chain
+        group, held_by = chain, rebuilt_now_and_then(chain, evidence)
+        return GrownGroup(group, chain_rate(chain, evidence), kind_of(group, held_by), tuple(held_by))
     steps = sum(map(evidence.steps, evidence.judged_rounds))
     rate = weight(evidence.graph, group.members, steps)
     return GrownGroup(group, rate, kind_of(group, held_by), tuple(held_by), arrivals_of(held_by, rate, evidence))
+
+
+def chain_rate(chain: Group, evidence: Evidence) -> Amounts:
+    """Return what a chain adds per step."""
+    return weight(evidence.graph, chain.members, sum(map(evidence.steps, evidence.judged_rounds)))
+
+
+def rebuilt_now_and_then(chain: Group, evidence: Evidence) -> list[int]:
+    """Return the containers that the program builds anew from the old one and new items, such as a tuple that gets longer."""
+    rebuilt = [node for node in chain.members if evidence.graph.type(node) in REBUILT_TYPES]
+    return [node for node in rebuilt if len(rounds_of_items(node, evidence)) >= MIN_ARRIVALS]
+
+
+def rounds_of_items(container: int, evidence: Evidence) -> set[int]:
+    """Return the rounds in which the items of a container were born."""
+    return {evidence.born[item] for item in evidence.graph.referents(container) if item in evidence.born}
 
 
 def arrivals_of(held_by: Sequence[int], rate: Amounts, evidence: Evidence) -> Arrivals | None:

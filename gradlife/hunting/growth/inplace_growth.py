@@ -33,6 +33,9 @@ MIN_ROUNDS = 4
 FEW_ROUNDS = 3
 EVEN = 0.8
 
+#: In two rounds they must be the same, but for what one step more or less adds.
+SAME = 0.95
+
 #: Objects below this share of the largest at a place do not count as growing.
 MIN_SHARE = 0.5
 
@@ -97,12 +100,15 @@ class SizedNode:
     places: tuple[Place, ...]
 
 
-def places_that_grow(evidence: Evidence, known: Sequence[GrownGroup], *, is_strict: bool = False) -> list[GrownGroup]:
+def places_that_grow(
+    evidence: Evidence, known: Sequence[GrownGroup], *, is_strict: bool = False, may_be_short: bool = False
+) -> list[GrownGroup]:
     """Return the places that took more memory in every round, without those in `known`. If ``is_strict``, by about as
-    much in each: no watched step tells whether a larger tensor was made of the last one.
+    much in each: no watched step tells whether a larger tensor was made of the last one. If ``may_be_short``, two rounds
+    that added the same are enough.
     """
     snapshots = evidence.snapshots
-    if len(snapshots) <= FEW_ROUNDS or not has_new_sizes(evidence):
+    if len(snapshots) < FEW_ROUNDS + (not may_be_short) or not has_new_sizes(evidence):
         return []
     found = [sized_nodes(snapshot.graph) for snapshot in snapshots]
     common = set.intersection(*({place for held in one for place in held.places} for one in found))
@@ -178,7 +184,10 @@ def grows_in_place(amounts: Sequence[int], evidence: Evidence, is_strict: bool =
     added = [after - before for before, after in itertools.pairwise(amounts)]
     if not is_steady(added[evidence.judged_rounds.start :], evidence):
         return False
-    if all(one > 0 for one in added) and (is_even(added, evidence) or (len(added) >= MIN_ROUNDS and not is_strict)):
+    even = EVEN if len(added) >= FEW_ROUNDS else SAME
+    if all(one > 0 for one in added) and (
+        is_even(added, evidence, even) or (len(added) >= MIN_ROUNDS and not is_strict)
+    ):
         return True
     return gets_pieces(added, [evidence.steps(number) for number in range(len(added))])
 
@@ -198,10 +207,10 @@ def gets_pieces(added: Sequence[int], steps: Sequence[int]) -> bool:
     return False
 
 
-def is_even(added: Sequence[int], evidence: Evidence) -> bool:
-    """Whether every round added about as much per step as any other."""
+def is_even(added: Sequence[int], evidence: Evidence, even: float) -> bool:
+    """Whether every round added per step at least this share of what any other did."""
     rates = [amount / evidence.steps(number) for number, amount in enumerate(added)]
-    return min(rates) >= EVEN * max(rates)
+    return min(rates) >= even * max(rates)
 
 
 def grown_at(evidence: Evidence, place: Place, nodes: Sequence[SizedNode], amounts: Sequence[int]) -> GrownGroup:

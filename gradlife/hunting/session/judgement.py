@@ -27,7 +27,7 @@ from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.emptied import is_emptied
 from gradlife.hunting.growth.garbage import appeared, garbage_of
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.inplace_growth import is_replaced, places_that_grow
+from gradlife.hunting.growth.inplace_growth import FEW_ROUNDS, is_replaced, places_that_grow
 from gradlife.hunting.growth.late_growth import begun_late
 from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.periodic import KeptBelow, is_needed, release_of
@@ -51,6 +51,7 @@ from gradlife.hunting.snapshots.compile_caches import is_bounded
 from gradlife.hunting.snapshots.stale_activations import unread
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
+from gradlife.hunting.stores.carried import carried_at
 from gradlife.hunting.stores.whole_reads import is_only_filled
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import Explained, Finding, HuntReport, Round, SmallGrowth
@@ -75,7 +76,9 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
     planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_collectable(without_planted(whole, planted), hunt.after_collection)
     sure, unsure = grown_groups(evidence)
-    grown_in_place = places_that_grow(evidence, sure)
+    grown_in_place = [
+        one for one in places_that_grow(evidence, sure, may_be_short=True) if is_certain(hunt, evidence, one)
+    ]
     replaced = [one for one in grown_in_place if is_replaced(evidence.graph, one, hunt.replaced)]
     sure = with_native_parts(evidence, [*sure, *(one for one in grown_in_place if one not in replaced)])
     fills = slowing(evidence, unsure)
@@ -118,6 +121,14 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         script_status=facts.script_status,
         trouble=facts.trouble,
     )
+
+
+def is_certain(hunt: Hunt, evidence: Evidence, one: GrownGroup) -> bool:
+    """Whether there are rounds enough to tell that a place grows, or the program computes what is there from what was."""
+    if len(evidence.snapshots) > FEW_ROUNDS:
+        return True
+    facts = facts_of(evidence.graph, one, hunt.creation_sites, evidence.snapshots)
+    return bool(carried_at(facts.finding.trace, facts.sources))
 
 
 def small_rows(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> Iterator[SmallGrowth]:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from gradlife.hunting.stores.constant_values import given_to_variable
 from gradlife.hunting.stores.cuts import COPYING_FUNCTIONS, bound_by, cut_of, length_at
 from gradlife.hunting.stores.helpers import called_statements, parameters, returned
-from gradlife.hunting.stores.place import Place, PlaceKind, place_at
+from gradlife.hunting.stores.place import Place, PlaceKind, is_container, place_at
 from gradlife.hunting.stores.place_statements import assigns, fills, is_place, last_name, may_mention
 from gradlife.hunting.stores.program_sources import Source
 from gradlife.hunting.stores.statements import Scope, Statement, blocks_of, called, calls, statements, targets
 from gradlife.model.growth import DeclaredBound
-from gradlife.model.trace import Trace
+from gradlife.model.trace import PathStep, Trace
 
 #: Methods and functions that remove items.
 REMOVERS = frozenset({"pop", "popleft", "popitem", "clear", "remove", "discard"})
@@ -62,11 +62,22 @@ def limit_of(trace: Trace, container: int, sources: Sequence[Source]) -> Declare
 
     A program adds an item only if the length is below the limit, or removes items if it is above.
     """
+    steps = trace.steps
+    place = place_at(steps[container - 1]) if container > 0 else None
+    above = place_at(steps[container - 2]) if container > 1 else None
+    if place is None and above is not None and is_container(steps[container - 1]):
+        place, above = replace(above, is_item=True), None
+    return limit_at(place, above, steps[container], sources) if place is not None else None
+
+
+def limit_of_items(trace: Trace, container: int, sources: Sequence[Source], inner: PathStep) -> DeclaredBound | None:
+    """Return the limit that the program sets to each container inside the one at this step; ``inner``: the longest of them."""
     place = place_at(trace.steps[container - 1]) if container > 0 else None
-    if place is None:
-        return None
-    above = place_at(trace.steps[container - 2]) if container > 1 else None
-    step = trace.steps[container]
+    return limit_at(replace(place, is_item=True), None, inner, sources) if place is not None else None
+
+
+def limit_at(place: Place, above: Place | None, step: PathStep, sources: Sequence[Source]) -> DeclaredBound | None:
+    """Return the limit that the program sets to the container at a place; ``above``: the place of its owner."""
     length = length_at(step, 0)
     if length is None:  # of a text or a buffer: only a cut tells that it has an end
         return cut_of(statements_of(sources, place), place, step)

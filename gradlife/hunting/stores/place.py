@@ -44,6 +44,7 @@ class Place:
     module: str = ""  # of a global
     function: str = ""  # of a local variable: the function's qualified name
     captured_at: str = ""  # of a captured variable: "train.py:15", where the function begins that captures it
+    is_item: bool = False  # any item of what is at this place: a list in a dict
 
 
 def place_at(step: PathStep) -> Place | None:

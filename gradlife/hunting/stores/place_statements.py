@@ -7,6 +7,7 @@ import functools
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.stores.place import Place, PlaceKind
@@ -80,6 +81,8 @@ def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]
 
 def is_inside(node: ast.expr, scope: Scope, place: Place) -> bool:
     """Whether it is the container at the place, or one inside it: an item of it, or the variable of a loop over it."""
+    if place.is_item:
+        return is_place(node, scope, place)
     if isinstance(node, ast.Name) and node.id in loop_variables(scope.function or scope.source.tree, place):
         return True
     return is_place(inner(node), scope, place)
@@ -213,6 +216,8 @@ def is_text(node: ast.expr, text: str) -> bool:
 
 def is_place(node: ast.expr, scope: Scope, place: Place) -> bool:
     """Whether the expression is the place, a local variable that stands for it, or a call that returns it."""
+    if place.is_item:
+        return is_item_of(node, scope, replace(place, is_item=False))
     if isinstance(node, ast.Attribute):
         return place.kind is PlaceKind.ATTRIBUTE and node.attr == place.name and may_be_owner(node.value, scope, place)
     if isinstance(node, ast.Subscript):
@@ -224,6 +229,26 @@ def is_place(node: ast.expr, scope: Scope, place: Place) -> bool:
     if node.id == place.name and is_variable(scope, place):
         return True
     return place.kind is not PlaceKind.LOCAL and node.id in aliases(scope.function, place)
+
+
+def is_item_of(node: ast.expr, scope: Scope, place: Place) -> bool:
+    """Whether the expression is an item of the container at the place, or a variable that stands for one."""
+    if not isinstance(node, ast.Name):
+        return inner(node) is not node and is_place(inner(node), scope, place)
+    around = scope.function or scope.source.tree
+    return node.id in loop_variables(around, place) or node.id in names_of_items(around, scope, place)
+
+
+def names_of_items(around: ast.AST, scope: Scope, place: Place) -> set[str]:
+    """Return the variables that are given an item: `rows = self.by_label[label]`."""
+    given = (one for one in ast.walk(around) if isinstance(one, ast.Assign) and not isinstance(one.value, ast.Name))
+    return {
+        target.id
+        for one in given
+        if is_item_of(one.value, scope, place)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    }
 
 
 def is_variable(scope: Scope, place: Place) -> bool:

@@ -82,8 +82,8 @@ def held(steps: Sequence[PathStep], anchor: int | None, is_program: IsProgram) -
             yield from map(Search, mechanisms.at_step(steps, number))
     yield from repeated(steps)
     yield from map(Search, mechanisms.kept_by_library(steps))
-    for one in assigned(steps, at):
-        yield replace(one, may_be_first=container is None)
+    for one in assigned(steps, at, is_program):
+        yield replace(one, may_be_first=one.may_be_first and container is None)
     if at is not None and not container:  # what grows is replaced by a longer one
         yield from map(Search, mechanisms.at_step(steps, at - 1)) if at else ()
 
@@ -136,10 +136,11 @@ def repeated(steps: Sequence[PathStep]) -> Iterator[Search]:
             return
 
 
-def assigned(steps: Sequence[PathStep], at: int | None) -> Iterator[Search]:
+def assigned(steps: Sequence[PathStep], at: int | None, is_program: IsProgram) -> Iterator[Search]:
     """Return searches for assignments to the survivor's place or to one around it, nearest first.
 
-    What an item of the growing object `at` has inside is no such place.
+    What an item of the growing object `at` has inside is no such place. A first value is none of what a library's object
+    gets later.
     """
     tensors = (
         number
@@ -147,9 +148,11 @@ def assigned(steps: Sequence[PathStep], at: int | None) -> Iterator[Search]:
         if number and (is_tensor(step) or step.kind not in {"python", "root"})
     )
     first = next(tensors, len(steps) - 1)
-    for _, place in places_outward(steps, first - 1 if at is None else min(first - 1, at)):
-        yield Search(partial(assigns, place=place), has_first_values=True, place=place)
-        yield Search(partial(fills, place=place), has_first_values=True, place=place)
+    for number, place in places_outward(steps, first - 1 if at is None else min(first - 1, at)):
+        between = steps[number + 1 : at or 0]
+        is_own = all(one.type in DISPLAYS or is_program(one.type) or is_plain(one) for one in between)
+        yield Search(partial(assigns, place=place), has_first_values=True, may_be_first=is_own, place=place)
+        yield Search(partial(fills, place=place), has_first_values=True, may_be_first=is_own, place=place)
 
 
 def ring(cycle: Sequence[PathStep], tail: Sequence[PathStep], is_program: IsProgram) -> Iterator[Search]:

@@ -70,7 +70,7 @@ GRAPH_PATHS = (
         "Each step computes {holder} from its previous value ({node}), with a graph. The graph leads through all earlier "
         "steps and keeps what each of them saved.",
         "Detach the state between steps.",
-        "{holder_code} = {holder_code}.detach()  # if it is a tuple: tuple(t.detach() for t in state)",
+        "{detaching_state}",
         change="{carried}",
         paths=("tensor.grad_fn ...", "=tensor$"),
         when=is_state_chain,

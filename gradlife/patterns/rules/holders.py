@@ -136,6 +136,19 @@ HOLDER_CYCLES = (
         example="type Masked .forward → function closure variable 'mask' → Tensor",
     ),
     Pattern(
+        "GL505",
+        "an object keeps a function that closes over it",
+        "The attribute {attribute} of {owner} leads to {function}, which closes over the same object by {variable}. Only the "
+        "collector frees the two.",
+        "Make it a method, or give the function the object as an argument.",
+        "",
+        change="{as_method}",
+        cycles=(
+            "object.attr|nn.attr|optimizer.attr|thread.attr {inside}~ function.closure|function.default {inside}~",
+        ),
+        example="Clip .frame_at → function <lambda> closure variable 'self' → the same Clip",
+    ),
+    Pattern(
         "GL504",
         "an inner function that calls itself",
         "{function} refers to itself through its closure, a cycle that only the collector frees. The closure also keeps "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from gradlife.heap.internal_steps import CONTAINERS
 from gradlife.model.hunt import FindingKind
 from gradlife.model.trace import bytes_of_detail
+from gradlife.patterns.matching.growing_container import is_hook_table
 from gradlife.patterns.matching.pattern import Case, Pattern
 
 GROWTH = frozenset({FindingKind.GROWTH})
@@ -67,6 +69,17 @@ def is_live_state_dict(case: Case) -> bool:
 def is_alias(case: Case) -> bool:
     """Whether the storage of the kept tensor belongs to something that lives anyway."""
     return case.trace.tensor is not None and case.trace.tensor.is_alias
+
+
+def is_in_container_of_modules(case: Case) -> bool:
+    """Whether a ModuleDict, a ModuleList, a ParameterDict or the like grows."""
+    return case.growth.step is not None and case.steps[case.growth.step].type.startswith(CONTAINERS)
+
+
+def are_hooks(case: Case) -> bool:
+    """Whether it is the hooks that get more, as far as is known, and not something that one hook has."""
+    site = case.site if case.growth.is_located else None
+    return site is None or any(map(is_hook_table, case.path[max(0, site - 1) : site + 1]))
 
 
 def is_copied_model(case: Case) -> bool:
@@ -175,6 +188,7 @@ MODULE_PATHS = (
         HANDLE.replace("{registering}", "register_forward_hook"),
         change="{removal}",
         paths=("nn.attr:_*hooks* ...", "torchmodule.global:_global_*hooks* ...", "modulehook.* ..."),
+        when=are_hooks,
         links=("KamitaniLab/bdpy#72", "huggingface/peft#2761"),
         example="Sequential ['1'] → ReLU ._forward_hooks → OrderedDict [41] → method capture → Extractor .features → Tensor",
     ),
@@ -252,6 +266,17 @@ MODULE_PATHS = (
         when=is_live_state_dict,
         kinds=GROWTH,
         example="saved → list [17] → OrderedDict ['0.weight'] → Tensor, the storage of a Parameter",
+    ),
+    Pattern(
+        "GL615",
+        "each step adds a child to a container of modules",
+        "{holder} has {count} modules: each step adds one, and nothing removes any.",
+        "Remove a module when it is needed no longer, or use the one that is there again.",
+        "del {holder_code}[key]",
+        paths=("nn.attr:_modules|nn.attr:_parameters @ dict.value ...",),
+        when=is_in_container_of_modules,
+        kinds=GROWTH,
+        example="server .adapters → ModuleDict ['a41'] → Linear .weight → Parameter",
     ),
     Pattern(
         "GL615",

@@ -58,7 +58,7 @@ def answer_of(finding: Finding, number: int, report: HuntReport) -> Answer:
             "\n".join(map(" ".join, changed_rows(finding))) or short("\n".join(pasted_code(finding)), 2000)
         ),
         remains=short(finding.patch.remains) if finding.patch is not None else "",
-        path=short(path(finding.trace), 2000),
+        path=short(path(finding.trace, finding.grows_at), 2000),
     )
 
 

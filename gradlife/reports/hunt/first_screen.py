@@ -312,7 +312,8 @@ def block(finding: Finding, number: int, report: HuntReport, width: int) -> list
         lines.append(clipped(Text(f"{INDENT}comes {how_often(finding.arrivals, report.step)}", QUIET), width))
     if finding.consequences:
         lines.append(clipped(Text(f"{INDENT}{because_of_it(finding)}", QUIET), width))
-    lines += (Text(INDENT + line, QUIET) for line in path_lines(path(finding.trace), width - len(INDENT)))
+    shown = path(finding.trace, finding.grows_at)
+    lines += (Text(INDENT + line, QUIET) for line in path_lines(shown, width - len(INDENT)))
     return lines
 
 
@@ -409,7 +410,10 @@ def name_of_holder(trace: Trace, grows_at: int | None = None) -> str:
     if words.startswith("_") and trace.steps[0].detail != "__main__":
         return ""  # a library's own variable, which means nothing to the reader
     for number, step in enumerate(trace.steps[1:-1], 1):
-        if not step.via.startswith(".") or (number == grows_at and len(step.hops) == HOPS_OF_ATTRIBUTE):
+        is_around = grows_at is not None and number < grows_at
+        if not step.via.startswith((".", "[") if is_around else "."):
+            break
+        if number == grows_at and len(step.hops) == HOPS_OF_ATTRIBUTE:
             break
         words += step.via
     return words
@@ -420,12 +424,16 @@ def plain_name(via: str) -> str:
     return via.partition("'")[2].partition("'")[0] if via.startswith(VARIABLES) else via
 
 
-def path(trace: Trace) -> str:
-    """Return the path from the root to the survivor. `trainer.losses: list` is a list and the name that leads to it."""
+def path(trace: Trace, grows_at: int | None = None) -> str:
+    """Return the path from the root to the survivor. `trainer.losses: list` is a list and the name that leads to it.
+
+    The step that grows, if one does, has a name of the program.
+    """
     if trace.object == SHARED_MEMORY:
         return trace.detail
     if trace.steps:
-        return ARROW.join(shortened([*path_words(folded(trace.steps)), *end_words(trace)]))
+        growing = trace.steps[grows_at] if grows_at is not None else None
+        return ARROW.join(shortened([*path_words(folded(trace.steps), growing), *end_words(trace)]))
     if trace.cycle:
         ring = shortened([step.object for step in trace.cycle])
         return f"cycle: {ARROW.join([*ring, trace.cycle[0].object])}"
@@ -435,13 +443,16 @@ def path(trace: Trace) -> str:
     return f"native code: {holders[0].description}" if holders else "no object that can be seen holds it"
 
 
-def path_words(steps: Sequence[PathStep]) -> Iterator[str]:
-    """Return a root, then objects, each with the name through which it is reached."""
+def path_words(steps: Sequence[PathStep], growing: PathStep | None = None) -> Iterator[str]:
+    """Return a root, then objects, each with the name through which it is reached; those around the growing one are parts
+    of its name.
+    """
+    inside = next((number for number, step in enumerate(steps) if step is growing), 0)
     yield f"{steps[0].object} {without_line(steps[0])}".strip()
     name = plain_name(steps[0].via) if len(steps) > 1 else ""
     for number, step in enumerate(steps[1:], 1):
         is_last = number + 1 == len(steps)
-        if not is_last and step.via.startswith("."):
+        if not is_last and number != inside and step.via.startswith((".", "[") if name and number < inside else "."):
             name += step.via
             continue
         yield f"{name}: {object_words(step)}" if name and not name.startswith("[") else object_words(step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,9 +12,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch.nn.utils import prune  # noqa: E402
+
 from gradlife.hunting.growth.reachable_growth import evidence_of  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot  # noqa: E402
 from gradlife.model.hunt import Finding  # noqa: E402
+from gradlife.patterns.wording import expression  # noqa: E402
 from step_evidence import evidence, judged  # noqa: E402
 
 
@@ -183,3 +187,42 @@ def test_what_a_step_makes_anew_of_something_that_grows_is_counted_with_that(
     mine = {one.trace.steps[0].via.partition("'")[2].rstrip("'"): one.consequences for one in leaks}
     own = {name: count for name, count in mine.items() if name.startswith("kept_")}
     assert own == dict(zip(names, counted, strict=True))
+
+
+class Server(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        layer = torch.nn.Linear(4, 4)
+        layer.adapters = torch.nn.ModuleDict()
+        self.layers = torch.nn.Sequential(layer)
+
+    def load(self, name: str) -> None:
+        self.layers[0].adapters[name] = torch.nn.Linear(4, 4)
+
+
+SERVER = Server()
+
+
+def test_the_container_that_grows_is_named_and_not_a_module_around_it() -> None:
+    (one,) = findings(lambda: SERVER.load(f"a{len(SERVER.layers[0].adapters)}"))
+    assert one.grows_at is not None
+    assert expression(one.trace.steps, one.grows_at) == "SERVER.layers[0].adapters"
+    assert (one.code, one.stored_at and one.stored_at.function) == ("GL615", "Server.load")
+
+
+def test_a_hook_whose_tuple_gets_longer_is_one_hook() -> None:
+    """It was told as one more hook at each use, with the advice to remove the handle."""
+    layer = torch.nn.Linear(4, 4)
+    found = evidence(lambda number: prune.custom_from_mask(layer, "weight", mask=torch.ones(4, 4)), 3, 5, 7, 11, 17)
+    (one,) = [one for one in judged(found)[0] if one.per_step.tensors]
+    assert one.grows_at is not None
+    assert one.trace.steps[one.grows_at - 1].attributes[-1:] == ("_pruning_methods",)
+    assert one.code == "GL512"
+
+
+PICKLER = pickle.Pickler(io.BytesIO())
+
+
+def test_a_type_that_can_let_go_of_what_it_keeps_is_advised_by_its_method() -> None:
+    (one, *_) = judged(evidence(lambda number: PICKLER.dump([bytearray(1000)]), 3, 5, 7, 11))[0]
+    assert one.diagnosis.advice.code == "PICKLER.clear_memo()"

@@ -172,6 +172,46 @@ def list_of_a_fixed_size() -> Step:
 
 
 @program(BOUNDED)
+def many_places_for_little() -> Step:
+    """It was a leak: the list's own 8 MB were counted as its first items."""
+    ring: list[Any] = [None] * 1_000_000
+
+    def step(number: int) -> None:
+        ring[number % len(ring)] = torch.ones(8)
+
+    return step
+
+
+class Exemplars:
+    """The two newest of each of five classes; six hundred for each, so that they are not full."""
+
+    def __init__(self) -> None:
+        self.by_class: dict[int, list[Any]] = {number: [torch.ones(8)] for number in range(5)}
+        self.others: dict[int, list[Any]] = {number: [] for number in range(5)}
+
+    def keep(self, number: int) -> None:
+        rows = self.by_class[number % 5]
+        rows.append(torch.ones(8))
+        del rows[:-600]
+
+    def keep_beside(self, number: int) -> None:
+        self.others[number % 5].append(torch.ones(8))
+        if len(self.by_class[number % 5]) > 600:
+            del self.others[number % 5][0]
+
+
+@program(BOUNDED)
+def lists_in_a_dict_with_a_limit() -> Step:
+    """They were a leak: a limit of what is inside a container was not looked for."""
+    return Exemplars().keep
+
+
+@program()
+def lists_in_a_dict_beside_those_with_a_limit() -> Step:
+    return Exemplars().keep_beside
+
+
+@program(BOUNDED)
 def array_of_a_fixed_size() -> Step:
     ring = numpy.full(1000, None)
 
@@ -369,6 +409,21 @@ def answer(x):
 answers = [answer(torch.ones(2, 64)) for _ in range(110)]
 """,
 )
+for name, row, joined in (
+    ("keys_in_twelve_steps", "", "torch.cat([keys, x])"),
+    ("longer_inputs_in_twelve_steps", CLEAN, "torch.cat([x] * (step + 1))"),
+):
+    script(
+        name,
+        f"""
+keys = torch.zeros(0, 64)
+for step in range(12):
+    x = torch.randn(16, 64)
+    keys = {joined}
+    train(loss_of(x))
+""",
+        row,
+    )
 script(
     "state_of_a_module",
     """
