@@ -92,6 +92,7 @@ SENTENCES = {
     "GL526": "Each use adds a handler or a filter to a logger and never removes it.",
     "GL527": "Each step stores something on objects that had nothing, and each of them keeps it.",
     "GL528": "A kept exception keeps its arguments and its attributes.",
+    "GL529": "gc.freeze() has put garbage where no collection looks.",
     "GL601": "An optimizer keeps parameters that its model no longer has, in its groups and as keys of its state.",
     "GL602": "A function stored on an optimizer closes over the optimizer with all its parameters.",
     "GL603": "Between steps gradients are zeroed and kept, or freed and created again, depending on the release.",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from gradlife import _heap
 from gradlife.hunting.growth.carried_state import Carrier, find_carrier
 from gradlife.hunting.growth.groups import Group, all_tops, containers, held_groups
-from gradlife.hunting.growth.islands import grouped_by_cycle, islands
+from gradlife.hunting.growth.islands import cycle_members, grouped_by_cycle, islands
 from gradlife.hunting.growth.longer_containers import LongerContainer, longer_containers
 from gradlife.hunting.growth.nested_growth import nested
 from gradlife.hunting.growth.per_object_growth import spread_groups
@@ -107,6 +107,11 @@ class Evidence:
         return held_groups(self.graph, self.born)
 
     @property
+    def has_frozen(self) -> bool:
+        """Whether the program called `gc.freeze()` between the snapshots."""
+        return self.snapshots[-1].frozen > self.snapshots[0].frozen
+
+    @property
     def judged_rounds(self) -> range:
         """Return the rounds by which growth is judged: the last ones."""
         count = len(self.snapshots) - 1
@@ -169,10 +174,18 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
     for group in inner:
         (unsure if is_slowing(group, evidence) else sure).append(group)
     lost = grouped_by_cycle(evidence.graph, islands(evidence.graph, evidence.born))
-    sure += [group for group in lost if is_steady(counts_by_round(group, evidence), evidence)]
+    sure += [
+        group for group in lost if is_steady(counts_by_round(group, evidence), evidence) or is_frozen(group, evidence)
+    ]
     found = [with_growth_rate(group, evidence) for group in sure]
     longer = longer_than_known(evidence, [*(one.group for one in found), *unsure])
     return [*found, *(as_grown(one) for one in longer if one.bytes >= MIN_PLAIN_BYTES)], unsure
+
+
+def is_frozen(group: Group, evidence: Evidence) -> bool:
+    """Whether only a `gc.freeze()` keeps the collector from a cycle of Python objects."""
+    inside = cycle_members(evidence.graph, group.members) if evidence.has_frozen else ()
+    return bool(inside) and all(evidence.graph.kind(node) == "python" for node in inside)
 
 
 def longer_than_known(evidence: Evidence, known: Sequence[Group]) -> list[LongerContainer]:

@@ -22,6 +22,7 @@ from gradlife.hunting.findings.growth_facts import Facts, facts_of, with_outer
 from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import Room, graded, room_now
 from gradlife.hunting.findings.short_runs import advice, never_called
+from gradlife.hunting.findings.uncollected import as_frozen, is_of_python_alone, with_one_frozen
 from gradlife.hunting.growth.after_steps import MIN_UNREAD, kept_after, kept_in_rounds, kept_since
 from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.emptied import is_emptied
@@ -102,7 +103,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         explained += explanations(Facts(one, is_compiled_again=True) for one in of_compiler[:1])
         findings = [one for one in findings if one not in of_compiler]
     rounds = tuple(rounds_of(evidence, planted))
-    findings = with_native_blocks(list(findings), rounds)
+    findings = with_native_blocks(with_one_frozen(findings), rounds)
     return HuntReport(
         target=facts.target,
         stepped_by=facts.stepped_by,
@@ -282,6 +283,8 @@ def facts_of_groups(
     graph = snapshots[-1].graph
     for one in with_outer(graph, [*groups]):
         found = facts_of(graph, one, hunt.creation_sites, snapshots, room)
+        if snapshots[-1].frozen > snapshots[0].frozen and is_of_python_alone(found.finding):
+            found = replace(found, finding=as_frozen(found.finding))
         yield replace(
             found, is_replaced=is_replaced, is_slowing=is_slowing, is_hunts_own=is_own_plan(found.finding.trace)
         )

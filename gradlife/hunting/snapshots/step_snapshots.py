@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import gc
 import itertools
 import os
 import tempfile
@@ -101,6 +102,7 @@ class StepSnapshot:
     owned_rrefs: int = field(default_factory=owned_now)  # values that other workers have RRefs to
     #: Bytes per step that malloc handed out in the round, without its first step; None if unknown.
     malloc_per_step: float | None = None
+    frozen: int = field(default_factory=gc.get_freeze_count)  # objects that no collection looks at
     new_workers: int = 0  # threads that worked in the round as never before
     threads: int = 0  # threads that it watched
     #: What was free on each device in use. Forked copies cannot ask CUDA.

@@ -184,6 +184,16 @@ HOLDER_CYCLES = (
         when=is_collectable,
         example="Node .children → list [0] → Node .parent → the first Node",
     ),
+    Pattern(
+        "GL529",
+        "gc.freeze() keeps garbage for ever",
+        "The program calls gc.freeze() while garbage waits for the collector. What is frozen, garbage too, is never looked at "
+        "again: no collection frees it.",
+        "Call gc.collect() before gc.freeze(), and freeze once, when the program has loaded what stays.",
+        "gc.collect(); gc.freeze()  # once, after loading",
+        kinds=frozenset(),
+        example="Node .me → the same Node, born before a gc.freeze()",
+    ),
 )
 
 EXCEPTION_PATHS = (

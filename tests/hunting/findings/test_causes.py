@@ -14,8 +14,6 @@ torch = pytest.importorskip("torch")
 
 from torch.nn.utils import prune  # noqa: E402
 
-from gradlife.hunting.growth.reachable_growth import evidence_of  # noqa: E402
-from gradlife.hunting.snapshots.step_snapshots import take_snapshot  # noqa: E402
 from gradlife.model.hunt import Finding  # noqa: E402
 from gradlife.patterns.wording import expression  # noqa: E402
 from step_evidence import evidence, judged  # noqa: E402
@@ -23,13 +21,7 @@ from step_evidence import evidence, judged  # noqa: E402
 
 def findings(step: Callable[[], object]) -> list[Finding]:
     """The leaks with tensors that some rounds of steps show, without the snapshots' own."""
-    snapshots, lengths = [], (3, 5, 7, 11)
-    for at, length in enumerate(lengths, 1):
-        for _ in range(length):
-            step()
-        snapshots.append(take_snapshot(sum(lengths[:at]), with_labels=at == len(lengths)))
-    found = evidence_of(snapshots)
-    leaks, _ = judged(found)
+    leaks, _ = judged(evidence(lambda number: step(), 3, 5, 7, 11))
     return [one for one in leaks if one.per_step.tensors]
 
 

@@ -409,6 +409,25 @@ def answer(x):
 answers = [answer(torch.ones(2, 64)) for _ in range(110)]
 """,
 )
+for name, row, me in (("garbage_frozen_now_and_then", "", "self"), ("nothing_waits_when_it_is_frozen", CLEAN, "None")):
+    script(
+        name,
+        f"""
+import gc
+
+class Node:
+    def __init__(self):
+        self.me, self.x = {me}, torch.ones(1000)
+
+for step in range(300):
+    if step % 2:
+        Node()
+    if step % 50 == 49:
+        gc.freeze()
+    train(loss_of(torch.ones(2, 64)))
+""",
+        row,
+    )
 for name, row, joined in (
     ("keys_in_twelve_steps", "", "torch.cat([keys, x])"),
     ("longer_inputs_in_twelve_steps", CLEAN, "torch.cat([x] * (step + 1))"),
