@@ -121,6 +121,7 @@ SENTENCES = {
     "GL806": "Native code allocates memory at each step, without a Python object, and frees none.",
     "GL807": "TorchScript keeps a class and a graph of every traced module, also when the module is gone.",
     "GL808": "torch.library keeps every operator that is registered, with the functions that implement it.",
+    "GL809": "An open region of torch.autocast keeps the weights that it has cast.",
     "GL901": "Memory shared with another process stays registered.",
     "GL902": "The handle of a distributed operation keeps its tensors until it is waited for.",
     "GL903": "A captured graph, a memory pool or a stream keeps device memory.",

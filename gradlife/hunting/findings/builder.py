@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from gradlife.hunting.growth.garbage import Garbage
 from gradlife.hunting.growth.groups import Group, all_tops
 from gradlife.hunting.growth.islands import cycle_members
 from gradlife.hunting.growth.reachable_growth import GrownGroup
+from gradlife.hunting.snapshots.cast_cache import HOLDER
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.native_objects import MIN_NATIVE_SNAPSHOTS, Unreached, grows
 from gradlife.hunting.snapshots.node_weights import PROCESS_GROUP, plus, weight
@@ -47,6 +49,9 @@ from gradlife.safe_access import loaded
 
 #: The dict of `threading` that holds the running threads.
 RUNNING_THREADS = "_active"
+
+#: What a trace says of a C++ object that no object of Python leads to.
+UNKNOWN_TO_PYTHON = "of which nothing in Python knows"
 
 ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.RETAINED, FindingKind.NEEDS_GC]
 
@@ -151,8 +156,9 @@ def native_findings(natives: Sequence[Unreached], creation_sites: CreationSites)
         return []
     rate = natives[-1].since(natives[0])
     count = natives[-1].counts["storage"] - natives[0].counts["storage"]
-    detail = "of which nothing in Python knows"
-    trace = Trace("StorageImpl" if rate.storages else "grad node", detail, Lifetime.NEVER, (), (), Ledger(0, ()))
+    trace = Trace(
+        "StorageImpl" if rate.storages else "grad node", UNKNOWN_TO_PYTHON, Lifetime.NEVER, (), (), Ledger(0, ())
+    )
     nbytes = max(0, natives[-1].bytes - natives[0].bytes)
     one = finding(
         FindingKind.NATIVE,
@@ -164,6 +170,17 @@ def native_findings(natives: Sequence[Unreached], creation_sites: CreationSites)
         executed=creation_sites.executed,
     )
     return [one]
+
+
+def with_casts_and_their_weights(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings with the casts that torch.autocast keeps, of which Python knows nothing, beside their weights."""
+    weights = next((one for one in findings if HOLDER in one.trace.ledger.native), None)
+    casts = [one for one in findings if one.kind is FindingKind.NATIVE and one.trace.detail == UNKNOWN_TO_PYTHON]
+    if weights is None or not casts:
+        return [*findings]
+    return [
+        functools.reduce(together, [weights, *casts]) if one is weights else one for one in findings if one not in casts
+    ]
 
 
 def unheld_memory(report: HuntReport) -> Finding:

@@ -14,8 +14,10 @@ from gradlife import _heap
 from gradlife.hunting.findings.leak_trace import name_of
 from gradlife.hunting.growth.groups import held_groups
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_in_growing_container, with_growth_rate
+from gradlife.hunting.snapshots import cast_cache
 from gradlife.hunting.snapshots.node_weights import FIELDS, LARGE_BYTES, NATIVE
 from gradlife.hunting.snapshots.remote_references import HOLDER, are_owned
+from gradlife.hunting.snapshots.step_snapshots import names_below
 from gradlife.model.hunt import Amounts
 
 #: Types whose objects hold nothing, or only what their references show.
@@ -46,14 +48,27 @@ def with_native_parts(evidence: Evidence, groups: Sequence[GrownGroup]) -> list[
         others = unlike(evidence, held)
         lost = joined(evidence, others, lost)
         held += [one for one in others if one.per_step.tensors]
-    return [*held, *(with_rref_owner(evidence, one) for one in lost), *cyclic]
+    return [*held, *(with_known_owner(evidence, one) for one in lost), *cyclic]
 
 
-def with_rref_owner(evidence: Evidence, one: GrownGroup) -> GrownGroup:
-    """Name torch.distributed.rpc as the holder if other workers got RRefs to as many values of this one."""
+def with_known_owner(evidence: Evidence, one: GrownGroup) -> GrownGroup:
+    """Name what C++ is known to keep: weights whose casts torch.autocast has in its cache, or values that other workers of
+    torch.distributed.rpc got as many RRefs to.
+    """
+    if has_cached_casts(evidence, one):
+        return replace(one, unseen_holder=cast_cache.HOLDER)
     counts = [one.owned_rrefs for one in evidence.snapshots[evidence.judged_rounds.start :]]
     new = sum(evidence.born[top] in evidence.judged_rounds for top in one.group.tops)
     return replace(one, unseen_holder=HOLDER) if are_owned(counts, new) else one
+
+
+def has_cached_casts(evidence: Evidence, one: GrownGroup) -> bool:
+    """Whether these are weights, in a region of torch.autocast that was not left between the snapshots."""
+    around = evidence.snapshots[evidence.judged_rounds.start :]
+    weights = names_below("torch.nn.parameter", "Parameter")
+    return all(each.is_caching_casts for each in around) and any(
+        evidence.graph.type(top) in weights for top in one.group.members
+    )
 
 
 def joined(evidence: Evidence, held: list[GrownGroup], lost: Sequence[GrownGroup]) -> list[GrownGroup]:

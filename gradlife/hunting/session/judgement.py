@@ -13,6 +13,7 @@ from gradlife.hunting.findings.builder import (
     growth_finding,
     native_findings,
     retained_finding,
+    with_casts_and_their_weights,
     with_native_blocks,
     worst_first,
 )
@@ -103,7 +104,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
         explained += explanations(Facts(one, is_compiled_again=True) for one in of_compiler[:1])
         findings = [one for one in findings if one not in of_compiler]
     rounds = tuple(rounds_of(evidence, planted))
-    findings = with_native_blocks(with_one_frozen(findings), rounds)
+    findings = with_native_blocks(with_casts_and_their_weights(with_one_frozen(findings)), rounds)
     return HuntReport(
         target=facts.target,
         stepped_by=facts.stepped_by,

@@ -23,6 +23,7 @@ from gradlife.hunting.process.collector import collect
 from gradlife.hunting.process.device_limits import FreeBytes, free_bytes
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end, wait_for
 from gradlife.hunting.process.own_folders import roomy_folder
+from gradlife.hunting.snapshots.cast_cache import is_caching_casts
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.hunting.snapshots.notes import Notes
 from gradlife.hunting.snapshots.remote_references import owned_now
@@ -99,6 +100,7 @@ class StepSnapshot:
     opened: _heap.Graph | None = None
     is_spared: bool = False  # see `Collect.SPARED`
     compiled: Compiled = field(default_factory=Compiled)
+    is_caching_casts: bool = field(default_factory=is_caching_casts)
     owned_rrefs: int = field(default_factory=owned_now)  # values that other workers have RRefs to
     #: Bytes per step that malloc handed out in the round, without its first step; None if unknown.
     malloc_per_step: float | None = None

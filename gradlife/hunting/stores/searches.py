@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
+from gradlife.hunting.snapshots.cast_cache import HOLDER as CASTS
 from gradlife.hunting.stores import mechanisms
 from gradlife.hunting.stores.place import DISPLAYS, Place, PlaceKind, container_in, is_tensor, place_at, places_outward
 from gradlife.hunting.stores.place_statements import ADDERS, PUTTERS, assigns, fills, may_mention, writes_to
@@ -54,6 +55,8 @@ def searches(trace: Trace, anchor: int | None, is_program: IsProgram) -> Iterato
         yield from held(trace.steps, anchor, is_program)
     elif trace.cycle:
         yield from ring(trace.cycle, trace.tail, is_program)
+    elif any(one.description == CASTS.description for one in trace.ledger.native):
+        yield Search(partial(mechanisms.is_call, names=("autocast",)))
     elif trace.object == UNHELD:
         if trace.detail == PROFILED:
             yield Search(partial(mechanisms.is_call, names=PROFILERS))

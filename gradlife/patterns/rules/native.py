@@ -30,6 +30,11 @@ def is_of_rref(case: Case) -> bool:
     return is_held_unseen(case) and any("OwnerRRef" in holder.description for holder in case.trace.ledger.native)
 
 
+def is_in_cast_cache(case: Case) -> bool:
+    """Whether the cache of torch.autocast holds it."""
+    return is_held_unseen(case) and any("torch.autocast" in holder.description for holder in case.trace.ledger.native)
+
+
 def is_of_library(case: Case) -> bool:
     """Whether a table of torch.library holds it."""
     return bool(case.steps) and case.steps[0].detail.startswith(("torch._library.", "torch.library"))
@@ -75,6 +80,18 @@ NATIVE_PATHS = (
         kinds=NATIVE,
         links=("pytorch/pytorch#35600", "pytorch/pytorch#86537"),
         example="(no Python referrer) type TracedModule.__init__.<locals>.QualnameWrapper → dict",
+    ),
+    Pattern(
+        "GL809",
+        "a region of torch.autocast that stays open keeps weights",
+        "In a region of torch.autocast each weight is cast once. The cast, and with it the weight, is kept until the "
+        "outermost region is left, also if the model is dropped before. No region was left between the steps.",
+        "Leave the region after each step, or switch its cache off: cache_enabled=False.",
+        "torch.clear_autocast_cache()  # between the steps",
+        when=is_in_cast_cache,
+        kinds=NATIVE,
+        links=("pytorch/pytorch#86136",),
+        example="(no Python referrer) cache of casts → Tensor → ToCopyBackward0 → AccumulateGrad → Parameter",
     ),
     Pattern(
         "GL911",

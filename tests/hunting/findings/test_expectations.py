@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("numpy")
 
-from expected_programs import CLEAN, NATIVE_TESTS, PROGRAMS, SCRIPTS, SUITE, TESTS  # noqa: E402
+from expected_programs import CLEAN, CODES, NATIVE_TESTS, PROGRAMS, SCRIPTS, SUITE, TESTS  # noqa: E402
 from gradlife.hunting.findings.expectations import EXPECTATIONS  # noqa: E402
 from gradlife.hunting.findings.severity import Room, graded  # noqa: E402
 from gradlife.model.hunt import Severity  # noqa: E402
@@ -47,6 +47,7 @@ def test_a_script_is_judged_as_the_table_says(name: str, tmp_path: Path) -> None
     rows = {one["kind"] for one in report["explained"]}  # a compiler's tables and a library's are beside some
     assert (report["verdict"], done.returncode) in ({("leak", 1), ("leak", 0)} if row == "" else {("clean", 0)})
     assert row in rows if row not in {"", CLEAN} else row == "" or rows == set()
+    assert name not in CODES or CODES[name] in {one["code"] for one in report["findings"]}
 
 
 @pytest.mark.whole

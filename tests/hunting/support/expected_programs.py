@@ -443,6 +443,30 @@ for step in range(12):
 """,
         row,
     )
+#: Codes of what these scripts leak.
+CODES = {"garbage_frozen_now_and_then": "GL529", "region_of_autocast_left_open": "GL809"}
+
+script(
+    "region_of_autocast_left_open",
+    """
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    for step in range(110):
+        other = torch.nn.Linear(64, 64)
+        other(torch.ones(2, 64))
+        train(loss_of(torch.ones(2, 64)))
+""",
+)
+script(
+    "region_of_autocast_for_each_model",
+    """
+for step in range(110):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        other = torch.nn.Linear(64, 64)
+        other(torch.ones(2, 64))
+    train(loss_of(torch.ones(2, 64)))
+""",
+    CLEAN,
+)
 script(
     "state_of_a_module",
     """
