@@ -450,7 +450,7 @@ script(
     "region_of_autocast_left_open",
     """
 with torch.autocast("cpu", dtype=torch.bfloat16):
-    for step in range(110):
+    for step in range(400):
         other = torch.nn.Linear(64, 64)
         other(torch.ones(2, 64))
         train(loss_of(torch.ones(2, 64)))
