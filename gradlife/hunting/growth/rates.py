@@ -7,8 +7,17 @@ from collections.abc import Sequence
 #: The least growth of a round per step, as a share of the fastest round. Leaks that occur every few steps vary.
 MIN_SHARE = 0.25
 
+#: The same of what each step does.
+EVEN = 0.8
+
 
 def are_steady(counts: Sequence[float], steps: Sequence[int]) -> bool:
     """Whether every round added per step more than `MIN_SHARE` of what the fastest did."""
     rates = [count / number for count, number in zip(counts, steps, strict=True)]
     return len(rates) > 1 and min(rates) > MIN_SHARE * max(rates)
+
+
+def are_even(counts: Sequence[float], steps: Sequence[int]) -> bool:
+    """Whether every round added about as much per step as any other."""
+    rates = [count / number for count, number in zip(counts, steps, strict=True)]
+    return len(rates) > 1 and max(rates) > 0 and min(rates) >= EVEN * max(rates)

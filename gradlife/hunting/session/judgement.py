@@ -22,6 +22,7 @@ from gradlife.hunting.findings.expectations import EMPTIED, explained_by, judge,
 from gradlife.hunting.findings.growth_facts import Facts, facts_of, with_outer
 from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import Room, graded, room_now
+from gradlife.hunting.findings.shared_files import shared_file_findings
 from gradlife.hunting.findings.short_runs import advice, never_called
 from gradlife.hunting.findings.uncollected import as_frozen, is_of_python_alone, with_one_frozen
 from gradlife.hunting.growth.after_steps import MIN_UNREAD, kept_after, kept_in_rounds, kept_since
@@ -374,6 +375,7 @@ def findings_of_special_rounds(hunt: Hunt, facts: TargetFacts, known: Collection
                 hunt.stale_activations.snapshot.graph, kept, facts.is_script, hunt.creation_sites
             )
     yield from native_findings(hunt.natives, hunt.creation_sites)
+    yield from shared_file_findings(hunt.snapshots, hunt.creation_sites)
     if hunt.waiting is not None:
         yield from garbage_findings(garbage_of(hunt.waiting), hunt.creation_sites)
 

@@ -61,7 +61,8 @@ def judgement_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     clean = None if facts.has_failed or has_another_round(hunt) else hunt.clean_result
     if clean is None:
         return judge_in_copy(hunt, facts)
-    if hunt.waiting is None and hunt.stale_activations is None and not hunt.natives:
+    has_more_files = hunt.snapshots[-1].shared_files.count > hunt.snapshots[0].shared_files.count
+    if hunt.waiting is None and hunt.stale_activations is None and not hunt.natives and not has_more_files:
         return clean_report_of(hunt, clean, facts)
     return judge_special_rounds_in_copy(hunt, clean, facts)
 

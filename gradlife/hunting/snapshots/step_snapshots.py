@@ -27,6 +27,7 @@ from gradlife.hunting.snapshots.cast_cache import is_caching_casts
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.hunting.snapshots.notes import Notes
 from gradlife.hunting.snapshots.remote_references import owned_now
+from gradlife.hunting.snapshots.shared_files import SharedFiles, shared_files_now
 from gradlife.model.hunt import Amounts
 from gradlife.safe_access import member
 
@@ -100,6 +101,7 @@ class StepSnapshot:
     opened: _heap.Graph | None = None
     is_spared: bool = False  # see `Collect.SPARED`
     compiled: Compiled = field(default_factory=Compiled)
+    shared_files: SharedFiles = field(default_factory=shared_files_now)
     is_caching_casts: bool = field(default_factory=is_caching_casts)
     owned_rrefs: int = field(default_factory=owned_now)  # values that other workers have RRefs to
     #: Bytes per step that malloc handed out in the round, without its first step; None if unknown.

@@ -12,6 +12,7 @@ from gradlife.hunting.stores import mechanisms
 from gradlife.hunting.stores.place import DISPLAYS, Place, PlaceKind, container_in, is_tensor, place_at, places_outward
 from gradlife.hunting.stores.place_statements import ADDERS, PUTTERS, assigns, fills, may_mention, writes_to
 from gradlife.hunting.stores.statements import Fits
+from gradlife.model.ranks import SHARED_MEMORY
 from gradlife.model.trace import PROFILED, UNHELD, PathStep, Trace
 
 #: Fewest items of a container that may be the growing one without other evidence.
@@ -57,6 +58,8 @@ def searches(trace: Trace, anchor: int | None, is_program: IsProgram) -> Iterato
         yield from ring(trace.cycle, trace.tail, is_program)
     elif any(one.description == CASTS.description for one in trace.ledger.native):
         yield Search(partial(mechanisms.is_call, names=("autocast",)))
+    elif trace.object == SHARED_MEMORY:
+        yield Search(partial(mechanisms.is_call, names=("SharedMemory",)))
     elif trace.object == UNHELD:
         if trace.detail == PROFILED:
             yield Search(partial(mechanisms.is_call, names=PROFILERS))

@@ -444,7 +444,27 @@ for step in range(12):
         row,
     )
 #: Codes of what these scripts leak.
-CODES = {"garbage_frozen_now_and_then": "GL529", "region_of_autocast_left_open": "GL809"}
+CODES = {
+    "garbage_frozen_now_and_then": "GL529",
+    "region_of_autocast_left_open": "GL809",
+    "shared_memory_never_unlinked": "GL901",
+}
+for name, row, unlink in (
+    ("shared_memory_never_unlinked", "", ""),
+    ("shared_memory_unlinked", CLEAN, "; block.unlink()"),
+):
+    script(
+        name,
+        f"""
+from multiprocessing.shared_memory import SharedMemory
+
+for step in range(110):
+    block = SharedMemory(create=True, size=8192)
+    block.close(){unlink}
+    train(loss_of(torch.ones(2, 64)))
+""",
+        row,
+    )
 
 script(
     "region_of_autocast_left_open",
