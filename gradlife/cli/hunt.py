@@ -20,13 +20,13 @@ from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT, TRIAL, OwnFolder
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import Guard, Result, signal_of
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import LARGEST_SIZE, document_text
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
 from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason, say, say_to_runner
+from gradlife.program.hunt.parent import Guard, Result, signal_of
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
 from gradlife.ranks.launch import with_ranks
 from gradlife.ranks.rank_report import folders_of_ranks
@@ -240,7 +240,7 @@ def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs:
             say_unproven(args)
             return with_ranks(result, folder)
     if args.prove and result.report is not None:
-        from gradlife.hunting.run.proof import proven
+        from gradlife.program.hunt.proof import proven
 
         result = replace(result, report=proven(result.report, settings, quietly(args)))
     return result
@@ -257,8 +257,8 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
     if report.ranks:
         say("gradlife: nothing was tried: --fix is for one process, and the program started ranks")
         return False
-    from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
-    from gradlife.hunting.run.patched_files import Written, text_of, write_texts
+    from gradlife.program.hunt.patch_trial import changed_files, patch_proof, try_texts
+    from gradlife.program.hunt.patched_files import Written, text_of, write_texts
     from gradlife.reports.hunt.fix import print_fix
     from gradlife.reports.theme import make_console
 

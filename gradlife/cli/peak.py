@@ -15,12 +15,12 @@ from gradlife.errors import GradlifeError
 from gradlife.hunting.process.own_folders import PEAK, OwnFolder
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import signal_of
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.model.peak.report import PeakReport
 from gradlife.output import say
-from gradlife.peaks.run.parent import Result, run_program
-from gradlife.peaks.run.proof import proven
+from gradlife.program.hunt.parent import signal_of
+from gradlife.program.peak.parent import Result, run_program
+from gradlife.program.peak.proof import proven
 from gradlife.ranks.hunt import add_rank_options, say_unproven
 from gradlife.ranks.peak import peak_as_rank, peak_in_new_ranks, with_peaks
 from gradlife.ranks.rank_report import folders_of_ranks

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.child import END, Child, start
 from gradlife.interactive.live import Talk
+from gradlife.program.hunt.child import END, Child, start
 
 
 class TalkingChild(Child):

@@ -12,10 +12,10 @@ from gradlife.errors import UsageError
 from gradlife.hunting.process.memory_limits import Memory, system_limit
 from gradlife.hunting.process.rank import PATIENCE, Rank, write_result
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import Guard, Result
 from gradlife.hunting.steps.targets import MODULE_MARK
 from gradlife.model.hunt import HuntReport
 from gradlife.output import say
+from gradlife.program.hunt.parent import Guard, Result
 from gradlife.ranks.launch import launch, refuse_unfit, with_ranks
 from gradlife.ranks.meeting import hurrying, meet
 from gradlife.ranks.merge import merge

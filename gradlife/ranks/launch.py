@@ -11,10 +11,10 @@ from typing import TypeVar
 
 from gradlife.errors import UsageError
 from gradlife.hunting.process.own_folders import RUN, OwnFolder
-from gradlife.hunting.run.parent import Result, passing_on
-from gradlife.hunting.run.shared_ledger import with_shared_memory
 from gradlife.hunting.steps.targets import MODULE_MARK, ScriptTarget, parse
 from gradlife.output import reason
+from gradlife.program.hunt.parent import Result, passing_on
+from gradlife.program.hunt.shared_ledger import with_shared_memory
 from gradlife.ranks.activity import Activity
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import folders_of_ranks, has_ended, member_at, reports_in
@@ -42,7 +42,7 @@ def refuse_unfit(command: str, target: str) -> None:
         raise UsageError(f"{target} starts ranks itself: leave out --nproc-per-node of gradlife", hint)
     found = parse(target)
     if isinstance(found, ScriptTarget):
-        from gradlife.hunting.run.script import compiled  # a hunt in one process starts sooner without it
+        from gradlife.program.script import compiled  # a hunt in one process starts sooner without it
 
         compiled(found.path)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from gradlife.errors import UsageError
 from gradlife.hunting.process.rank import Rank, write_result
 from gradlife.hunting.process.settings import Settings
-from gradlife.peaks.run.parent import Result, run_program
+from gradlife.program.peak.parent import Result, run_program
 from gradlife.ranks.hunt import target_words
 from gradlife.ranks.launch import launch, refuse_unfit
 from gradlife.ranks.meeting import hurrying, meet

@@ -19,11 +19,11 @@ from gradlife.cli.options.follow_options import EVERY
 from gradlife.errors import GradlifeError, UsageError
 from gradlife.hunting.process.interrupts import held
 from gradlife.hunting.process.own_folders import FOLLOW, OwnFolder
-from gradlife.hunting.run.findings_log import FindingsLog
-from gradlife.hunting.run.parent import Result, passing_on
-from gradlife.hunting.run.running import Progress, Terms
 from gradlife.model.hunt import HuntReport
 from gradlife.output import say
+from gradlife.program.hunt.findings_log import FindingsLog
+from gradlife.program.hunt.parent import Result, passing_on
+from gradlife.program.hunt.running import Progress, Terms
 from gradlife.reports.theme import make_console
 
 if TYPE_CHECKING:

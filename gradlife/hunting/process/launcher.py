@@ -17,7 +17,7 @@ from gradlife.hunting.process.settings import Settings
 VARIABLE = "GRADLIFE_LAUNCHED_HUNT"
 
 #: The module whose `join` a new Python process calls.
-JOINED_BY = "gradlife.hunting.run.launched"
+JOINED_BY = "gradlife.program.hunt.launched"
 
 #: The file with the ID of the process that takes the steps, which is the one that created it.
 CLAIM = "claim"

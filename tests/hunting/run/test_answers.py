@@ -13,11 +13,11 @@ import pytest
 from fabricated_hunts import CLEAN, LOSSES, hunt, rounds
 from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.child import ANSWER, END, Child, may_add
-from gradlife.hunting.run.script import Ended
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import Amounts, Finding, FindingKind, Severity
+from gradlife.program.hunt.child import ANSWER, END, Child, may_add
+from gradlife.program.script import Ended
 
 #: What each call of a function that loads data leaves in a list.
 LOADED = replace(LOSSES, per_step=Amounts(objects=2, tensors=1, storages=1, bytes=256))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gradlife.hunting.process.settings import Settings, was_refused
-from gradlife.hunting.run.child import END, Child
-from gradlife.hunting.run.last_report import GIVEN_UP, WAITS, undisturbed
+from gradlife.program.hunt.child import END, Child
+from gradlife.program.last_report import GIVEN_UP, WAITS, undisturbed
 
 HANDLERS = [signal.default_int_handler, signal.SIG_IGN]
 

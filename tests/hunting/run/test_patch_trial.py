@@ -19,10 +19,6 @@ import pytest
 from gradlife.cli.hunt import quietly
 from gradlife.errors import UsageError
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import Guard, Result
-from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
-from gradlife.hunting.run.patched_files import Written, text_of, write_texts
-from gradlife.hunting.run.proof import proven
 from gradlife.hunting.stores.patches import patch_of
 from gradlife.model.hunt import (
     Advice,
@@ -37,6 +33,10 @@ from gradlife.model.hunt import (
     StoredAt,
 )
 from gradlife.model.trace import UNHELD, Ledger, Lifetime, Trace
+from gradlife.program.hunt.parent import Guard, Result
+from gradlife.program.hunt.patch_trial import changed_files, patch_proof, try_texts
+from gradlife.program.hunt.patched_files import Written, text_of, write_texts
+from gradlife.program.hunt.proof import proven
 from gradlife.reports.hunt.fix import fix_lines
 
 RATE = Amounts(2.0, 1.0, 1.0, 0.0, 1000.0)

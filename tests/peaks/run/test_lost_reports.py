@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.child import END
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
-from gradlife.peaks.run.child import REPORT, PeakChild
-from gradlife.peaks.run.session import PeakSession
+from gradlife.peaks.session import PeakSession
+from gradlife.program.hunt.child import END
+from gradlife.program.peak.child import REPORT, PeakChild
 
 FOUND = PeakReport("main.py", "SGD.step")
 
@@ -42,7 +42,7 @@ class FailingSession(PeakSession):
 
 
 def test_an_error_of_the_recording_never_reaches_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradlife.peaks.run.child.PeakSession", FailingSession)
+    monkeypatch.setattr("gradlife.program.peak.child.PeakSession", FailingSession)
     child = PeakChild(Settings("main.py", folder=str(tmp_path), steps=2))
     step = child._begin("SGD.step")
     step()

@@ -13,7 +13,7 @@ from fabricated_peaks import REPORT, SAVING
 from gradlife.hunting.process.settings import Settings
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import Edit, LineChange, Proof
-from gradlife.peaks.run.proof import compared, edited_sources, proven
+from gradlife.program.peak.proof import compared, edited_sources, proven
 from gradlife.reports.peak.words import proof_words
 
 BEFORE = replace(REPORT, losses=("0x1.8p+1", "0x1.4p+1"), provable_peak_bytes=105_231_444)

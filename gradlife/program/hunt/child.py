@@ -25,26 +25,6 @@ from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.rank import add_line, write_result
 from gradlife.hunting.process.settings import Settings, load_settings, refuse
 from gradlife.hunting.process.shared_memory import note_shared_memory
-from gradlife.hunting.run.last_report import undisturbed
-from gradlife.hunting.run.report_notes import (
-    compared_with_ranks,
-    trouble_of,
-    with_arguments,
-    with_failure,
-    with_limit,
-    with_owners,
-    with_steps_named,
-)
-from gradlife.hunting.run.script import (
-    INTERRUPTED,
-    Ended,
-    Program,
-    counted_code,
-    exit_status,
-    prepared,
-    run_script,
-    tell,
-)
 from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.last_snapshot import Returns
@@ -79,6 +59,26 @@ from gradlife.hunting.workers.install import hunt_in_workers
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import FindingKind, HuntReport, HuntVerdict, Severity
 from gradlife.output import say
+from gradlife.program.hunt.report_notes import (
+    compared_with_ranks,
+    trouble_of,
+    with_arguments,
+    with_failure,
+    with_limit,
+    with_owners,
+    with_steps_named,
+)
+from gradlife.program.last_report import undisturbed
+from gradlife.program.script import (
+    INTERRUPTED,
+    Ended,
+    Program,
+    counted_code,
+    exit_status,
+    prepared,
+    run_script,
+    tell,
+)
 
 #: File names of reports, by the moment at which they are written.
 ANSWER, INTERIM, END = "answer", "interim", "end"
@@ -217,7 +217,7 @@ class Child:
 
     def _begin_trial(self) -> None:
         if self._settings.trial:
-            from gradlife.hunting.run.trial import begin_trial
+            from gradlife.program.trial import begin_trial
 
             begin_trial(self._settings.trial)
 
@@ -525,7 +525,7 @@ def may_add(report: HuntReport) -> bool:
 def cutting(cut: str, step: Callable[[], bool]) -> Callable[[], bool]:
     """Return a step function that first cuts a reference."""
     from gradlife.hunting.findings.reference_cuts import load_cut
-    from gradlife.hunting.run.reference_cutter import Cutter
+    from gradlife.program.hunt.reference_cutter import Cutter
 
     cutter = Cutter(load_cut(cut))
 

@@ -12,8 +12,8 @@ from typing import Any
 from gradlife.errors import UsageError
 from gradlife.heap.torch_layout.labels import ARGUMENT, HOOK_TABLE, ITS_IMPL
 from gradlife.hunting.findings.reference_cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut, cut_of
-from gradlife.hunting.run.trial import without_modes
 from gradlife.model.hunt import Finding
+from gradlife.program.trial import without_modes
 from gradlife.safe_access import class_name, is_a, is_exactly, loaded
 
 Hops = tuple[tuple[str, str, int], ...]

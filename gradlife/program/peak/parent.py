@@ -13,17 +13,17 @@ from gradlife.descriptors import pipe
 from gradlife.hunting.process.interrupts import held
 from gradlife.hunting.process.own_folders import PEAK, OwnFolder
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import passing_on
 from gradlife.model.codec import CodecError
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
-from gradlife.peaks.run.child import REPORT
+from gradlife.program.hunt.parent import passing_on
+from gradlife.program.peak.child import REPORT
 from gradlife.readable import readable
 
 #: Seconds between two checks whether the child has ended.
 INTERVAL = 0.2
 
-START = "import sys; from gradlife.peaks.run.child import main; sys.exit(main())"
+START = "import sys; from gradlife.program.peak.child import main; sys.exit(main())"
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from gradlife.hunting.process.memory_limits import system_limit
 from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.rank import join_launched, rank_of
 from gradlife.hunting.process.settings import Settings, load_settings
-from gradlife.hunting.run.child import END, Child
-from gradlife.hunting.run.processes import join_as_program
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.targets import MODULE_MARK
+from gradlife.program.hunt.child import END, Child
+from gradlife.program.hunt.processes import join_as_program
 from gradlife.safe_access import is_a
 
 #: Leaves a report. Its arguments: the exit status of the process, None if unknown; the error that ended it.

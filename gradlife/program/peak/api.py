@@ -14,7 +14,7 @@ from gradlife.hunting.steps.loop import loop_for
 from gradlife.hunting.steps.targets import Stepper, stepper_of
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
-from gradlife.peaks.run.session import WARMUP, PeakSession
+from gradlife.peaks.session import WARMUP, PeakSession
 
 
 def peak(step: Callable[..., object], *, warmup: int = WARMUP) -> PeakReport:

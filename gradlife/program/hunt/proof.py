@@ -7,9 +7,9 @@ from dataclasses import replace
 from gradlife.errors import GradlifeError
 from gradlife.hunting.findings.reference_cuts import cut_of
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.patch_trial import Run, changed_files, patch_proof, rest_of, try_texts
 from gradlife.model.hunt import NO_RATE, NOT_TRIED, Amounts, Finding, FindingKind, HuntReport, Proof
 from gradlife.model.trace import as_written
+from gradlife.program.hunt.patch_trial import Run, changed_files, patch_proof, rest_of, try_texts
 
 #: Most findings that are proven, worst first: each takes a run.
 MAX_PROVEN = 3

@@ -14,13 +14,13 @@ from types import TracebackType
 
 from gradlife.hunting.process.forked import NICENESS, in_fork
 from gradlife.hunting.process.memory_limits import usage
-from gradlife.hunting.run.running import Progress, RunningHunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 from gradlife.model.heap import Owner
 from gradlife.model.hunt import Amounts, HuntReport
 from gradlife.model.watching.look import Look
 from gradlife.output import say
 from gradlife.own_thread import OwnThread
+from gradlife.program.hunt.running import Progress, RunningHunt
 
 #: The name of the watching thread.
 THREAD = "gradlife"

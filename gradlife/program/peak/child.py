@@ -14,9 +14,6 @@ from gradlife.hunting.process.launcher import claim, follow_children, is_reporte
 from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.rank import write_result
 from gradlife.hunting.process.settings import Settings, load_settings
-from gradlife.hunting.run.child import END, guarded
-from gradlife.hunting.run.script import Ended, counted_code, prepared, run_script
-from gradlife.hunting.run.trial import begin_trial, losses_of
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.step_counter import Counter, end_program
 from gradlife.hunting.steps.function_calls import CallSteps
@@ -28,8 +25,11 @@ from gradlife.model.peak.report import PeakReport
 from gradlife.output import reason, say
 from gradlife.own_thread import is_main_thread
 from gradlife.peaks.recording.torch import Contexts
-from gradlife.peaks.run.api import peak_of
-from gradlife.peaks.run.session import PeakSession
+from gradlife.peaks.session import PeakSession
+from gradlife.program.hunt.child import END, guarded
+from gradlife.program.peak.api import peak_of
+from gradlife.program.script import Ended, counted_code, prepared, run_script
+from gradlife.program.trial import begin_trial, losses_of
 from gradlife.safe_access import short_class_name
 
 #: The name of the report's file.
@@ -39,7 +39,7 @@ REPORT = "peak"
 WARMUP_PASSES = 4
 
 #: The module whose `join` a process that a launcher starts calls.
-JOINED_BY = "gradlife.peaks.run.launched"
+JOINED_BY = "gradlife.program.peak.launched"
 
 
 class PeakChild:

@@ -11,13 +11,13 @@ from gradlife.errors import UsageError
 from gradlife.heap.program_modules import absolute
 from gradlife.hunting.process.own_folders import TRIAL, OwnFolder
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import Result
-from gradlife.hunting.run.patched_files import text_of
-from gradlife.hunting.run.trial import losses_of, prepare_trial
 from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
 from gradlife.model.fix_verification import is_same_place
 from gradlife.model.hunt import NO_RATE, Amounts, Finding, HuntReport, Proof, malloc_rates
 from gradlife.model.trace import UNHELD
+from gradlife.program.hunt.parent import Result
+from gradlife.program.hunt.patched_files import text_of
+from gradlife.program.trial import losses_of, prepare_trial
 
 #: Hunts the program with these settings to its end.
 Run = Callable[[Settings], Result]

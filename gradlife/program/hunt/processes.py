@@ -20,13 +20,13 @@ from gradlife.hunting.process.launcher import follow_programs
 from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.program_files import is_library
 from gradlife.hunting.process.settings import Settings, load_settings
-from gradlife.hunting.run.child import END, Child, start
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.steps.sampling import Program, Sampling
 from gradlife.hunting.steps.schedule import MIN_ROUNDS
 from gradlife.hunting.workers.entries import LEAVE_HUNT, start_method
 from gradlife.hunting.workers.hunt import keep_open
 from gradlife.hunting.workers.worker import VARIABLE, Worker, announce_writer, join
+from gradlife.program.hunt.child import END, Child, start
 from gradlife.safe_access import (
     LibraryObject,
     attributes,

@@ -19,11 +19,11 @@ from gradlife.hunting.process.own_folders import HUNT, OwnFolder
 from gradlife.hunting.process.settings import Settings, was_refused
 from gradlife.hunting.process.shared_memory import SharedMemoryWatch, files_there
 from gradlife.hunting.process.start_folder import environment
-from gradlife.hunting.run.shared_ledger import leave_ledger, with_shared_memory
 from gradlife.hunting.workers.merge import with_workers
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import LEFT_NONE, HuntReport
+from gradlife.program.hunt.shared_ledger import leave_ledger, with_shared_memory
 from gradlife.readable import readable
 
 #: Seconds between two readings of the child's memory.
@@ -164,7 +164,7 @@ class Guard:
 def command(settings: Settings) -> list[str]:
     """Return the command that starts the child: the same interpreter with the same options."""
     options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    part = "interactive.child" if settings.is_interactive else "hunting.run.processes"
+    part = "interactive.child" if settings.is_interactive else "program.hunt.processes"
     return [sys.executable, *options, "-c", START.format(part), settings.dump()]
 
 

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.start_folder import Start
-from gradlife.hunting.run.running import Progress, Terms
 from gradlife.hunting.steps.running_steps import RunningSteps
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
-from gradlife.peaks.run.session import PeakSession
+from gradlife.peaks.session import PeakSession
+from gradlife.program.hunt.running import Progress, Terms
 
 #: The module of torch's optimizers, whose operations are recorded separately.
 OPTIMIZERS = "torch.optim.optimizer"

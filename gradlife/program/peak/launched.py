@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gradlife.hunting.run.child import END
-from gradlife.hunting.run.launched import at_end, launched_settings
-from gradlife.peaks.run.child import PeakChild
+from gradlife.program.hunt.child import END
+from gradlife.program.hunt.launched import at_end, launched_settings
+from gradlife.program.peak.child import PeakChild
 
 
 def join() -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from gradlife.heap.program_modules import absolute
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.trial import prepare_trial
 from gradlife.model.peak.report import LineChange, PeakReport, Proof
 from gradlife.peaks.edits.changes import changed
 from gradlife.peaks.sources.program import source_of
+from gradlife.program.trial import prepare_trial
 
 #: Runs the program with these settings to its end.
 Run = Callable[[Settings], PeakReport | None]
