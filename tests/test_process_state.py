@@ -84,10 +84,10 @@ STAYS = {
     "hunting/process/forked.py": ({"os.nice", "sys.settrace", "sys.setprofile"}, "in a copy"),
     "hunting/process/import_watch.py": ({"sys.meta_path"}, "finds nothing itself, and goes after its module's import"),
     "hunting/process/launcher.py": ({"os.environ"}, "what a launcher starts is hunted in"),
-    "program/hunt/child.py": ({"sys.argv"}, "before the program begins"),
+    "program/child.py": ({"sys.argv"}, "before the program begins"),
     "program/last_report.py": ({"signal.signal"}, "the program has ended"),
-    "program/hunt/launched.py": ({"sys.excepthook"}, "the hook that was there is called, and the error noted"),
-    "program/hunt/parent.py": (
+    "program/launched.py": ({"sys.excepthook"}, "the hook that was there is called, and the error noted"),
+    "program/parent.py": (
         {"signal.signal", "signal.set_wakeup_fd", "os.set_blocking"},
         "another process than the program's",
     ),
@@ -118,7 +118,6 @@ STAYS = {
     "hunting/stores/executed_lines.py": ({"sys.settrace"}, "`--lines`, only where no other function traces"),
     "hunting/workers/hunt.py": ({"gc.freeze"}, "a worker that has just been forked"),
     "hunting/workers/install.py": ({"os.environ"}, "processes that the program starts are hunted in"),
-    "program/peak/child.py": ({"sys.argv"}, "before the program begins"),
     "ranks/meeting.py": ({"signal.signal"}, "after the program of the rank has ended"),
 }
 

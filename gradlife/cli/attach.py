@@ -30,8 +30,8 @@ from gradlife.heap import open_snapshot
 from gradlife.interactive.heap_source import RunningPatient
 from gradlife.model.hunt import LONGEST_STOP, SECOND, HuntReport
 from gradlife.output import OutputFile, say
-from gradlife.program.hunt.parent import Result
 from gradlife.program.hunt.running import Progress, Terms
+from gradlife.program.parent import Result
 from gradlife.reports.peak.terminal import print_peak
 from gradlife.reports.theme import make_console
 from gradlife.reports.values import counted

@@ -20,7 +20,7 @@ from gradlife.hunting.process.rank import RESULT, Rank, write_whole
 from gradlife.model.from_json import document_text, parsed
 from gradlife.model.ranks import rank_ranges
 from gradlife.output import say
-from gradlife.program.hunt.parent import is_heard
+from gradlife.program.parent import is_heard
 from gradlife.ranks.rank_report import has_ended, json_at, member_at
 from gradlife.ranks.run_folder import CLAIM, MERGED, RunFolder
 

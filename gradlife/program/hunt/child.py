@@ -1,29 +1,22 @@
-"""The process that runs the program: hunts in it, and writes reports for the process that watches."""
+"""The hunt in the process that runs the program."""
 
 from __future__ import annotations
 
 import itertools
 import os
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from types import CodeType
 
 from gradlife import _heap
-from gradlife.after_fork import after_fork
-from gradlife.descriptors import NONE_LEFT
-from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_USAGE, GradlifeError, OutputError
+from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.findings.main_source import program_of
-from gradlife.hunting.process.interrupts import admit
-from gradlife.hunting.process.launcher import claim, follow_children, is_reporter
 from gradlife.hunting.process.memory_limits import Memory, peak_of
 from gradlife.hunting.process.oom_reserve import Reserve
-from gradlife.hunting.process.own_folders import keep_folder
-from gradlife.hunting.process.rank import add_line, write_result
-from gradlife.hunting.process.settings import Settings, load_settings, refuse
+from gradlife.hunting.process.rank import add_line
+from gradlife.hunting.process.settings import ANSWER, END, INTERIM, Settings, refuse
 from gradlife.hunting.process.shared_memory import note_shared_memory
 from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.interim_report import InterimReport
@@ -36,29 +29,23 @@ from gradlife.hunting.session.report import (
     with_late_growth,
     with_uncollected,
 )
-from gradlife.hunting.session.step_counter import Counter, EnoughSteps, end_program
-from gradlife.hunting.steps.function_calls import CallSteps
+from gradlife.hunting.session.step_counter import Counter, end_program
 from gradlife.hunting.steps.graph_mark import GraphMark
 from gradlife.hunting.steps.intervals import INTERVAL
 from gradlife.hunting.steps.later_passes import LaterPasses
 from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.loop import loop_for
-from gradlife.hunting.steps.main_definitions import count_when_loaded
 from gradlife.hunting.steps.sampling import Sampling
 from gradlife.hunting.steps.schedule import MIN_ROUNDS, schedule_for
 from gradlife.hunting.steps.targets import (
     FunctionTarget,
-    ProgramTarget,
-    ScriptTarget,
     Stepper,
-    TargetError,
     load,
-    parse,
 )
 from gradlife.hunting.workers.install import hunt_in_workers
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import FindingKind, HuntReport, HuntVerdict, Severity
-from gradlife.output import say
+from gradlife.program.child import Child, guarded
 from gradlife.program.hunt.report_notes import (
     compared_with_ranks,
     trouble_of,
@@ -70,28 +57,19 @@ from gradlife.program.hunt.report_notes import (
 )
 from gradlife.program.last_report import undisturbed
 from gradlife.program.script import (
-    INTERRUPTED,
     Ended,
     Program,
-    counted_code,
-    exit_status,
-    prepared,
-    run_script,
-    tell,
 )
-
-#: File names of reports, by the moment at which they are written.
-ANSWER, INTERIM, END = "answer", "interim", "end"
 
 #: Called when a hunt knows enough, with a function that makes its report; yields how many more steps it wants.
 AfterRounds = Callable[[Hunt, Callable[[], HuntReport]], Iterator[int]]
 
 
-class Child:
+class HuntChild(Child):
     """The hunt in the process that runs the program."""
 
     def __init__(self, settings: Settings, after_rounds: AfterRounds | None = None) -> None:
-        self._settings = settings
+        super().__init__(settings)
         self._after_rounds = after_rounds
         self._hunt = self._new_hunt()
         self._reserve = Reserve()
@@ -104,9 +82,6 @@ class Child:
         self._is_script = True
         self._lock = threading.RLock()
         self._returns: Returns | None = None
-        self._is_copy = False  # a fork of the hunted process
-        self._is_launcher = False  # another process may take the steps
-        self._is_launched = False  # this process was started by a launcher
         self._sampling: Sampling | None = None
         self._is_sampled = False  # steps were found by sampling; better ones may replace them
         self._confirmations = 0  # sampled steps since a leak was found
@@ -114,42 +89,24 @@ class Child:
         self._step_seconds: float | None = None  # length of a step where steps are time intervals
         self._trained = GraphMark()
         self._later = LaterPasses(self._look_later, lambda: self._hunt.later.forget())
-        self._lost = ""  # the moment of the last report that could not be written
-        self.counter: Counter | None = None
 
     # --- targets ---
 
-    def run(self) -> int:
-        """Run the target to its end; return the exit status."""
-        target = parse(self._settings.target, self._settings.arguments)
-        self._begin_trial()
-        InterimReport(self, self._settings.requests).start()
-        self._stay_alone()
-        hunt_in_workers(self._settings.folder, self._leave_to_worker)
-        ended = self._run_function(target) if isinstance(target, FunctionTarget) else self._run_script(target)
-        return self._status(ended)
+    def _prepare(self) -> None:
+        """Begin the hunt. A rank is hunted in even if no step comes."""
+        super()._prepare()
+        memory = Memory(self._settings.memory_limit) if self._is_unwatched_rank else None
+        InterimReport(self, self._settings.requests, memory).start()
+        if not self._is_launched:
+            hunt_in_workers(self._settings.folder, self._leave_to_worker)
 
     def _status(self, ended: Ended) -> int:
         """Return the exit status: the program's own, or that of an unknown result if its last report was lost."""
+        self._hunt.close()
         return ended.status or (EXIT_COULD_NOT_TELL if self._lost == END else 0)
-
-    def join(self) -> None:
-        """Wait for steps in a process that a launcher started. A rank is hunted in even if no step comes."""
-        self._is_launcher = self._is_launched = not self._settings.in_step
-        memory = Memory(self._settings.memory_limit) if self._settings.in_step else None
-        self._begin_trial()
-        InterimReport(self, self._settings.requests, memory).start()
-        self._stay_alone()
-        if self._settings.in_step:
-            hunt_in_workers(self._settings.folder, self._leave_to_worker)
-        if not self._settings.step_on:
-            self._hear_torch(Sampling())
-        else:
-            count_when_loaded(CallSteps(self._settings.step_on, self._begin_again))
 
     def _run_function(self, target: FunctionTarget) -> Ended:
         self._is_script = False
-        sys.argv[:] = [target.place, *self._settings.arguments]
         found: list[Stepper] = []
         ended = guarded(lambda: found.append(load(target)))
         if not found:
@@ -170,27 +127,23 @@ class Child:
 
         ended = guarded(run)
         self._leave_at_end(None if ended.status == 0 else ended.status, ended.error)
-        self._hunt.close()
         return ended
 
-    def _run_script(self, target: ProgramTarget) -> Ended:
-        counted = None
-        if self._settings.step_on:
-            counted = CallSteps(self._settings.step_on, self._begin_again)
-        if not self._settings.in_step and (not isinstance(target, ScriptTarget) or target.is_command):
-            self._is_launcher = True
-            follow_children(self._settings)
-        program = prepared(target)
-        if counted is None:
-            self._sampling = Sampling()
-            self._hear_torch(self._sampling, is_alone=not self._settings.in_step)
-            code = self._sample(self._sampling, program)
-        else:
-            code = counted_code(counted, program, self._is_launcher)
-        ended = run_script(code, program.main)
-        self._leave_at_end(ended.status, ended.error)
-        self._hunt.close()
-        return ended
+    def _hear(self) -> None:
+        self._hear_torch(Sampling())
+
+    def _hear_in(self, program: Program) -> CodeType:
+        """Listen to torch, and look for steps by sampling; return the code to run.
+
+        A launcher waits for the processes that it starts, so time is no step there. Ranks do not sample: they must not
+        find different steps.
+        """
+        self._sampling = Sampling()
+        self._hear_torch(self._sampling, is_alone=not self._settings.in_step)
+        if self._settings.in_step:
+            return program.code
+        by_time = None if self._is_launcher else self._begin_by_time
+        return self._sampling.start(self._begin_sampled, by_time, program_of(program.code, program.source))
 
     def _hear_torch(self, sampling: Sampling, *, is_alone: bool = False) -> None:
         hear_torch(
@@ -204,31 +157,11 @@ class Child:
             on_other_step=self._look_at_other,
         )
 
-    def _sample(self, sampling: Sampling, program: Program) -> CodeType:
-        """Look for steps by sampling, and return the code to run.
-
-        A launcher waits for the processes that it starts, so time is no step there. Ranks do not sample: they must not
-        find different steps.
-        """
-        if self._settings.in_step:
-            return program.code
-        by_time = None if self._is_launcher else self._begin_by_time
-        return sampling.start(self._begin_sampled, by_time, program_of(program.code, program.source))
-
-    def _begin_trial(self) -> None:
-        if self._settings.trial:
-            from gradlife.program.trial import begin_trial
-
-            begin_trial(self._settings.trial)
-
     # --- copies of this process ---
 
     def _stay_alone(self) -> None:
         """Keep processes that the program starts out of the hunt, and make `os._exit` leave a report."""
-        for descriptor in (self._settings.channel, self._settings.requests):
-            if descriptor >= 0:
-                os.set_inheritable(descriptor, False)
-        after_fork(self._become_copy)
+        super()._stay_alone()
         _heap.call_before_exit(self._leave_before_exit)
 
     def _leave_before_exit(self, status: int) -> None:
@@ -237,7 +170,7 @@ class Child:
 
     def _become_copy(self) -> None:
         """Stop counting steps in a fork of the hunted process. A fork made by the hunt itself takes none anyway."""
-        self._is_copy = True
+        super()._become_copy()
         if self._returns is not None:
             self._returns.stop()
         if self._sampling is not None:
@@ -259,7 +192,7 @@ class Child:
         with self._lock:
             if self._is_over or self._is_copy:
                 return lambda: True
-            if self._is_launcher and not claim(self._settings.folder):  # another process is hunted in
+            if not self._may_step():  # another process is hunted in
                 self._is_copy = True
                 return lambda: True
             if self.counter is not None:
@@ -451,23 +384,7 @@ class Child:
             self._write(report, moment)
 
     def _write(self, report: HuntReport, moment: str) -> None:
-        """Write a report. If the disk is full, say so once: the program may be in the midst of a step."""
-        try:
-            write_report(report, self._settings, moment)
-        except (OSError, OutputError) as error:
-            if not self._lost:
-                with suppress(OSError, ValueError):
-                    say(f"gradlife: error: {error}; the program goes on")
-            self._lost = moment
-
-    def end_by_signal(self, number: int) -> None:
-        """Record the signal that is about to end the program, if no other process watches this one."""
-        if self._settings.in_step and self._settings.channel < 0 and not self._is_copy:
-            write_result(self._settings.folder, 128 + number, killed_by=number)
-
-    def _is_mine(self) -> bool:
-        """Whether this process writes the report. Of a launcher's processes, the one that took steps does."""
-        return not self._is_launcher or is_reporter(self._settings.folder, self._is_launched)
+        self._write_text(hunt_codec.dumps(report), moment)
 
     def _report(self, status: int | None, error: BaseException | None) -> HuntReport:
         numbers = self._trained.since if self._has_ended else range(0)
@@ -544,54 +461,3 @@ def safely(hunt: Hunt, facts: TargetFacts) -> HuntReport:
         place = traceback.extract_tb(error.__traceback__)[-1]
         words = f"the hunt itself failed: {type(error).__name__}: {error} ({os.path.basename(place.filename)}:{place.lineno})"
         return HuntReport(facts.target, facts.stepped_by, hunt.warmup_steps, (), (), trouble=words)
-
-
-def guarded(run: Callable[[], None]) -> Ended:
-    """Run a part of the program, and print its errors as Python does. Usage errors are raised."""
-    if not admit():
-        return Ended(INTERRUPTED)
-    try:
-        run()
-    except EnoughSteps:
-        return Ended(0)
-    except TargetError:
-        raise
-    except SystemExit as error:
-        return Ended(exit_status(error.code))
-    except BaseException as error:
-        tell(error)
-        return Ended(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, error)
-    return Ended(0)
-
-
-def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
-    """Write a report whole or not at all. Raises OutputError if the disk is full or the file would be too large."""
-    path = os.path.join(settings.folder, moment)
-    try:
-        os.makedirs(settings.folder, mode=0o700, exist_ok=True)  # the program may have emptied the temporary folder
-        with open(f"{path}.partial", "w", encoding="utf-8") as file:
-            file.write(hunt_codec.dumps(report))
-        os.replace(f"{path}.partial", path)
-    except OSError as error:
-        raise OutputError(f"the report of the hunt cannot be written to {settings.folder}: {error.strerror}") from error
-    if settings.channel >= 0:
-        with suppress(OSError):  # the watching process is gone
-            os.write(settings.channel, f"{moment}\n".encode())
-
-
-def start(kind: Callable[[Settings], Child]) -> int:
-    """Hunt, and return the exit status of the process. A usage error is printed on one line, as in the command."""
-    settings = load_settings(sys.argv.pop())
-    keep_folder(settings.folder)
-    try:
-        return kind(settings).run()
-    except GradlifeError as error:
-        say(f"gradlife: error: {error}")
-        refuse(settings.folder)
-        return error.exit_status
-    except OSError as error:
-        if error.errno not in NONE_LEFT:
-            raise
-        say("gradlife: error: the program may open no more files than gradlife needs (try: ulimit -n 256)")
-        refuse(settings.folder)
-        return EXIT_USAGE

@@ -15,12 +15,12 @@ from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
 from gradlife.model.fix_verification import is_same_place
 from gradlife.model.hunt import NO_RATE, Amounts, Finding, HuntReport, Proof, malloc_rates
 from gradlife.model.trace import UNHELD
-from gradlife.program.hunt.parent import Result
 from gradlife.program.hunt.patched_files import text_of
+from gradlife.program.parent import Result
 from gradlife.program.trial import losses_of, prepare_trial
 
 #: Hunts the program with these settings to its end.
-Run = Callable[[Settings], Result]
+Run = Callable[[Settings], Result[HuntReport]]
 
 #: The error of a program that reads its input.
 NO_INPUT = "EOFError"
@@ -33,7 +33,7 @@ REST = 0.05
 class Outcome:
     """A run with changed sources, compared with the run before."""
 
-    ended: Result
+    ended: Result[HuntReport]
     losses: str  # the comparison in words; empty if the program has no losses
     is_same: bool  # no loss differs, or losses differ between unchanged runs, too
 

@@ -19,14 +19,14 @@ from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.launcher import follow_programs
 from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.program_files import is_library
-from gradlife.hunting.process.settings import Settings, load_settings
+from gradlife.hunting.process.settings import END, Settings, load_settings
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.steps.sampling import Program, Sampling
 from gradlife.hunting.steps.schedule import MIN_ROUNDS
 from gradlife.hunting.workers.entries import LEAVE_HUNT, start_method
 from gradlife.hunting.workers.hunt import keep_open
 from gradlife.hunting.workers.worker import VARIABLE, Worker, announce_writer, join
-from gradlife.program.hunt.child import END, Child, start
+from gradlife.program.hunt.child import HuntChild
 from gradlife.safe_access import (
     LibraryObject,
     attributes,
@@ -47,7 +47,7 @@ SETTINGS = "processes.json"
 OWN = ("multiprocessing", "concurrent", "gradlife")
 
 
-class ProcessHunt(Child):
+class ProcessHunt(HuntChild):
     """The hunt in a process that another hunted process has started."""
 
     def begin_hearing(self) -> None:
@@ -91,7 +91,7 @@ class ProcessHunt(Child):
             os._exit(0)
 
 
-class ParentHunt(Child):
+class ParentHunt(HuntChild):
     """The hunt of the program itself, which also hunts in the processes that it starts."""
 
     def run(self) -> int:
@@ -100,14 +100,9 @@ class ParentHunt(Child):
         return super().run()
 
 
-def main() -> int:
-    """Run the program with the settings from the watching process."""
-    return start(ParentHunt)
-
-
 def hunt_in_processes(settings: Settings, folder: str) -> None:
     """Hunt in the processes that this program starts from now on. They leave their reports in ``folder``."""
-    words = replace(settings, steps=None, step_on="", channel=-1, requests=-1, is_interactive=False, cut="", trial="")
+    words = replace(settings.for_others(), steps=None, step_on="", cut="", trial="")
     Path(folder, SETTINGS).write_text(words.dump(), encoding="utf-8")
     when_imported("multiprocessing.process", replace_start)
     follow_programs(folder)

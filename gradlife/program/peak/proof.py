@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 
 from gradlife.heap.program_modules import absolute
+from gradlife.hunting.process.own_folders import TRIAL, OwnFolder
 from gradlife.hunting.process.settings import Settings
 from gradlife.model.peak.report import LineChange, PeakReport, Proof
 from gradlife.peaks.edits.changes import changed
@@ -19,17 +19,16 @@ Run = Callable[[Settings], PeakReport | None]
 NOTHING = "no saving has a diff that is known to be safe"
 
 
-def proven(report: PeakReport, settings: Settings, folder: str, run: Run) -> PeakReport:
+def proven(report: PeakReport, settings: Settings, run: Run) -> PeakReport:
     """Return the report with its proof: one more run with every edit that has a diff. Without savings there is none."""
     if not report.savings:
         return report
     sources = edited_sources(report)
     if not sources:
         return replace(report, proof=Proof(0, report.peak_bytes, report.peak_bytes, trouble=NOTHING))
-    edited = os.path.join(folder, "edited")
-    os.mkdir(edited)
-    prepare_trial(edited, sources)
-    return replace(report, proof=compared(report, run(replace(settings, trial=edited))))
+    with OwnFolder(TRIAL) as folder:
+        prepare_trial(folder, sources)
+        return replace(report, proof=compared(report, run(replace(settings, trial=folder))))
 
 
 def edited_sources(report: PeakReport) -> dict[str, str]:

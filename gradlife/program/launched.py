@@ -1,8 +1,9 @@
-"""The hunt in a Python process that a launcher started. It waits until the program takes steps."""
+"""A Python process that a launcher started joins the run, and waits until the program takes steps."""
 
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import sys
 from collections.abc import Callable
@@ -15,11 +16,10 @@ from gradlife.hunting.process.launcher import VARIABLE
 from gradlife.hunting.process.memory_limits import system_limit
 from gradlife.hunting.process.own_folders import keep_folder
 from gradlife.hunting.process.rank import join_launched, rank_of
-from gradlife.hunting.process.settings import Settings, load_settings
+from gradlife.hunting.process.settings import END, Settings, load_settings
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.targets import MODULE_MARK
-from gradlife.program.hunt.child import END, Child
-from gradlife.program.hunt.processes import join_as_program
+from gradlife.program.child import child_of
 from gradlife.safe_access import is_a
 
 #: Leaves a report. Its arguments: the exit status of the process, None if unknown; the error that ended it.
@@ -27,14 +27,15 @@ Leave = Callable[[int | None, BaseException | None], None]
 
 
 def join() -> None:
-    """Join a hunt before the program of a launched Python process runs. No error here stops the program."""
+    """Join a hunt or a recording before the program of a launched Python process runs. No error here stops the program."""
     with suppress(Exception):
         if VARIABLE not in os.environ:
-            join_as_program(target_of(sys.orig_argv))
+            processes = importlib.import_module("gradlife.program.hunt.processes")
+            processes.join_as_program(target_of(sys.orig_argv))
             return
         settings = launched_settings()
         if settings is not None:
-            child = Child(settings)
+            child = child_of(settings)
             child.join()
             at_end(lambda status, error: child.leave(END, status, error))
 
