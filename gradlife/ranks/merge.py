@@ -17,7 +17,6 @@ from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
 from gradlife.model.hunt import Explained, Finding, FindingKind, HuntReport, HuntVerdict, Severity
 from gradlife.model.ranks import (
-    COMPLETE,
     NO_VERDICT,
     ROUNDS_OF,
     FindingRanks,
@@ -356,8 +355,3 @@ def capped(texts: Sequence[str]) -> tuple[str, ...]:
 def silent_report() -> HuntReport:
     """Return the report of a run in which no rank left one."""
     return HuntReport("", "", 0, (), ())
-
-
-def is_complete(report: HuntReport) -> bool:
-    """Whether every rank ran to its end."""
-    return all(row.end in COMPLETE for row in report.ranks)
