@@ -35,8 +35,10 @@ ALLOWED: dict[str, set[str]] = {
     "readable": set(),
     "environments": {"model", "errors", "readable"},
     "heap": {"safe_access", "after_fork", "errors", "output", "model", "_heap"},
-    "patterns": {"model", "errors"},
+    "source": {"model"},
+    "patterns": {"source", "model", "errors"},
     "hunting": {
+        "source",
         "descriptors",
         "own_thread",
         "safe_access",
@@ -50,6 +52,7 @@ ALLOWED: dict[str, set[str]] = {
         "readable",
     },
     "peaks": {
+        "source",
         "descriptors",
         "own_thread",
         "safe_access",
@@ -63,6 +66,7 @@ ALLOWED: dict[str, set[str]] = {
         "readable",
     },
     "program": {
+        "source",
         "descriptors",
         "own_thread",
         "safe_access",

@@ -22,13 +22,13 @@ from gradlife.hunting.stores.statements import (
     search,
     targets,
 )
+from gradlife.source.containers import KEEPING, PUTTING
 
 #: Methods that put something into a list, dict, set or deque.
-ADDERS = frozenset(
-    {"append", "appendleft", "add", "extend", "extendleft", "insert", "setdefault", "update", "__setitem__"}
-)
+ADDERS = (KEEPING - PUTTING) | {"__setitem__"}
+
 #: The same, and methods of queues, trackers and registries, where a library's object owns the container.
-PUTTERS = ADDERS | {"put", "put_nowait", "push", "register", "submit", "send", "write", "callback", "enter_context"}
+PUTTERS = ADDERS | PUTTING | {"push", "register", "submit", "send", "write", "callback", "enter_context"}
 
 #: Functions that put their second argument into the first.
 PUSHERS = frozenset({"heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"})

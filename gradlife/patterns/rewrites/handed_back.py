@@ -10,7 +10,7 @@ import ast
 
 from gradlife.patterns.rewrites.reads import is_reflection, last_name, name_of
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import edited, replaced
+from gradlife.source.edits import edited, replace_node
 
 
 def handed_back(site: Site) -> str | None:
@@ -34,7 +34,7 @@ def handed_back(site: Site) -> str | None:
             return None
     value = returned[0].value
     assert value is not None
-    return edited(site.text, [replaced(value, f"{target.value.id}.pop({site.written(target.slice)})")])
+    return edited(site.text, [replace_node(value, f"{target.value.id}.pop({site.written(target.slice)})")])
 
 
 def is_item(node: ast.expr | None, target: ast.Subscript) -> bool:

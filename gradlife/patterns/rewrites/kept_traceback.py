@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable
 
 from gradlife.patterns.rewrites.reads import Reader, last_name
-from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited
+from gradlife.source.edits import Edit, called_on, edited
 
 #: Names of functions and attributes that read tracebacks.
 READERS = frozenset(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited
+from gradlife.source.edits import Edit, called_on, edited
 
 HOOKS = "saved_tensors_hooks"
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import Edit, edited
+from gradlife.source.edits import Edit, edited
 
 #: Code that creates an object, uses it and lets it go.
 Scope = ast.FunctionDef | ast.For | ast.While

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from gradlife.model.source_text import plain_rows
 from gradlife.patterns.rewrites.reads import Reader, last_name
-from gradlife.patterns.rewrites.source_edits import Edit
+from gradlife.source.edits import Edit
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from gradlife.errors import UsageError
 from gradlife.heap.program_modules import absolute
 from gradlife.hunting.process.own_folders import TRIAL, OwnFolder
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
 from gradlife.model.fix_verification import is_same_place
 from gradlife.model.hunt import NO_RATE, Amounts, Finding, HuntReport, Proof, malloc_rates
 from gradlife.model.trace import UNHELD
 from gradlife.program.hunt.patched_files import text_of
 from gradlife.program.parent import Result
 from gradlife.program.trial import losses_of, prepare_trial
+from gradlife.source.diffs import NotApplicable, patched
 
 #: Hunts the program with these settings to its end.
 Run = Callable[[Settings], Result[HuntReport]]
@@ -54,7 +54,7 @@ def changed_files(findings: Sequence[Finding]) -> dict[str, str]:
     for one in findings:
         if one.patch is None:
             continue
-        path = absolute(file_of(one.patch.diff))
+        path = absolute(one.patch.file)
         try:
             texts[path] = patched(texts[path] if path in texts else text_of(path), one.patch.diff)
         except NotApplicable as error:

@@ -26,7 +26,7 @@ class Edit:
     text: str
 
 
-def replaced(node: ast.expr | ast.stmt, text: str) -> Edit:
+def replace_node(node: ast.expr | ast.stmt, text: str) -> Edit:
     """Replace the source text of a node."""
     return Edit(node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0, text)
 

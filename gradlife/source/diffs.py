@@ -1,7 +1,9 @@
-"""Applies a unified diff to a text, as `git apply` does: whole hunks, at their line or where their lines stand now."""
+"""Unified diffs: made of two texts, and applied to one as `git apply` does, at their line or where their lines stand now."""
 
 from __future__ import annotations
 
+import difflib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,15 +25,21 @@ class Hunk:
     new: tuple[str, ...]
 
 
-def file_of(diff: str) -> str:
-    """Return the file that a diff of one file changes, relative to the folder where the diff is applied."""
-    return diff.partition("--- a/")[2].partition("\n")[0]
+def git_rows(text: str) -> list[str]:
+    """Split a text into lines with their ends, as git counts them."""
+    *lines, last = text.split("\n")
+    return [f"{line}\n" for line in lines] + ([last] if last else [])
+
+
+def unified(file: str, before: Sequence[str], after: Sequence[str], context: int = 3, end: str = "\n") -> list[str]:
+    """Return the rows of the diff of one file, given as rows. ``end``: of the rows that name the file and the places."""
+    name = file.replace(os.sep, "/").lstrip("/")
+    return list(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", n=context, lineterm=end))
 
 
 def patched(text: str, diff: str) -> str:
     """Return the changed text. Raises NotApplicable."""
-    lines = text.split("\n")
-    rows = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    rows = git_rows(text)
     shift = 0
     for hunk in hunks(diff):
         at = place_of(hunk.old, rows, hunk.line + shift)
