@@ -78,10 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after this many counted steps")
-    parser.add_argument(
-        "--step-on", default="", metavar="MODULE:FUNCTION", help="count each call of this function as a step"
-    )
+    add_step_options(parser)
     parser.add_argument(
         "--lines",
         action="store_true",
@@ -98,6 +95,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_fixing(parser)
     parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
     add_rank_options(parser)
+
+
+def add_step_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what a step is, and how many there are."""
+    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after this many counted steps")
+    parser.add_argument(
+        "--step-on", default="", metavar="MODULE:FUNCTION", help="count each call of this function as a step"
+    )
 
 
 def add_report_files(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 
 from gradlife.cli.formats import Outputs, Writer
-from gradlife.cli.hunt import is_command, is_script, number
+from gradlife.cli.hunt import add_step_options, is_command, is_script
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.own_folders import PEAK, OwnFolder
@@ -55,10 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after this many counted steps")
-    parser.add_argument(
-        "--step-on", default="", metavar="MODULE:FUNCTION", help="count each call of this function as a step"
-    )
+    add_step_options(parser)
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page to look at, in one file")
     parser.add_argument("--markdown", metavar="FILE", help="write it for an issue or the summary of a job")

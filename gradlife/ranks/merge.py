@@ -146,7 +146,7 @@ class Fold:
         for rank in set(range(world)) - set(self.kept):
             absent = RankReport(rank, world, end=RankEnd.MISSING)
             self.kept[rank] = Kept(absent, NO_VERDICT, frozenset(), 0.0, 0, "")
-        base = decoded(self.whole[1], self.whole[0][1]) if self.whole is not None else silent_report()
+        base = decoded(self.whole[1], self.whole[0][1]) if self.whole is not None else HuntReport("", "", 0, (), ())
         findings = tuple(sorted((self._finding(one, world) for one in self.shared.values()), key=sort_key))
         return replace(
             base,
@@ -350,8 +350,3 @@ def capped(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the first texts, and how many more there are."""
     more = [f"{len(texts) - MAX_TEXTS:,} more limits, each of one rank"] if len(texts) > MAX_TEXTS else []
     return (*texts[:MAX_TEXTS], *more)
-
-
-def silent_report() -> HuntReport:
-    """Return the report of a run in which no rank left one."""
-    return HuntReport("", "", 0, (), ())

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gradlife.hunting.process.forked import CAN_FORK, fork
+from gradlife.hunting.process.forked import CAN_FORK
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.launcher import follow_programs
 from gradlife.hunting.process.own_folders import keep_folder
@@ -24,8 +24,8 @@ from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.steps.sampling import Program, Sampling
 from gradlife.hunting.steps.schedule import MIN_ROUNDS
 from gradlife.hunting.workers.entries import LEAVE_HUNT, start_method
-from gradlife.hunting.workers.hunt import keep_open
-from gradlife.hunting.workers.worker import VARIABLE, Worker, announce_writer, join
+from gradlife.hunting.workers.hunt import write_in_copy
+from gradlife.hunting.workers.worker import VARIABLE, Worker, join
 from gradlife.program.hunt.child import HuntChild
 from gradlife.safe_access import (
     LibraryObject,
@@ -66,29 +66,24 @@ class ProcessHunt(HuntChild):
             self._has_ended = moment == END
             left = self.counter.left if self.counter is not None else 0
             try:
-                copy = fork()
+                write_in_copy(
+                    self._settings.folder, self._hunt.descriptors, lambda: self._leave_from_copy(moment, status, left)
+                )
             except OSError:  # then the end waits
                 super().leave(moment, status, None)
-                return
-            if copy == 0:
-                self._write_and_exit(moment, status, left)
-            announce_writer(self._settings.folder, copy)
 
     @property
     def _knows_something(self) -> bool:
         return self._answered is not None or len(self._hunt.snapshots) > MIN_ROUNDS
 
-    def _write_and_exit(self, moment: str, status: int | None, left: int) -> None:
-        """Judge and write, with all pipes closed whose end other processes wait for."""
+    def _leave_from_copy(self, moment: str, status: int | None, left: int) -> None:
         try:
-            keep_open(self._hunt.descriptors)
             self._is_copy = self._has_ended = False
             if self.counter is not None:
                 self.counter.left = left
             super().leave(moment, status, None)
         finally:
-            self._is_copy = True
-            os._exit(0)
+            self._is_copy = True  # `os._exit`, which follows, leaves no other report
 
 
 class ParentHunt(HuntChild):
