@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gradlife.patterns.rewrites.kept_graph import DETACH, detaching as detaching_operand, only_target, operands
-from gradlife.patterns.rewrites.reads import is_like, last_name
+from gradlife.patterns.rewrites.reads import is_like
 from gradlife.patterns.rewrites.unused_graph import detaching
 from gradlife.source.containers import ITEM_AT
 from gradlife.source.edits import Edit, called_on, edited, replace_node
+from gradlife.source.syntax import last_name
 
 #: Functions that put an item into a list that must stay a list, and the lines that keep its 100 largest items.
 HEAP = ("if len({0}) > 100:", "    heapq.heappop({0})  # the smallest")

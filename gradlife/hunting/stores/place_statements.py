@@ -11,18 +11,9 @@ from collections.abc import Mapping, Sequence
 from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.stores.place import Place, PlaceKind
 from gradlife.hunting.stores.program_sources import Source
-from gradlife.hunting.stores.statements import (
-    Function,
-    Scope,
-    Statement,
-    called,
-    calls,
-    is_assigned_in,
-    parts,
-    search,
-    targets,
-)
+from gradlife.hunting.stores.statements import Scope, Statement, calls, is_assigned_in, parts, search, targets
 from gradlife.source.containers import KEEPING, PUTTING
+from gradlife.source.syntax import Function, called, last_name
 
 #: Methods that put something into a list, dict, set or deque.
 ADDERS = (KEEPING - PUTTING) | {"__setitem__"}
@@ -144,11 +135,6 @@ def is_method(node: ast.expr) -> bool:
 def is_adder(node: ast.expr, scope: Scope, place: Place, adders: frozenset[str]) -> bool:
     """Whether it is such a method, not called."""
     return isinstance(node, ast.Attribute) and node.attr in adders and is_place(inner(node.value), scope, place)
-
-
-def last_name(node: ast.expr) -> str:
-    """`b` of `a.b`."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def makes_container(call: ast.Call) -> bool:

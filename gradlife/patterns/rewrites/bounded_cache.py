@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
 from gradlife.source.edits import edited, replace_node
+from gradlife.source.syntax import last_name
 
 #: The number of results to keep.
 SIZE = 8

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 
-from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
 from gradlife.source.containers import KEEPING
 from gradlife.source.edits import edited
+from gradlife.source.syntax import last_name
 
 #: Methods and functions that keep their argument.
 KEEPERS = (KEEPING - {"update"}) | {"setattr"}  # `update` is most often that of a metric

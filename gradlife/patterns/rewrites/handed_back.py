@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 
-from gradlife.patterns.rewrites.reads import is_reflection, last_name, name_of
+from gradlife.patterns.rewrites.reads import is_reflection, name_of
 from gradlife.patterns.rewrites.site import Site
 from gradlife.source.edits import edited, replace_node
+from gradlife.source.syntax import last_name
 
 
 def handed_back(site: Site) -> str | None:

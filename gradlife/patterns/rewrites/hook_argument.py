@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
 from gradlife.source.edits import Edit, edited, replace_node
+from gradlife.source.syntax import last_name
 
 REGISTERS = frozenset({"register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"})
 

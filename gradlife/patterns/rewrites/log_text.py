@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 
-from gradlife.patterns.rewrites.reads import branches, last_name
+from gradlife.patterns.rewrites.reads import branches
 from gradlife.patterns.rewrites.site import Site
 from gradlife.source.edits import edited, is_plain, replace_node
+from gradlife.source.syntax import last_name
 
 LEVELS = frozenset({"debug", "info", "warning", "error", "critical"})
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import re
 
-from gradlife.patterns.rewrites.reads import REFLECTION, is_reflection, last_name
+from gradlife.patterns.rewrites.reads import REFLECTION, is_reflection
 from gradlife.patterns.rewrites.site import Site
 from gradlife.source.edits import edited, replace_node
+from gradlife.source.syntax import last_name
 
 #: Names by which a program may see all attributes of an object.
 SEEING = REFLECTION | {"dir", "hasattr", "delattr", "getmembers", "pickle", "dump", "dumps", "save", "deepcopy", "copy"}

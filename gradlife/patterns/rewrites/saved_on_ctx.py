@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from gradlife.patterns.rewrites.reads import Reader, last_name
+from gradlife.patterns.rewrites.reads import Reader
 from gradlife.source.edits import Edit, edited, replace_node
+from gradlife.source.syntax import last_name
 
 SAVE = "save_for_backward"
 

@@ -11,10 +11,11 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeGuard
 
-from gradlife.patterns.rewrites.reads import base_name, is_like, is_reflection, last_name, name_of
+from gradlife.patterns.rewrites.reads import base_name, is_like, is_reflection, name_of
 from gradlife.patterns.rewrites.site import Site
 from gradlife.source.containers import ADDING
 from gradlife.source.edits import Edit, called_on, edited, replace_node
+from gradlife.source.syntax import last_name
 
 #: Methods that add several items, or one at a place.
 FILLERS = {"extend": 1, "extendleft": 1, "update": 1, "insert": 2, "setdefault": 2}

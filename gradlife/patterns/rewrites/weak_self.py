@@ -10,9 +10,10 @@ import ast
 from collections.abc import Iterator
 
 from gradlife.patterns.rewrites.kept_graph import only_target
-from gradlife.patterns.rewrites.reads import branches, is_reflection, last_name
+from gradlife.patterns.rewrites.reads import branches, is_reflection
 from gradlife.patterns.rewrites.site import Site
 from gradlife.source.edits import Edit, edited, replace_node
+from gradlife.source.syntax import last_name
 
 #: Functions that tell what an attribute is, or find another one by the text in it.
 TESTS = frozenset({"isinstance", "getattr"})
