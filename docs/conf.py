@@ -44,7 +44,7 @@ python_use_unqualified_type_names = True
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"gradlife\.(_heap|_engine|output|snapshot|open_snapshot|model\.(neighbourhood|reading|heap_map)|hunting\.run\.following\.Follow)\b.*",
+        r"gradlife\.(_heap|_engine|output|snapshot|open_snapshot|model\.(neighbourhood|reading|heap_map)|program\.hunt\.following\.Follow)\b.*",
     ),
     (
         r"py:.*",

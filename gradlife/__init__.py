@@ -61,13 +61,13 @@ def _found(name: str) -> object:
     if name == "serve":
         return importlib.import_module("gradlife.attach.server").serve
     if name == "on_oom":
-        return importlib.import_module("gradlife.hunting.run.on_oom").on_oom
+        return importlib.import_module("gradlife.program.hunt.on_oom").on_oom
     if name == "watch":
         return importlib.import_module("gradlife.cli.watching.watch_report").watch
     if name in _IN_HUNTING:
-        return getattr(importlib.import_module("gradlife.hunting.run.api"), name)
+        return getattr(importlib.import_module("gradlife.program.hunt.api"), name)
     if name == "peak":
-        return importlib.import_module("gradlife.peaks.run.api").peak
+        return importlib.import_module("gradlife.program.peak.api").peak
     if name == "load_ipython_extension":  # `%load_ext gradlife`
         return importlib.import_module("gradlife.interactive.notebook.magics").load_ipython_extension
     raise AttributeError(f"module 'gradlife' has no attribute {name!r}")

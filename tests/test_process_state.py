@@ -84,14 +84,14 @@ STAYS = {
     "hunting/process/forked.py": ({"os.nice", "sys.settrace", "sys.setprofile"}, "in a copy"),
     "hunting/process/import_watch.py": ({"sys.meta_path"}, "finds nothing itself, and goes after its module's import"),
     "hunting/process/launcher.py": ({"os.environ"}, "what a launcher starts is hunted in"),
-    "hunting/run/child.py": ({"sys.argv"}, "before the program begins"),
-    "hunting/run/last_report.py": ({"signal.signal"}, "the program has ended"),
-    "hunting/run/launched.py": ({"sys.excepthook"}, "the hook that was there is called, and the error noted"),
-    "hunting/run/parent.py": (
+    "program/child.py": ({"sys.argv"}, "before the program begins"),
+    "program/last_report.py": ({"signal.signal"}, "the program has ended"),
+    "program/launched.py": ({"sys.excepthook"}, "the hook that was there is called, and the error noted"),
+    "program/parent.py": (
         {"signal.signal", "signal.set_wakeup_fd", "os.set_blocking"},
         "another process than the program's",
     ),
-    "hunting/run/script.py": (
+    "program/script.py": (
         {
             "sys.argv",
             "sys.path",
@@ -104,7 +104,7 @@ STAYS = {
         },
         "as Python itself does to run a script",
     ),
-    "hunting/run/trial.py": (
+    "program/trial.py": (
         {"random.seed", "module.seed", "module.manual_seed"},
         "a trial of a fix, in a process of its own",
     ),
@@ -118,7 +118,6 @@ STAYS = {
     "hunting/stores/executed_lines.py": ({"sys.settrace"}, "`--lines`, only where no other function traces"),
     "hunting/workers/hunt.py": ({"gc.freeze"}, "a worker that has just been forked"),
     "hunting/workers/install.py": ({"os.environ"}, "processes that the program starts are hunted in"),
-    "peaks/run/child.py": ({"sys.argv"}, "before the program begins"),
     "ranks/meeting.py": ({"signal.signal"}, "after the program of the rank has ended"),
 }
 

@@ -17,7 +17,7 @@ USES_MODULES = {
     "own_thread.py": "asks the module threading, if it is loaded",
     "hunting/process/import_watch.py": "before the program begins, and after an import that it has made",
     "hunting/process/launcher.py": "the text of a file that starts a process",
-    "hunting/run/script.py": "makes the main module",
+    "program/script.py": "makes the main module",
     "hunting/snapshots/remote_references.py": "a C++ module of torch, by its name",
     "hunting/snapshots/stale_activations.py": "torch, which is loaded there",
     "hunting/steps/main_definitions.py": "the main module, which gradlife has made",
@@ -29,7 +29,7 @@ USES_MODULES = {
     "pytest_plugin/checks/subtests.py": "a module of pytest",
     "reports/__init__.py": "rich: it imports a part of it",
     "peaks/recording/torch.py": "torch, which is loaded there",
-    "peaks/run/running.py": "torch, which is loaded there",
+    "program/peak/running.py": "torch, which is loaded there",
 }
 
 #: Parts in processes of their own, in the process of the tests, or that are asked about torch itself.
@@ -61,7 +61,7 @@ ANY = frozenset({"object", "Any", "BaseException"})
 HOLDS_NONE = frozenset({"Callable", "type", "weakref.ref"})
 
 #: What Python itself asks at the same moment.
-AS_PYTHON = {"hunting/run/script.py": ["exit_status: print(code, file=sys.stderr)"]}
+AS_PYTHON = {"program/script.py": ["exit_status: print(code, file=sys.stderr)"]}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

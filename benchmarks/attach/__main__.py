@@ -22,8 +22,8 @@ from benchmarks.attach.counting import FIRST, before_and_after, counting
 from benchmarks.attach.load import Clients, Row, row_of, service
 from benchmarks.attach.pauses import measured_in_child
 from gradlife.attach.client import Session, attach, connect
-from gradlife.hunting.run.running import Terms
 from gradlife.model.hunt import LONGEST_STOP
+from gradlife.program.hunt.running import Terms
 
 #: Steps of a hunt: enough to name a holder, and some more.
 TERMS = Terms(steps=120, step_on="__main__:answer")

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gradlife.hunting.run.following import Follow
-from gradlife.hunting.run.running import RunningHunt, Terms
+from gradlife.program.hunt.following import Follow
+from gradlife.program.hunt.running import RunningHunt, Terms
 
 #: Seconds between two steps, and those of a bare run.
 REST = 0.001

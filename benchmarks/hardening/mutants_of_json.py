@@ -27,11 +27,11 @@ from gradlife.cli.formats import visible_text
 from gradlife.cli.hunt import WRITERS as HUNT_WRITERS, compare, print_report, read_report
 from gradlife.cli.peak import WRITERS as PEAK_WRITERS
 from gradlife.errors import GradlifeError
-from gradlife.hunting.run.findings_log import FORMAT as STATE_FORMAT, FindingsLog
 from gradlife.model import hunt_codec, recording_codec
 from gradlife.model.hunt import HELD
 from gradlife.model.peak import codec as peak_codec
 from gradlife.model.watching.out_of_memory import Growth, HeldByStep, LiveOwner, OutOfMemory, out_of_memory_in
+from gradlife.program.hunt.findings_log import FORMAT as STATE_FORMAT, FindingsLog
 from gradlife.pytest_plugin.outcomes import baseline
 from gradlife.reports.devices.out_of_memory import print_out_of_memory
 from gradlife.reports.formats.github.annotations import hunt_annotations

@@ -28,13 +28,13 @@ from gradlife.attach.protocol import (
 from gradlife.attach.remote_exec import request, runs_on_request
 from gradlife.errors import UsageError
 from gradlife.hunting.process.own_folders import ATTACH, OwnFolder
-from gradlife.hunting.run.running import Progress, Terms
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport
 from gradlife.model.peak import codec as peak_codec
 from gradlife.model.peak.report import PeakReport
 from gradlife.model.watching.look import Look
 from gradlife.output import reason
+from gradlife.program.hunt.running import Progress, Terms
 from gradlife.readable import readable
 
 #: Seconds for a process to connect after it was given the code: it imports gradlife first.

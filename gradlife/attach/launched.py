@@ -6,9 +6,9 @@ import sys
 
 from gradlife.attach.server import serve
 from gradlife.errors import GradlifeError
-from gradlife.hunting.run.script import prepared, run_script
 from gradlife.hunting.steps.targets import FunctionTarget, parse
 from gradlife.output import say
+from gradlife.program.script import prepared, run_script
 
 #: The code that starts it. The socket, the target and the target's arguments follow.
 START = "import sys; from gradlife.attach.launched import main; sys.exit(main())"

@@ -20,14 +20,14 @@ from gradlife.attach.protocol import VERSION, AttachError, Channel, Gone
 from gradlife.errors import GradlifeError, UsageError
 from gradlife.heap import snapshot as take_snapshot
 from gradlife.hunting.process.forked import CAN_FORK, end, read_answer, start_copy
-from gradlife.hunting.run.following import Follow
-from gradlife.hunting.run.running import Progress, RunningHunt, Terms
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport
 from gradlife.model.peak import codec as peak_codec
 from gradlife.model.reading import Json
 from gradlife.model.watching.look import Look
 from gradlife.output import reason
+from gradlife.program.hunt.following import Follow
+from gradlife.program.hunt.running import Progress, RunningHunt, Terms
 
 
 def answer_all(channel: Channel) -> None:
@@ -91,7 +91,7 @@ def answer_peak(request: dict[str, Json], channel: Channel) -> dict[str, Any]:
     def tell(progress: Progress) -> None:
         channel.send(progress=asdict(progress))
 
-    from gradlife.peaks.run.running import RunningPeak  # imported late: few clients want the peak
+    from gradlife.program.peak.running import RunningPeak  # imported late: few clients want the peak
 
     return {"report": peak_codec.dumps(RunningPeak(request["target"], Terms(**request["terms"])).run(tell))}
 

@@ -88,13 +88,6 @@ def missing_recordings() -> tuple[str, ...]:
     return tuple(name for name in ATLAS if name not in known)
 
 
-def command_for(name: str) -> str:
-    """Return the commands that record a release of the atlas."""
-    framework, _, version = name.partition("-")
-    made = f"gradlife env add {name} --python PYTHON {framework}=={version}"
-    return f"{made} && gradlife record --backend {framework}@{name} -o {shown(folder() / (name + SUFFIX))}"
-
-
 def release_order(name: str) -> tuple[int, str, tuple[int, ...]]:
     """Return a sort key: framework, PyTorch first, then the numbers of the release."""
     framework = re.split(r"-(?=\d)", name)[0]

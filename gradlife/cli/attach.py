@@ -27,11 +27,11 @@ from gradlife.cli.peak import WRITERS as PEAK_WRITERS
 from gradlife.cli.watching.follow import Follower
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
-from gradlife.hunting.run.parent import Result
-from gradlife.hunting.run.running import Progress, Terms
 from gradlife.interactive.heap_source import RunningPatient
 from gradlife.model.hunt import LONGEST_STOP, SECOND, HuntReport
 from gradlife.output import OutputFile, say
+from gradlife.program.hunt.running import Progress, Terms
+from gradlife.program.parent import Result
 from gradlife.reports.peak.terminal import print_peak
 from gradlife.reports.theme import make_console
 from gradlife.reports.values import counted

@@ -19,14 +19,15 @@ from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shor
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT, TRIAL, OwnFolder
 from gradlife.hunting.process.rank import rank_of
-from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import Guard, Result, signal_of
+from gradlife.hunting.process.settings import HUNT as METHOD, TALK, Settings
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import LARGEST_SIZE, document_text
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
 from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason, say, say_to_runner
+from gradlife.program.hunt.parent import HuntGuard
+from gradlife.program.parent import Result, signal_of
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
 from gradlife.ranks.launch import with_ranks
 from gradlife.ranks.rank_report import folders_of_ranks
@@ -77,10 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after this many counted steps")
-    parser.add_argument(
-        "--step-on", default="", metavar="MODULE:FUNCTION", help="count each call of this function as a step"
-    )
+    add_step_options(parser)
     parser.add_argument(
         "--lines",
         action="store_true",
@@ -97,6 +95,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_fixing(parser)
     parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
     add_rank_options(parser)
+
+
+def add_step_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what a step is, and how many there are."""
+    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after this many counted steps")
+    parser.add_argument(
+        "--step-on", default="", metavar="MODULE:FUNCTION", help="count each call of this function as a step"
+    )
 
 
 def add_report_files(parser: argparse.ArgumentParser) -> None:
@@ -205,15 +211,15 @@ def run(args: argparse.Namespace) -> int:
         args.steps,
         args.step_on,
         args.lines,
-        args.interactive,
         memory_limit=args.memory_limit,
+        method=TALK if args.interactive else METHOD,
     )
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
     with Outputs(args, WRITERS) as outputs, open_output(args.export_scenario) as story, trial_folder(args) as trial:
         settings = replace(settings, trial=trial)
         show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken)
 
-        def end(result: Result) -> int:
+        def end(result: Result[HuntReport]) -> int:
             status = finish(result, show, outputs, args.fail_on)
             if args.fix and result.report is not None and fixed(result.report, args, settings):
                 status = result.status  # that of the program, which may have failed
@@ -229,18 +235,18 @@ def run(args: argparse.Namespace) -> int:
         return end(run_alone(args, settings, show, outputs))
 
 
-def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs: Outputs) -> Result:
+def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs: Outputs) -> Result[HuntReport]:
     """Run the program in one process and prove the findings; ranks that the program starts are merged."""
     hears = nobody if args.prove else show.answer
     memory = Memory(args.memory_limit, args.at_rss)
     with OwnFolder(HUNT) as folder:
-        guard = Guard(settings, memory, hears, meanwhile=lambda: load_reports(outputs), folder=folder)
+        guard = HuntGuard(settings, memory, hears, meanwhile=lambda: load_reports(outputs), folder=folder)
         result = guard.run()
         if folders_of_ranks(folder):
             say_unproven(args)
             return with_ranks(result, folder)
     if args.prove and result.report is not None:
-        from gradlife.hunting.run.proof import proven
+        from gradlife.program.hunt.proof import proven
 
         result = replace(result, report=proven(result.report, settings, quietly(args)))
     return result
@@ -257,8 +263,8 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
     if report.ranks:
         say("gradlife: nothing was tried: --fix is for one process, and the program started ranks")
         return False
-    from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
-    from gradlife.hunting.run.patched_files import Written, text_of, write_texts
+    from gradlife.program.hunt.patch_trial import changed_files, patch_proof, try_texts
+    from gradlife.program.hunt.patched_files import Written, text_of, write_texts
     from gradlife.reports.hunt.fix import print_fix
     from gradlife.reports.theme import make_console
 
@@ -356,12 +362,12 @@ def nobody(report: HuntReport) -> None:
     """Show nothing yet: the report is incomplete."""
 
 
-def quietly(args: argparse.Namespace) -> Callable[[Settings], Result]:
+def quietly(args: argparse.Namespace) -> Callable[[Settings], Result[HuntReport]]:
     """Hunt the same program again, without its output, input and prompt."""
 
-    def run(settings: Settings) -> Result:
-        settings = replace(settings, is_interactive=False)
-        return Guard(settings, Memory(args.memory_limit, args.at_rss), nobody, is_quiet=True).run()
+    def run(settings: Settings) -> Result[HuntReport]:
+        settings = replace(settings, method=METHOD)
+        return HuntGuard(settings, Memory(args.memory_limit, args.at_rss), nobody, is_quiet=True).run()
 
     return run
 
@@ -441,7 +447,7 @@ class Show:
                 say_to_runner(line, self._stream)
 
 
-def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
+def finish(result: Result[HuntReport], show: Show, outputs: Outputs, fail_on: str) -> int:
     """Show what was not shown yet, write the files, and return the exit status."""
     report = result.report
     if report is None:
@@ -459,7 +465,7 @@ def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
 
 def show_merged(report: HuntReport, show: Show, outputs: Outputs, fail_on: str) -> int:
     """Show and write the report of several ranks. Return their common exit status."""
-    return finish(Result(report.script_status or 0, report, was_killed=False), show, outputs, fail_on)
+    return finish(Result(report.script_status or 0, report), show, outputs, fail_on)
 
 
 def severity_of(fail_on: str) -> Severity:

@@ -9,18 +9,18 @@ import sys
 from dataclasses import replace
 
 from gradlife.cli.formats import Outputs, Writer
-from gradlife.cli.hunt import is_command, is_script, number
+from gradlife.cli.hunt import add_step_options, is_command, is_script
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.own_folders import PEAK, OwnFolder
 from gradlife.hunting.process.rank import rank_of
-from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import signal_of
+from gradlife.hunting.process.settings import PEAK as METHOD, Settings
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.model.peak.report import PeakReport
 from gradlife.output import say
-from gradlife.peaks.run.parent import Result, run_program
-from gradlife.peaks.run.proof import proven
+from gradlife.program.parent import Result, signal_of
+from gradlife.program.peak.parent import PeakGuard
+from gradlife.program.peak.proof import proven
 from gradlife.ranks.hunt import add_rank_options, say_unproven
 from gradlife.ranks.peak import peak_as_rank, peak_in_new_ranks, with_peaks
 from gradlife.ranks.rank_report import folders_of_ranks
@@ -55,10 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after this many counted steps")
-    parser.add_argument(
-        "--step-on", default="", metavar="MODULE:FUNCTION", help="count each call of this function as a step"
-    )
+    add_step_options(parser)
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page to look at, in one file")
     parser.add_argument("--markdown", metavar="FILE", help="write it for an issue or the summary of a job")
@@ -95,13 +92,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         args = take_late_options(args, add_options, args.target if is_script(args.target) else None, "peak")
     target = parse(args.target, tuple(args.arguments))
-    settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on)
+    settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, method=METHOD)
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
     with Outputs(args, WRITERS) as outputs:
         to_stderr = not isinstance(target, FunctionTarget) or outputs.is_stdout_taken
         show = Show(args.full, args.fail_on, to_stderr)
 
-        def end(result: Result) -> int:
+        def end(result: Result[PeakReport]) -> int:
             return finish(result, show, outputs)
 
         if rank is not None:
@@ -111,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
         return end(run_alone(args, settings, show))
 
 
-def finish(result: Result, show: Show, outputs: Outputs) -> int:
+def finish(result: Result[PeakReport], show: Show, outputs: Outputs) -> int:
     """Show the report, write the files, and return the exit status."""
     if result.report is None:
         if result.was_killed:
@@ -125,22 +122,22 @@ def finish(result: Result, show: Show, outputs: Outputs) -> int:
     return result.status or report.exit_status
 
 
-def run_alone(args: argparse.Namespace, settings: Settings, show: Show) -> Result:
+def run_alone(args: argparse.Namespace, settings: Settings, show: Show) -> Result[PeakReport]:
     """Run the program in one process and prove the savings; ranks that the program starts are merged."""
-    hears = hear_nothing if args.prove else show.show
+    hears = hear_nothing if args.prove else show.answer
     with OwnFolder(PEAK) as folder:
-        first = run_program(replace(settings, trial=folder if args.prove else ""), hears, folder=folder)
+        first = PeakGuard(replace(settings, trial=folder if args.prove else ""), hears, folder=folder).run()
         if folders_of_ranks(folder):
             say_unproven(args)
             return with_peaks(first, args.target, folder)
-        return proven_result(first, settings, folder) if args.prove else first
+        return proven_result(first, settings) if args.prove else first
 
 
-def proven_result(first: Result, settings: Settings, folder: str) -> Result:
+def proven_result(first: Result[PeakReport], settings: Settings) -> Result[PeakReport]:
     """Run the program again with its edits."""
     if first.report is None or not first.report.peak_bytes:
         return first
-    again = proven(first.report, settings, folder, lambda other: run_program(other, hear_nothing, True).report)
+    again = proven(first.report, settings, lambda other: PeakGuard(other, hear_nothing, is_quiet=True).run().report)
     return Result(first.status, again)
 
 
@@ -156,6 +153,11 @@ class Show:
         self.fail_on = fail_on
         self._stream = sys.stderr if to_stderr else sys.stdout
         self._is_shown = False
+
+    def answer(self, report: PeakReport) -> None:
+        """Print the report while the program runs, if it has the peak: a rank may have it where a launcher has none."""
+        if not report.trouble:
+            self.show(report)
 
     def show(self, report: PeakReport) -> None:
         """Print the report, unless that was done."""

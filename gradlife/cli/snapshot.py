@@ -10,9 +10,9 @@ from gradlife.devices.live import device_notes
 from gradlife.errors import GradlifeError, UsageError
 from gradlife.heap import snapshot as take_snapshot
 from gradlife.hunting.process.immediate_exit import before_exit
-from gradlife.hunting.run.script import prepared, run_script
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.output import OutputFile, OutputStream, open_output, say
+from gradlife.program.script import prepared, run_script
 from gradlife.reports.values import counted
 
 EPILOG = """\

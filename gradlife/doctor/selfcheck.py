@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterator
 from types import ModuleType
 
-from gradlife.hunting.run.api import hunt
 from gradlife.model.checkup import Health, Sign
 from gradlife.model.hunt import HuntReport, HuntVerdict
+from gradlife.program.hunt.api import hunt
 
 SECTION = "Self check"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.child import END, Child, start
+from gradlife.hunting.process.settings import END, Settings
 from gradlife.interactive.live import Talk
+from gradlife.program.hunt.child import HuntChild
 
 
-class TalkingChild(Child):
+class TalkingChild(HuntChild):
     """Stop when the hunt has a result, at the latest when the program ends."""
 
     def __init__(self, settings: Settings) -> None:
@@ -23,8 +23,3 @@ class TalkingChild(Child):
         super().leave(moment, status, error)
         if moment == END and not self._talk.has_begun:
             self._talk.after_the_end(self._hunt, self._report(status, error))
-
-
-def main() -> int:
-    """Run what the parent process requested."""
-    return start(TalkingChild)

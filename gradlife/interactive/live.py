@@ -10,7 +10,6 @@ from types import FrameType
 import gradlife
 from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, snapshot, why
-from gradlife.hunting.run.reference_cutter import Cutter, cutter_of
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.node_weights import minus
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot
@@ -18,6 +17,7 @@ from gradlife.interactive.session import Session
 from gradlife.interactive.terminal import history
 from gradlife.model.hunt import Amounts, Finding, HuntReport, Round
 from gradlife.model.trace import Trace
+from gradlife.program.hunt.reference_cutter import Cutter, cutter_of
 
 OWN_FOLDER = os.path.dirname(os.path.abspath(gradlife.__file__)) + os.sep
 

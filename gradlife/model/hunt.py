@@ -180,6 +180,11 @@ class Patch:
     added: tuple[Lines, ...]
     remains: str = ""  # what is kept after the change: "this keeps the numbers and frees the graphs"
 
+    @property
+    def file(self) -> str:
+        """The file that it changes, relative to the folder where the diff is applied."""
+        return self.diff.partition("--- a/")[2].partition("\n")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -29,10 +29,6 @@ class RankEnd(StrEnum):
     MISSING = "missing"  # it left no files
 
 
-#: Endings of a rank with a complete report.
-COMPLETE = frozenset({RankEnd.FINISHED, RankEnd.FAILED})
-
-
 @dataclass(frozen=True, slots=True)
 class Spread:
     """The least and the greatest value of one figure over the ranks."""

@@ -12,12 +12,11 @@ from functools import cached_property
 
 from gradlife.patterns.rewrites.function_of_self import method_of
 from gradlife.patterns.rewrites.kept_graph import DETACH, detaching as detaching_operand, only_target, operands
-from gradlife.patterns.rewrites.reads import is_like, last_name
-from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, replaced
+from gradlife.patterns.rewrites.reads import is_like
 from gradlife.patterns.rewrites.unused_graph import detaching
-
-#: Methods that put one item into a container, and the index of that argument.
-ADDERS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "put_nowait": 0, "insert": 1, "setdefault": 1}
+from gradlife.source.containers import ITEM_AT
+from gradlife.source.edits import Edit, called_on, edited, replace_node
+from gradlife.source.syntax import last_name
 
 #: Functions that put an item into a list that must stay a list, and the lines that keep its 100 largest items.
 HEAP = ("if len({0}) > 100:", "    heapq.heappop({0})  # the smallest")
@@ -98,7 +97,7 @@ class StoredStatement:
         if last_name(part) not in self.tuples:
             return called_on(part, DETACH)
         text = ast.unparse(part)
-        return [replaced(part, f"{text} and tuple(one{DETACH} for one in {text})")]
+        return [replace_node(part, f"{text} and tuple(one{DETACH} for one in {text})")]
 
     @property
     def leaf(self) -> str:
@@ -256,7 +255,7 @@ class StoredStatement:
         """The expression that it stores."""
         if isinstance(self.node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             return self.node.value
-        at = ADDERS.get(last_name(self.call.func), -1) if self.call is not None else -1
+        at = ITEM_AT.get(last_name(self.call.func), -1) if self.call is not None else -1
         return self.call.args[at] if self.call is not None and 0 <= at < len(self.call.args) else None
 
     @property
@@ -275,7 +274,7 @@ class StoredStatement:
         """The statement with a method of the value that it stores, or of each of several that come of one expression."""
         value, many = self.value, self.many
         if many is not None and not isinstance(many, DISPLAYS):
-            return self.edited([replaced(many, f"one{method} for one in {ast.unparse(many)}")])
+            return self.edited([replace_node(many, f"one{method} for one in {ast.unparse(many)}")])
         return self.edited(called_on(value, method)) if value is not None and not isinstance(value, DISPLAYS) else ""
 
     def edited(self, edits: Iterable[Edit]) -> str:

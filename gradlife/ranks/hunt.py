@@ -12,10 +12,11 @@ from gradlife.errors import UsageError
 from gradlife.hunting.process.memory_limits import Memory, system_limit
 from gradlife.hunting.process.rank import PATIENCE, Rank, write_result
 from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import Guard, Result
 from gradlife.hunting.steps.targets import MODULE_MARK
 from gradlife.model.hunt import HuntReport
 from gradlife.output import say
+from gradlife.program.hunt.parent import HuntGuard
+from gradlife.program.parent import Result
 from gradlife.ranks.launch import launch, refuse_unfit, with_ranks
 from gradlife.ranks.meeting import hurrying, meet
 from gradlife.ranks.merge import merge
@@ -26,7 +27,7 @@ from gradlife.ranks.run_folder import folder_for
 HANDED_ON = ("steps", "step_on", "memory_limit")
 
 #: Shows and writes the report of a run; returns the exit status.
-Finish = Callable[[Result], int]
+Finish = Callable[[Result[HuntReport]], int]
 
 
 def add_rank_options(parser: argparse.ArgumentParser, task: str = "hunt in each") -> None:
@@ -101,12 +102,12 @@ def hunt_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finis
         own = folder.join(rank)
         settings = settings.for_rank(own, system_limit() // rank.local_world_size)
         memory = Memory(settings.memory_limit, args.at_rss)
-        result = Guard(settings, memory, hear_nothing, folder=own).run()
+        result = HuntGuard(settings, memory, hear_nothing, folder=own).run()
         write_result(own, result.status, result.status - 128 if result.was_killed else 0, memory.peak)
 
         def merge_and_show() -> int:
             report = merge(reports_in(folder.path), rank.world_size)
-            return finish(Result(report.script_status or 0, report, was_killed=False))
+            return finish(Result(report.script_status or 0, report))
 
         return meet(folder, rank, result.status, args.rank_timeout, hurry, merge_and_show)
 
@@ -121,7 +122,7 @@ def hunt_in_new_ranks(args: argparse.Namespace, finish: Finish) -> int:
     refuse_unfit("hunt", args.target)
     count = args.nproc_per_node
 
-    def collect(status: int, folder: str) -> Result:
-        return with_ranks(Result(status, None, was_killed=False), folder, count)
+    def collect(status: int, folder: str) -> Result[HuntReport]:
+        return with_ranks(Result(status, None), folder, count)
 
     return finish(launch(count, words_for_ranks(args), args.run_folder, args.rank_timeout, collect))

@@ -11,10 +11,11 @@ from typing import TypeVar
 
 from gradlife.errors import UsageError
 from gradlife.hunting.process.own_folders import RUN, OwnFolder
-from gradlife.hunting.run.parent import Result, passing_on
-from gradlife.hunting.run.shared_ledger import with_shared_memory
 from gradlife.hunting.steps.targets import MODULE_MARK, ScriptTarget, parse
+from gradlife.model.hunt import HuntReport
 from gradlife.output import reason
+from gradlife.program.hunt.shared_ledger import with_shared_memory
+from gradlife.program.parent import Result, passing_on
 from gradlife.ranks.activity import Activity
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import folders_of_ranks, has_ended, member_at, reports_in
@@ -42,7 +43,7 @@ def refuse_unfit(command: str, target: str) -> None:
         raise UsageError(f"{target} starts ranks itself: leave out --nproc-per-node of gradlife", hint)
     found = parse(target)
     if isinstance(found, ScriptTarget):
-        from gradlife.hunting.run.script import compiled  # a hunt in one process starts sooner without it
+        from gradlife.program.script import compiled  # a hunt in one process starts sooner without it
 
         compiled(found.path)
 
@@ -111,7 +112,7 @@ def paths_of_ranks(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in folders_of_ranks(folder)]
 
 
-def with_ranks(result: Result, folder: str, count: int = 0) -> Result:
+def with_ranks(result: Result[HuntReport], folder: str, count: int = 0) -> Result[HuntReport]:
     """Add the merged report of the ranks to the result, if any rank has joined the run."""
     if not folders_of_ranks(folder):
         return result

@@ -17,10 +17,10 @@ from types import FrameType
 
 from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.hunting.process.rank import RESULT, Rank, write_whole
-from gradlife.hunting.run.parent import is_heard
 from gradlife.model.from_json import document_text, parsed
 from gradlife.model.ranks import rank_ranges
 from gradlife.output import say
+from gradlife.program.parent import is_heard
 from gradlife.ranks.rank_report import has_ended, json_at, member_at
 from gradlife.ranks.run_folder import CLAIM, MERGED, RunFolder
 

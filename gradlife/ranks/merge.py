@@ -17,7 +17,6 @@ from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
 from gradlife.model.hunt import Explained, Finding, FindingKind, HuntReport, HuntVerdict, Severity
 from gradlife.model.ranks import (
-    COMPLETE,
     NO_VERDICT,
     ROUNDS_OF,
     FindingRanks,
@@ -147,7 +146,7 @@ class Fold:
         for rank in set(range(world)) - set(self.kept):
             absent = RankReport(rank, world, end=RankEnd.MISSING)
             self.kept[rank] = Kept(absent, NO_VERDICT, frozenset(), 0.0, 0, "")
-        base = decoded(self.whole[1], self.whole[0][1]) if self.whole is not None else silent_report()
+        base = decoded(self.whole[1], self.whole[0][1]) if self.whole is not None else HuntReport("", "", 0, (), ())
         findings = tuple(sorted((self._finding(one, world) for one in self.shared.values()), key=sort_key))
         return replace(
             base,
@@ -351,13 +350,3 @@ def capped(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the first texts, and how many more there are."""
     more = [f"{len(texts) - MAX_TEXTS:,} more limits, each of one rank"] if len(texts) > MAX_TEXTS else []
     return (*texts[:MAX_TEXTS], *more)
-
-
-def silent_report() -> HuntReport:
-    """Return the report of a run in which no rank left one."""
-    return HuntReport("", "", 0, (), ())
-
-
-def is_complete(report: HuntReport) -> bool:
-    """Whether every rank ran to its end."""
-    return all(row.end in COMPLETE for row in report.ranks)

@@ -10,7 +10,9 @@ from dataclasses import replace
 from gradlife.errors import UsageError
 from gradlife.hunting.process.rank import Rank, write_result
 from gradlife.hunting.process.settings import Settings
-from gradlife.peaks.run.parent import Result, run_program
+from gradlife.model.peak.report import PeakReport
+from gradlife.program.parent import Result
+from gradlife.program.peak.parent import PeakGuard
 from gradlife.ranks.hunt import target_words
 from gradlife.ranks.launch import launch, refuse_unfit
 from gradlife.ranks.meeting import hurrying, meet
@@ -21,7 +23,7 @@ from gradlife.ranks.run_folder import folder_for
 HANDED_ON = ("steps", "step_on")
 
 #: Shows and writes the report of a run; returns the exit status.
-Finish = Callable[[Result], int]
+Finish = Callable[[Result[PeakReport]], int]
 
 
 def peak_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finish: Finish) -> int:
@@ -30,7 +32,7 @@ def peak_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finis
     folder = folder_for(rank, args.run_folder, os.environ)
     with hurrying() as hurry:
         own = folder.join(rank)
-        result = run_program(replace(settings, in_step=True), lambda report: None, folder=own)
+        result = PeakGuard(replace(settings, in_step=True), lambda report: None, folder=own).run()
         write_result(own, result.status, result.status - 128 if result.was_killed else 0)
         return meet(
             folder,
@@ -48,7 +50,7 @@ def peak_in_new_ranks(args: argparse.Namespace, finish: Finish) -> int:
     refuse_unfit("peak", args.target)
     words = [f"--{name.replace('_', '-')}={getattr(args, name)}" for name in HANDED_ON if getattr(args, name)]
 
-    def collect(status: int, folder: str) -> Result:
+    def collect(status: int, folder: str) -> Result[PeakReport]:
         return with_peaks(Result(status, None), args.target, folder, args.nproc_per_node)
 
     command = ["peak", *words, *target_words(args)]
@@ -61,7 +63,7 @@ def refuse_proof(args: argparse.Namespace) -> None:
         raise UsageError("--prove is for one process, and this is a run of several", "gradlife peak SCRIPT")
 
 
-def with_peaks(result: Result, target: str, folder: str, world_size: int = 0) -> Result:
+def with_peaks(result: Result[PeakReport], target: str, folder: str, world_size: int = 0) -> Result[PeakReport]:
     """Put the merged report of the ranks in the place of the launcher's, if any rank has joined the run."""
     peaks = list(peaks_in(folder))
     if not peaks:

@@ -11,7 +11,7 @@ from gradlife.errors import UsageError
 from gradlife.hunting.process.rank import RESULT
 from gradlife.model.peak.report import PeakRank, PeakReport
 from gradlife.model.ranks import RankEnd, Skew, Spread, rank_ranges
-from gradlife.peaks.run.parent import read_report
+from gradlife.program.peak.parent import REPORT, PeakGuard
 from gradlife.ranks.merge import ROW_EACH, capped, end_text, end_texts, status_of_run
 from gradlife.ranks.rank_report import end_of, folders_of_ranks, json_at, member_at
 from gradlife.ranks.skew import most_above
@@ -49,7 +49,7 @@ def peaks_in(folder: str) -> Iterator[RankPeak]:
             member.host if member is not None else "",
             end_of(result, "", None, member),
             result.get("status"),
-            read_report(path),
+            PeakGuard.read_report(path, REPORT),
             str(result.get("trouble", "")),
         )
 

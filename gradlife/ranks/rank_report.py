@@ -11,13 +11,13 @@ from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.hunting.process.rank import LOG, MEMBER, RESULT, Member
-from gradlife.hunting.run.shared_ledger import LEDGER, with_shared_memory
 from gradlife.hunting.workers.merge import with_workers
 from gradlife.hunting.workers.worker import FOLDER
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built, checked, document_text, finite, parsed
 from gradlife.model.ranks import RankEnd
+from gradlife.program.hunt.shared_ledger import LEDGER, with_shared_memory
 
 #: Numbers in file names from here on are no ranks, but dates or job numbers.
 MAX_NUMBER = 100_000

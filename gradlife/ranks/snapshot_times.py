@@ -28,7 +28,7 @@ class SnapshotTimes:
         if not self._by_step:
             return None
         shared = [times for times in self._by_step.values() if len(times) >= self._ranks]
-        waits = [last_end(times) - min(end for _, end in times) for times in shared]
+        waits = [max(end for _, end in times) - min(end for _, end in times) for times in shared]
         return SnapshotCost(
             shared=len(shared),
             alone=len(self._by_step) - len(shared),
@@ -36,8 +36,3 @@ class SnapshotTimes:
             extra_wait=statistics.median(waits) if waits else 0.0,
             most_extra_wait=max(waits, default=0.0),
         )
-
-
-def last_end(times: list[tuple[float, float]]) -> float:
-    """Return the time at which the last rank had taken a snapshot."""
-    return max(end for _, end in times)

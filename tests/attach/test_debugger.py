@@ -32,8 +32,8 @@ from gradlife.attach.processes import Target
 from gradlife.attach.protocol import VERSION, AttachError
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
-from gradlife.hunting.run.running import Terms
 from gradlife.model.hunt import HuntVerdict
+from gradlife.program.hunt.running import Terms
 from processes import comes_true
 
 #: A process whose interpreter has no gradlife.

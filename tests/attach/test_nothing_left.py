@@ -11,7 +11,7 @@ import pytest
 from attachable import needs_debugger
 from benchmarks.attach.counting import Counts, before_and_after, counting
 from gradlife.attach.client import Session, attach, connect
-from gradlife.hunting.run.running import Terms
+from gradlife.program.hunt.running import Terms
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="gradlife attaches on Linux only")
 

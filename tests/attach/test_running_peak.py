@@ -10,7 +10,7 @@ import pytest
 from attachable import ASLEEP, running
 from gradlife.attach.client import connect
 from gradlife.attach.protocol import AttachError
-from gradlife.hunting.run.running import Terms
+from gradlife.program.hunt.running import Terms
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peers are known on Linux")
 

@@ -27,8 +27,8 @@ from gradlife.attach.protocol import AttachError, Channel, folder_for_sockets, s
 from gradlife.attach.server import Server, serve
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
-from gradlife.hunting.run.running import Terms
 from gradlife.model.watching.look import Look
+from gradlife.program.hunt.running import Terms
 from processes import HANGS, comes_true
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peers are known on Linux")

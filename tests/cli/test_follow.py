@@ -16,7 +16,7 @@ from gradlife.cli import main
 from gradlife.cli.parser import make_parser
 from gradlife.cli.watching import follow
 from gradlife.errors import UsageError
-from gradlife.hunting.run.parent import Result
+from gradlife.program.parent import Result
 from processes import comes_true, ends
 
 #: Runs until the file `enough` is there.

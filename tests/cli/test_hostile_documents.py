@@ -19,11 +19,11 @@ from fabricated_hunts import EVERYTHING
 from gradlife.backends import recorded
 from gradlife.cli.hunt import read_report
 from gradlife.errors import GradlifeError
-from gradlife.hunting.run.findings_log import FORMAT as STATE_FORMAT, read_state
 from gradlife.model import hunt_codec, recording_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import document_text
 from gradlife.model.watching.out_of_memory import Growth, LiveOwner, OutOfMemory, out_of_memory_in
+from gradlife.program.hunt.findings_log import FORMAT as STATE_FORMAT, read_state
 from gradlife.pytest_plugin.outcomes import baseline
 from work_done import lines_run
 

@@ -83,9 +83,9 @@ def test_help_and_errors_do_not_load_what_only_reports_need() -> None:
 LOADED = """\
 import sys
 from gradlife.cli import main
-from gradlife.hunting.run.parent import Guard
+from gradlife.program.hunt.parent import HuntGuard
 late = ('rich', 'torch', 'gradlife._heap', 'gradlife.hunting.session', 'gradlife.reports')
-Guard.run = lambda self: sys.exit(str([name for name in late if name in sys.modules]))
+HuntGuard.run = lambda self: sys.exit(str([name for name in late if name in sys.modules]))
 main(['hunt', sys.argv[1]])
 """
 

@@ -11,10 +11,10 @@ import pytest
 
 from fabricated_hunts import CLEAN, LEAKING, LOSSES, hunt
 from gradlife.cli.hunt import Show, finish
-from gradlife.hunting.run.parent import Result
-from gradlife.hunting.run.shared_ledger import leftover_finding
 from gradlife.model.hunt import HuntReport
 from gradlife.model.ranks import SharedLeftover
+from gradlife.program.hunt.shared_ledger import leftover_finding
+from gradlife.program.parent import Result
 
 
 def screens(early: HuntReport, last: HuntReport, capsys: pytest.CaptureFixture[str]) -> int:

@@ -1,4 +1,4 @@
-"""README's figures about other tools are those that `gradlife run --full` prints."""
+"""The figures about other tools in docs/comparison.md are those that `gradlife run --full` prints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_what_python_level_tools_find_is_what_a_run_measures() -> None:
     command = [sys.executable, "-m", "gradlife", "run", "--full"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=True)
     measured = SENTENCE.search(" ".join(done.stdout.split()))
-    shown = TABLE.search((ROOT / "README.md").read_text("utf-8"))
+    shown = TABLE.search((ROOT / "docs" / "comparison.md").read_text("utf-8"))
     assert measured is not None
     assert shown is not None
     assert shown.groups() == measured.groups()

@@ -1,4 +1,6 @@
-"""README: each command is run by a test, or it says here why it is not; its picture is of a real run."""
+"""README and the pages that go on from it: each command is run by a test, or it says here why it is not; the picture is of a
+real run.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from page_commands import commands_of, run
 from sources import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = [shown.command for shown in commands_of(README)]
+LAB = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
+WHY = (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
+SHOWN = [shown for page in (README, LAB, WHY) for shown in commands_of(page)]
+COMMANDS = [shown.command for shown in SHOWN]
 
 #: Commands that are not run here, and why.
 ELSEWHERE = {
@@ -67,7 +72,7 @@ def test_each_command_is_run_or_has_a_reason() -> None:
 
 @pytest.mark.whole
 def test_the_quick_commands_run(tmp_path: Path) -> None:
-    for shown in dict.fromkeys(one for one in commands_of(README) if one.command in HERE):
+    for shown in dict.fromkeys(one for one in SHOWN if one.command in HERE):
         done = run(shown, tmp_path)
         assert done.returncode == 0, f"{shown.command}\n{done.stderr}"
 
@@ -84,7 +89,7 @@ def test_the_picture_is_of_the_example_and_says_what_the_hunt_of_it_says() -> No
 def test_the_run_that_is_shown_is_of_the_stories_that_there_are() -> None:
     stories = [story.info for story in discover()]
     suites = Counter(story.suite for story in stories)
-    [shown] = re.findall(r"```text\n(\d+ stories on 7 systems.*?)```", README, re.DOTALL)
+    [shown] = re.findall(r"```text\n(\d+ stories on 7 systems.*?)```", LAB, re.DOTALL)
     assert {suite: int(count) for suite, count in re.findall(r"^  (\w+) +(\d+) ", shown, re.MULTILINE)} == suites
     assert shown.startswith(f"{len(stories)} stories on 7 systems: ")
     assert len(shown.splitlines()) <= SCREEN

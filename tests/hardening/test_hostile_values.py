@@ -11,14 +11,14 @@ import pytest
 
 from gradlife.hunting.findings.failed_program import is_out_of_memory
 from gradlife.hunting.findings.reference_cuts import Cut
-from gradlife.hunting.run.on_oom import OnOom
-from gradlife.hunting.run.processes import is_of_program
-from gradlife.hunting.run.reference_cutter import Cutter, next_object
-from gradlife.hunting.run.script import exit_status, strip_own_frames
 from gradlife.hunting.snapshots.function_modes import leaves
 from gradlife.hunting.workers.copies import most_copied
 from gradlife.hunting.workers.entries import loader_worker
 from gradlife.peaks.recording.modes import modes_of_program
+from gradlife.program.hunt.on_oom import OnOom
+from gradlife.program.hunt.processes import is_of_program
+from gradlife.program.hunt.reference_cutter import Cutter, next_object
+from gradlife.program.script import exit_status, strip_own_frames
 from gradlife.pytest_plugin.checks.gc_boundary import module_of
 from gradlife.pytest_plugin.checks.repeats import in_a_line, reference_to
 from gradlife.pytest_plugin.lifetimes import contents
@@ -123,9 +123,9 @@ def test_the_worker_of_a_spawned_loader_does_not_ask_the_dataset(monkeypatch: py
 @pytest.mark.torch
 def test_tensors_and_modules_of_the_program_are_read_without_their_methods() -> None:
     torch = pytest.importorskip("torch")
-    from gradlife.hunting.run.trial import numbers
     from gradlife.hunting.snapshots.stale_activations import Watch
     from gradlife.peaks.recording.torch import Contexts
+    from gradlife.program.trial import numbers
 
     class Own(torch.Tensor):  # type: ignore[misc, name-defined]
         @classmethod

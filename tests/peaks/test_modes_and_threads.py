@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from gradlife.hunting.process.forked import in_fork
-from gradlife.hunting.run.running import Terms
 from gradlife.peaks.recording.torch import Contexts, Recorder
-from gradlife.peaks.run import running
-from gradlife.peaks.run.running import RunningPeak
-from gradlife.peaks.run.session import MAX_FOREIGN, PeakSession
+from gradlife.peaks.session import MAX_FOREIGN, PeakSession
+from gradlife.program.hunt.running import Terms
+from gradlife.program.peak import running
+from gradlife.program.peak.running import RunningPeak
 from peak_recordings import names
 
 torch = pytest.importorskip("torch")

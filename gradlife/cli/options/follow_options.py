@@ -6,7 +6,7 @@ import argparse
 import re
 
 from gradlife.errors import UsageError
-from gradlife.hunting.run.durations import seconds_of
+from gradlife.program.durations import seconds_of
 
 #: Options that require --follow.
 OPTIONS = {"every": "--every", "findings": "--findings", "state": "--state", "metrics": "--metrics"}

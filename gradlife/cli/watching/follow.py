@@ -19,11 +19,11 @@ from gradlife.cli.options.follow_options import EVERY
 from gradlife.errors import GradlifeError, UsageError
 from gradlife.hunting.process.interrupts import held
 from gradlife.hunting.process.own_folders import FOLLOW, OwnFolder
-from gradlife.hunting.run.findings_log import FindingsLog
-from gradlife.hunting.run.parent import Result, passing_on
-from gradlife.hunting.run.running import Progress, Terms
 from gradlife.model.hunt import HuntReport
 from gradlife.output import say
+from gradlife.program.hunt.findings_log import FindingsLog
+from gradlife.program.hunt.running import Progress, Terms
+from gradlife.program.parent import Result, passing_on
 from gradlife.reports.theme import make_console
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Follower:
         return latest[0] if latest else None
 
 
-def follow_program(args: argparse.Namespace, target: str) -> Result:
+def follow_program(args: argparse.Namespace, target: str) -> Result[HuntReport]:
     """Start a program and follow it to its end. Return its exit status and its last report. ``target`` is its name there."""
     follower = Follower(args)
     command = f"gradlife hunt --follow {target}"

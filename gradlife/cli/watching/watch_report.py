@@ -12,12 +12,12 @@ from types import CodeType
 from typing import overload
 
 from gradlife.errors import UsageError
-from gradlife.hunting.run.durations import seconds_of
-from gradlife.hunting.run.findings_log import FindingsLog
-from gradlife.hunting.run.following import Follow, Watcher
-from gradlife.hunting.run.running import RunningHunt, Terms
-from gradlife.hunting.run.watch import Watch
 from gradlife.model.hunt import Finding, HuntReport
+from gradlife.program.durations import seconds_of
+from gradlife.program.hunt.findings_log import FindingsLog
+from gradlife.program.hunt.following import Follow, Watcher
+from gradlife.program.hunt.running import RunningHunt, Terms
+from gradlife.program.hunt.watch import Watch
 
 #: A loop runs `with gradlife.watch():` anew each time; the same line of the same code is the same watch. At a prompt the
 #: next loop is the same line of another code: the one before it is over.

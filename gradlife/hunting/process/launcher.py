@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from gradlife.hunting.process.settings import Settings
@@ -17,7 +16,7 @@ from gradlife.hunting.process.settings import Settings
 VARIABLE = "GRADLIFE_LAUNCHED_HUNT"
 
 #: The module whose `join` a new Python process calls.
-JOINED_BY = "gradlife.hunting.run.launched"
+JOINED_BY = "gradlife.program.launched"
 
 #: The file with the ID of the process that takes the steps, which is the one that created it.
 CLAIM = "claim"
@@ -43,20 +42,20 @@ if not is_old and ("-c" not in words or {variable!r} in __import__("os").environ
 """
 
 
-def follow_children(settings: Settings, joined_by: str = JOINED_BY) -> None:
+def follow_children(settings: Settings) -> None:
     """Make each Python that this process starts or becomes join with these settings."""
-    follow_programs(settings.folder, joined_by)
-    os.environ[VARIABLE] = replace(settings, channel=-1, requests=-1, is_interactive=False).dump()
+    follow_programs(settings.folder)
+    os.environ[VARIABLE] = settings.for_others().dump()
 
 
-def follow_programs(root: str, joined_by: str = JOINED_BY) -> None:
+def follow_programs(root: str) -> None:
     """Make each Python that this process starts call `join`. ``root``: the folder of the settings."""
     folder = os.path.join(root, "site")
     if os.path.exists(folder):
         return
     os.makedirs(folder)
     Path(folder, "sitecustomize.py").write_text(
-        SITECUSTOMIZE.format(folder=folder, variable=VARIABLE, module=joined_by), encoding="utf-8"
+        SITECUSTOMIZE.format(folder=folder, variable=VARIABLE, module=JOINED_BY), encoding="utf-8"
     )
     paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)

@@ -14,6 +14,7 @@ from typing import Protocol
 from gradlife import _heap
 from gradlife.descriptors import pipe
 from gradlife.hunting.process.memory_limits import Memory
+from gradlife.hunting.process.settings import INTERIM
 from gradlife.hunting.session.step_counter import Counter
 from gradlife.own_thread import OwnThread
 from gradlife.readable import readable
@@ -99,4 +100,4 @@ class InterimReport(OwnThread):
     def _leave(self) -> None:
         """Write the report. An error of gradlife's own must not reach the program's step, or keep a signal from it."""
         with suppress(Exception):
-            self._taker.leave("interim", None, None)
+            self._taker.leave(INTERIM, None, None)

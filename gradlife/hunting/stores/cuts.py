@@ -15,9 +15,10 @@ from gradlife.hunting.stores.constant_values import is_moving, numbers_of
 from gradlife.hunting.stores.helpers import called_statements
 from gradlife.hunting.stores.place import Place
 from gradlife.hunting.stores.place_statements import assigns, fills, is_place
-from gradlife.hunting.stores.statements import Scope, Statement, blocks_of
+from gradlife.hunting.stores.statements import Scope, Statement
 from gradlife.model.growth import LARGEST_BOUND, DeclaredBound
 from gradlife.model.trace import TENSOR_DETAIL, PathStep
+from gradlife.source.syntax import blocks_of
 
 #: Calls around the part that is kept: `torch.cat([bank, new])[-1000:].clone()`, `list(kept[-10:])`.
 COPYING_METHODS = frozenset({"clone", "contiguous", "copy", "detach"})

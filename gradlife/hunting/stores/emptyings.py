@@ -13,8 +13,9 @@ from gradlife.hunting.stores.limits import REMOVERS, inside_of
 from gradlife.hunting.stores.place import Place, PlaceKind, places_outward
 from gradlife.hunting.stores.place_statements import assigns, is_place, is_target, may_mention
 from gradlife.hunting.stores.program_sources import Source
-from gradlife.hunting.stores.statements import Scope, Statement, called, calls, statements
+from gradlife.hunting.stores.statements import Scope, Statement, calls, statements
 from gradlife.model.trace import Trace
+from gradlife.source.syntax import called
 
 #: Methods that give an attribute its first value.
 INITIALIZERS = frozenset({"__init__", "__new__", "__post_init__", "__setstate__"})

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradlife.hunting.stores.place import Place, PlaceKind
-from gradlife.hunting.stores.place_statements import is_place, last_name
-from gradlife.hunting.stores.statements import Function, Scope, Statement, calls
+from gradlife.hunting.stores.place_statements import is_place
+from gradlife.hunting.stores.statements import Scope, Statement, calls
+from gradlife.source.syntax import Function, last_name
 
 #: Decorators of methods that have no ``self``.
 STATIC = "staticmethod"

@@ -10,11 +10,12 @@ from gradlife.hunting.stores.constant_values import given_to_variable
 from gradlife.hunting.stores.cuts import COPYING_FUNCTIONS, bound_by, cut_of, length_at
 from gradlife.hunting.stores.helpers import called_statements, parameters, returned
 from gradlife.hunting.stores.place import Place, PlaceKind, is_container, place_at
-from gradlife.hunting.stores.place_statements import assigns, fills, is_place, last_name, may_mention
+from gradlife.hunting.stores.place_statements import assigns, fills, is_place, may_mention
 from gradlife.hunting.stores.program_sources import Source
-from gradlife.hunting.stores.statements import Scope, Statement, blocks_of, called, calls, statements, targets
+from gradlife.hunting.stores.statements import Scope, Statement, calls, statements, targets
 from gradlife.model.growth import DeclaredBound
 from gradlife.model.trace import PathStep, Trace
+from gradlife.source.syntax import blocks_of, called, last_name
 
 #: Methods and functions that remove items.
 REMOVERS = frozenset({"pop", "popleft", "popitem", "clear", "remove", "discard"})

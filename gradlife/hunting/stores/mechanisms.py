@@ -18,8 +18,9 @@ from gradlife.heap.torch_layout.labels import (
 )
 from gradlife.hunting.stores.place import INSIDE, Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import assigns, fills
-from gradlife.hunting.stores.statements import Fits, Function, Scope, called, calls, parts
+from gradlife.hunting.stores.statements import Fits, Scope, calls, parts
 from gradlife.model.trace import Hop, PathStep
+from gradlife.source.syntax import Function, called
 
 #: Tables of hooks, and the methods and functions that put something into them.
 REGISTRATIONS: dict[str, tuple[str, ...]] = {

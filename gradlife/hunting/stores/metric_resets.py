@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence, Set
 from gradlife.hunting.stores.constant_values import given_to_attribute, given_to_variable
 from gradlife.hunting.stores.emptyings import is_reset, takes
 from gradlife.hunting.stores.place import Place, place_at, places_outward
-from gradlife.hunting.stores.place_statements import last_name
 from gradlife.hunting.stores.program_sources import Source
 from gradlife.hunting.stores.whole_reads import COMPUTE, MAX_DEPTH, runs_once, statements_about
 from gradlife.model.trace import Trace
+from gradlife.source.syntax import last_name
 
 METHODS = frozenset({COMPUTE})
 

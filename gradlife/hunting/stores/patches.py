@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import os
 from collections.abc import Iterable, Sequence
 
 from gradlife.hunting.process.start_folder import is_below_start
@@ -13,6 +11,7 @@ from gradlife.hunting.stores.rewrites import changes
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import Confidence, Patch, StoredAt
 from gradlife.model.trace import Trace
+from gradlife.source.diffs import git_rows, unified
 
 
 def patch_for(
@@ -35,15 +34,9 @@ def patch_for(
 
 def patch_of(file: str, before: str, after: str, remains: str = "") -> Patch:
     """Return the change from one text to the other."""
-    name = file.replace(os.sep, "/")
-    rows = list(difflib.unified_diff(lines_of(before), lines_of(after), f"a/{name}", f"b/{name}"))
+    rows = unified(file, git_rows(before), git_rows(after))
     ended = (row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n" for row in rows)
     return Patch("".join(ended), changed_lines(rows, "-"), changed_lines(rows, "+"), remains)
-
-
-def lines_of(text: str) -> list[str]:
-    """Split a text into lines with their ends, as git counts them."""
-    return [f"{line}\n" for line in text.split("\n")[:-1]] + ([text.rpartition("\n")[2]] if text[-1:] != "\n" else [])
 
 
 def changed_lines(rows: Iterable[str], sign: str) -> tuple[str, ...]:

@@ -12,24 +12,15 @@ from dataclasses import replace
 from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.stores.place import Place, PlaceKind
 from gradlife.hunting.stores.program_sources import Source
-from gradlife.hunting.stores.statements import (
-    Function,
-    Scope,
-    Statement,
-    called,
-    calls,
-    is_assigned_in,
-    parts,
-    search,
-    targets,
-)
+from gradlife.hunting.stores.statements import Scope, Statement, calls, is_assigned_in, parts, search, targets
+from gradlife.source.containers import KEEPING, PUTTING
+from gradlife.source.syntax import Function, called, last_name
 
 #: Methods that put something into a list, dict, set or deque.
-ADDERS = frozenset(
-    {"append", "appendleft", "add", "extend", "extendleft", "insert", "setdefault", "update", "__setitem__"}
-)
+ADDERS = (KEEPING - PUTTING) | {"__setitem__"}
+
 #: The same, and methods of queues, trackers and registries, where a library's object owns the container.
-PUTTERS = ADDERS | {"put", "put_nowait", "push", "register", "submit", "send", "write", "callback", "enter_context"}
+PUTTERS = ADDERS | PUTTING | {"push", "register", "submit", "send", "write", "callback", "enter_context"}
 
 #: Functions that put their second argument into the first.
 PUSHERS = frozenset({"heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"})
@@ -147,11 +138,6 @@ def is_method(node: ast.expr) -> bool:
 def is_adder(node: ast.expr, scope: Scope, place: Place, adders: frozenset[str]) -> bool:
     """Whether it is such a method, not called."""
     return isinstance(node, ast.Attribute) and node.attr in adders and is_place(inner(node.value), scope, place)
-
-
-def last_name(node: ast.expr) -> str:
-    """`b` of `a.b`."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def makes_container(call: ast.Call) -> bool:

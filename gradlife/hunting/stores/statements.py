@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from gradlife.hunting.stores.program_sources import Source
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+from gradlife.source.syntax import Function, blocks_of, first_line
 
 #: Fields of a compound statement that are on its own line.
 HEADERS = ("test", "iter", "items", "subject", "decorator_list", "bases", "keywords")
@@ -55,8 +54,7 @@ class Statement:
     @property
     def line(self) -> int:
         """The line to show; for a decorated function, the line of its first decorator."""
-        decorators: list[ast.expr] = getattr(self.node, "decorator_list", [])
-        return min([self.node.lineno, *(one.lineno for one in decorators)])
+        return first_line(self.node)
 
     @property
     def last_line(self) -> int:
@@ -107,14 +105,6 @@ def within(node: ast.stmt, scope: Scope) -> Scope:
     return scope
 
 
-def blocks_of(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the blocks of a compound statement."""
-    for name in ("body", "orelse", "finalbody"):
-        yield getattr(node, name, [])
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield part.body
-
-
 def parts(node: ast.stmt) -> Iterator[ast.AST]:
     """Yield the parts of a statement that run as the statement itself; of a compound one, those of its head."""
     if not any(blocks_of(node)):
@@ -130,13 +120,6 @@ def parts(node: ast.stmt) -> Iterator[ast.AST]:
 def calls(node: ast.stmt) -> Iterator[ast.Call]:
     """Return the calls that run as the statement itself."""
     return (part for part in parts(node) if isinstance(part, ast.Call))
-
-
-def called(call: ast.Call) -> str:
-    """Return the last name of the called expression."""
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def targets(node: ast.stmt) -> list[ast.expr]:

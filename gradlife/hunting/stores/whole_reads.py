@@ -15,8 +15,9 @@ from gradlife.hunting.stores.helpers import parameters_of
 from gradlife.hunting.stores.place import Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import PUTTERS, fills, is_place, may_mention
 from gradlife.hunting.stores.program_sources import Source
-from gradlife.hunting.stores.statements import Function, Scope, Statement, called, parts, statements
+from gradlife.hunting.stores.statements import Scope, Statement, parts, statements
 from gradlife.model.trace import Trace
+from gradlife.source.syntax import Function, called
 
 #: Methods that give all items.
 ALL_ITEMS = frozenset({"values", "items", "copy"})

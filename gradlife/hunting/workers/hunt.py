@@ -6,7 +6,7 @@ import gc
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -82,10 +82,7 @@ class WorkerHunt:
             with suppress(Exception):  # the report does not depend on it
                 self._write_copies()
             with suppress(Exception):
-                copy = fork()
-                if copy == 0:
-                    self._write_and_exit()
-                announce_writer(self._folder, copy)
+                write_in_copy(self._folder, self._hunt.descriptors, self._write)
 
     def _write_copies(self) -> None:
         """Write what was copied, while the parent still shares the other pages."""
@@ -96,13 +93,8 @@ class WorkerHunt:
     def end_by_signal(self, number: int) -> None:
         """Do nothing when a signal ends the worker: there is nothing more to report."""
 
-    def _write_and_exit(self) -> None:
-        """Judge and write, with all of the worker's pipes closed: its parent waits for their end."""
-        try:
-            keep_open(self._hunt.descriptors)
-            write_whole(os.path.join(self._folder, REPORT), hunt_codec.dumps(self._report()))
-        finally:
-            os._exit(0)
+    def _write(self) -> None:
+        write_whole(os.path.join(self._folder, REPORT), hunt_codec.dumps(self._report()))
 
     def _report(self) -> HuntReport:
         """Judge; an error leaves a report that says so: without one the worker would count as one with too few steps."""
@@ -111,6 +103,21 @@ class WorkerHunt:
         except Exception as error:
             trouble = f"its snapshots could not be judged: {type(error).__name__}: {error}"
             return HuntReport(self._about.target, self._about.stepped_by, 0, (), (), trouble=trouble)
+
+
+def write_in_copy(folder: str, descriptors: set[int], write: Callable[[], object]) -> None:
+    """Judge and write in a forked copy, with only these files open: the process that waits for the end of this one's pipes
+    does not wait for the copy. Raises OSError if there is none.
+    """
+    copy = fork()
+    if copy != 0:
+        announce_writer(folder, copy)
+        return
+    try:
+        keep_open(descriptors)
+        write()
+    finally:
+        os._exit(0)
 
 
 def keep_open(descriptors: set[int]) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, snapshot, why
-from gradlife.hunting.run.reference_cutter import Cutter, cutter_of
 from gradlife.hunting.snapshots.node_weights import minus
 from gradlife.hunting.snapshots.step_snapshots import take_snapshot
 from gradlife.hunting.steps.loop import loop_for
@@ -16,6 +15,7 @@ from gradlife.hunting.steps.targets import Stepper
 from gradlife.interactive.notebook.ipython_outputs import notes
 from gradlife.model.hunt import Finding, HuntReport, Round
 from gradlife.model.trace import Trace
+from gradlife.program.hunt.reference_cutter import Cutter, cutter_of
 
 
 class NotebookPatient:

@@ -13,13 +13,13 @@ from rich.console import Console
 
 from gradlife.errors import UnknownNameError, UsageError
 from gradlife.heap import open_snapshot
-from gradlife.hunting.run.api import hunt_stepper
 from gradlife.hunting.steps.targets import stepper_of
 from gradlife.interactive.notebook.heap_source import NotebookPatient, lines_of
 from gradlife.interactive.session import ROWS, VERBS as SESSION_VERBS, Session, rows_of
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.trace import Trace
-from gradlife.peaks.run.api import peak_of
+from gradlife.program.hunt.api import hunt_stepper
+from gradlife.program.peak.api import peak_of
 from gradlife.reports.heap import session as reports
 from gradlife.reports.heap.diff import print_diff
 from gradlife.reports.hunt.terminal import print_hunt

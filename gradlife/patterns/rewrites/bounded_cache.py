@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import edited, replaced
+from gradlife.source.edits import edited, replace_node
+from gradlife.source.syntax import last_name
 
 #: The number of results to keep.
 SIZE = 8
@@ -34,7 +34,7 @@ def bounded_cache(site: Site) -> str | None:
             if found is not None:
                 name = decorator_name(found)
                 is_safe = name and is_same_each_time(site, node, MAX_NESTED) and not is_asked(site, node.name)
-                return edited(site.text, [replaced(found, f"{name}(maxsize={SIZE})")]) if is_safe else None
+                return edited(site.text, [replace_node(found, f"{name}(maxsize={SIZE})")]) if is_safe else None
     return None
 
 

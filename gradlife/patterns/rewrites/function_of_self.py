@@ -11,8 +11,8 @@ import ast
 from gradlife.patterns.rewrites.kept_graph import only_target
 from gradlife.patterns.rewrites.reads import is_reflection
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import Edit, edited, replaced
 from gradlife.patterns.rewrites.weak_self import attribute, is_own_attribute, method_at, other_values
+from gradlife.source.edits import Edit, edited, replace_node
 
 #: The indentation inside a function, where the class shows none.
 INDENT = "    "
@@ -49,7 +49,7 @@ def as_method(site: Site) -> str | None:
 def removal(site: Site, node: ast.stmt, rows: str = "", *, is_only: bool = False) -> Edit:
     """The edit that takes a statement away, with what stands below in its place."""
     if is_only:
-        return replaced(node, f"pass{rows}")
+        return replace_node(node, f"pass{rows}")
     above, last = node.lineno - 1, node.end_lineno or node.lineno
     return Edit(above, len(site.rows[above - 1].encode()), last, len(site.rows[last - 1].encode()), rows)
 

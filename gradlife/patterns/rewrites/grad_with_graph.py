@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 
-from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import edited
+from gradlife.source.containers import KEEPING
+from gradlife.source.edits import edited
+from gradlife.source.syntax import last_name
 
 #: Methods and functions that keep their argument.
-KEEPERS = frozenset({"append", "appendleft", "add", "put", "insert", "extend", "setdefault", "setattr"})
+KEEPERS = (KEEPING - {"update"}) | {"setattr"}  # `update` is most often that of a metric
 
 
 def without_gradient(site: Site) -> str | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 
-from gradlife.patterns.rewrites.reads import is_reflection, last_name, name_of
+from gradlife.patterns.rewrites.reads import is_reflection, name_of
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import edited, replaced
+from gradlife.source.edits import edited, replace_node
+from gradlife.source.syntax import last_name
 
 
 def handed_back(site: Site) -> str | None:
@@ -34,7 +35,7 @@ def handed_back(site: Site) -> str | None:
             return None
     value = returned[0].value
     assert value is not None
-    return edited(site.text, [replaced(value, f"{target.value.id}.pop({site.written(target.slice)})")])
+    return edited(site.text, [replace_node(value, f"{target.value.id}.pop({site.written(target.slice)})")])
 
 
 def is_item(node: ast.expr | None, target: ast.Subscript) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import Edit, edited, replaced
+from gradlife.source.edits import Edit, edited, replace_node
+from gradlife.source.syntax import last_name
 
 REGISTERS = frozenset({"register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"})
 
@@ -71,4 +71,4 @@ def renamed(hook: Hook, me: str) -> Iterator[Edit]:
         body = hook.body if isinstance(hook.body, list) else [hook.body]
         names = [part for one in body for part in ast.walk(one) if isinstance(part, ast.Name)]
         is_kept = not any(one.id == first and not isinstance(one.ctx, ast.Load) for one in names)
-        yield from (replaced(one, first) for one in names if one.id == me and is_kept)
+        yield from (replace_node(one, first) for one in names if one.id == me and is_kept)

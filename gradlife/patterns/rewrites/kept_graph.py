@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from gradlife.patterns.rewrites.reads import Reader, is_like, name_of
-from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, is_plain
+from gradlife.source.edits import Edit, called_on, edited, is_plain
 
 DETACH = ".detach()"
 

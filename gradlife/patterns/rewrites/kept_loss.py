@@ -10,7 +10,7 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 
 from gradlife.patterns.rewrites.reads import is_reflection
-from gradlife.patterns.rewrites.source_edits import called_on, edited
+from gradlife.source.edits import called_on, edited
 
 #: List methods that do not read its items.
 HARMLESS = frozenset({"append", "appendleft", "insert", "extend", "extendleft", "clear"})

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gradlife.patterns.rewrites.reads import Reader, last_name
-from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited
+from gradlife.patterns.rewrites.reads import Reader
+from gradlife.source.edits import Edit, called_on, edited
+from gradlife.source.syntax import last_name
 
 #: Names of functions and attributes that read tracebacks.
 READERS = frozenset(

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 
-from gradlife.patterns.rewrites.reads import branches, last_name
+from gradlife.patterns.rewrites.reads import branches
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import edited, is_plain, replaced
+from gradlife.source.edits import edited, is_plain, replace_node
+from gradlife.source.syntax import last_name
 
 LEVELS = frozenset({"debug", "info", "warning", "error", "critical"})
 
@@ -40,7 +41,7 @@ def log_text(site: Site) -> str | None:
     shown = [one for one, mark in zip(call.args[1:], marks, strict=True) if mark == "%s" and not is_plain(one)]
     if any(changes_in_place(site, one) for one in shown):
         return None
-    return edited(site.text, [replaced(one, f"str({site.written(one)})") for one in shown]) if shown else None
+    return edited(site.text, [replace_node(one, f"str({site.written(one)})") for one in shown]) if shown else None
 
 
 def looks_into_records(site: Site) -> bool:

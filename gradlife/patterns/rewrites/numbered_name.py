@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import re
 
-from gradlife.patterns.rewrites.reads import REFLECTION, is_reflection, last_name
+from gradlife.patterns.rewrites.reads import REFLECTION, is_reflection
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import edited, replaced
+from gradlife.source.edits import edited, replace_node
+from gradlife.source.syntax import last_name
 
 #: Names by which a program may see all attributes of an object.
 SEEING = REFLECTION | {"dir", "hasattr", "delattr", "getmembers", "pickle", "dump", "dumps", "save", "deepcopy", "copy"}
@@ -36,7 +37,7 @@ def with_one_name(site: Site) -> str | None:
         return None
     if any(may_read(part, pattern) for part in site.nodes() if id(part) not in own):
         return None
-    edits = [replaced(name, f'"{prefix}{LATEST}"'), *site.remark(node, "nothing reads older ones")]
+    edits = [replace_node(name, f'"{prefix}{LATEST}"'), *site.remark(node, "nothing reads older ones")]
     return edited(site.text, edits)
 
 

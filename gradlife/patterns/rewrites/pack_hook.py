@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited
+from gradlife.source.edits import Edit, called_on, edited
+from gradlife.source.syntax import last_name
 
 HOOKS = "saved_tensors_hooks"
 

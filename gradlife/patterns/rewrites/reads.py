@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator
 
+from gradlife.source.syntax import last_name
+
 #: Names by which a program may reach any of its variables.
 REFLECTION = frozenset({"vars", "globals", "locals", "eval", "exec"})
 
@@ -194,10 +196,3 @@ def is_reflection(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr == "__dict__"
     return isinstance(node, ast.Name) and node.id in REFLECTION
-
-
-def last_name(node: ast.AST) -> str:
-    """Return `b` of `a.b`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import edited
+from gradlife.source.edits import edited
+from gradlife.source.syntax import last_name
 
 #: Names that tell that something else reads an optimizer's groups or its state.
 READERS = frozenset({"param_groups", "state_dict", "load_state_dict", "GradScaler", "lr_scheduler", "state"})

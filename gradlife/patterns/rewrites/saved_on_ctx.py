@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from gradlife.patterns.rewrites.reads import Reader, last_name
-from gradlife.patterns.rewrites.source_edits import Edit, edited, replaced
+from gradlife.patterns.rewrites.reads import Reader
+from gradlife.source.edits import Edit, edited, replace_node
+from gradlife.source.syntax import last_name
 
 SAVE = "save_for_backward"
 
@@ -36,7 +37,7 @@ def saved_for_backward(text: str, tree: ast.Module, line: int, name: str, trees:
     if not all(is_exclusive(call, node, reader) for call in savings(owner)):
         return None
     context = forward.args.args[0].arg
-    edits = [replaced(node, f"{context}.{SAVE}({node.value.id})"), *read_edits(owner, name)]
+    edits = [replace_node(node, f"{context}.{SAVE}({node.value.id})"), *read_edits(owner, name)]
     return edited(text, edits) if len(edits) > 1 else None
 
 
@@ -67,7 +68,7 @@ def read_edits(owner: ast.ClassDef, name: str) -> Iterator[Edit]:
     """Return the edits that make backward read from `saved_tensors` instead."""
     for part in reads_in_backward(owner, name):
         if isinstance(part.value, ast.Name):
-            yield replaced(part, f"{part.value.id}.saved_tensors[0]")
+            yield replace_node(part, f"{part.value.id}.saved_tensors[0]")
 
 
 def savings(owner: ast.ClassDef) -> Iterator[ast.Call]:

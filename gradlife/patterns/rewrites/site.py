@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gradlife.model.source_text import plain_rows
-from gradlife.patterns.rewrites.reads import Reader, last_name
-from gradlife.patterns.rewrites.source_edits import Edit
+from gradlife.patterns.rewrites.reads import Reader
+from gradlife.source.edits import Edit
+from gradlife.source.syntax import last_name
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeGuard
 
-from gradlife.patterns.rewrites.reads import base_name, is_like, is_reflection, last_name, name_of
+from gradlife.patterns.rewrites.reads import base_name, is_like, is_reflection, name_of
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, replaced
+from gradlife.source.containers import ADDING
+from gradlife.source.edits import Edit, called_on, edited, replace_node
+from gradlife.source.syntax import last_name
 
-ADDERS = frozenset({"append", "appendleft", "add", "put", "put_nowait"})
 #: Methods that add several items, or one at a place.
 FILLERS = {"extend": 1, "extendleft": 1, "update": 1, "insert": 2, "setdefault": 2}
 QUEUES = frozenset({"Queue", "SimpleQueue", "LifoQueue", "PriorityQueue"})
@@ -59,7 +60,7 @@ def keep_newest(site: Site, keys: Sequence[str | int] | None = None) -> str | No
     if edits and part is not None and is_tensor and not site.reader.may_be_constant(part):
         edits += called_on(part, ".detach()")
     elif edits and keys is not None and not keys and not count and (parts := parts_of_tensor(statement)) is not None:
-        edits.append(replaced(parts, f"one.detach() for one in {site.written(parts)}"))
+        edits.append(replace_node(parts, f"one.detach() for one in {site.written(parts)}"))
     elif keys is not None and value is None:
         return None  # nobody knows which of them have a graph, and the newest would keep it
     return edited(site.text, edits) if edits else None
@@ -107,7 +108,7 @@ def bounded(made: ast.expr, count: int) -> Iterator[Edit]:
     if isinstance(made, ast.Call) and not made.args:
         given = next((one.value for one in made.keywords if one.arg == "maxlen"), None)
         if given is not None:
-            yield replaced(given, str(count))
+            yield replace_node(given, str(count))
         elif made.end_lineno is not None and made.end_col_offset is not None:
             at = made.end_col_offset - 1
             yield Edit(made.end_lineno, at, made.end_lineno, at, f"maxlen={count}")
@@ -118,7 +119,7 @@ def container_of(statement: ast.stmt) -> ast.expr | None:
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         name = last_name(call.func)
-        is_adding = (name in ADDERS and len(call.args) == 1) or len(call.args) == FILLERS.get(name, -1)
+        is_adding = (name in ADDING and len(call.args) == 1) or len(call.args) == FILLERS.get(name, -1)
         return call.func.value if is_adding and isinstance(call.func, ast.Attribute) else None
     if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
         return statement.target
@@ -201,7 +202,7 @@ def count_read(site: Site, node: ast.AST) -> int:
     if isinstance(up, ast.Attribute) and isinstance(above, ast.Call):
         is_call = above.func is up and isinstance(site.reader.parent(above), ast.Expr)
         is_dropped = up.attr == "pop" and above.func is not up and last_name(above.func) == "finalize"
-        return 0 if (is_call and up.attr in ADDERS | {"clear", *FILLERS}) or is_dropped else ALL
+        return 0 if (is_call and up.attr in ADDING | {"clear", *FILLERS}) or is_dropped else ALL
     if isinstance(up, ast.Subscript) and up.value is node:
         return 0 if isinstance(up.ctx, ast.Store) and isinstance(above, ast.Assign) else newest(up)
     if isinstance(up, ast.Call) and isinstance(up.func, ast.Name) and [node] == up.args:
@@ -295,7 +296,9 @@ def keep_nothing(site: Site, is_foreign: Callable[[str], bool]) -> str | None:
     changed = alike if node in alike else [node]
     if any(is_foreign(attribute_of(one)) for one in changed):
         return None
-    edits = [edit for one in changed for edit in (replaced(one.value, "None"), *site.remark(one, "nothing reads it"))]
+    edits = [
+        edit for one in changed for edit in (replace_node(one.value, "None"), *site.remark(one, "nothing reads it"))
+    ]
     return edited(site.text, edits)
 
 

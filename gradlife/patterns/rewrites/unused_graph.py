@@ -11,9 +11,10 @@ import sys
 from collections.abc import Iterator
 
 from gradlife.patterns.rewrites.kept_graph import DETACH
-from gradlife.patterns.rewrites.reads import base_name, is_like, is_reflection, last_name, name_of
+from gradlife.patterns.rewrites.reads import base_name, is_like, is_reflection, name_of
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, is_plain
+from gradlife.source.edits import Edit, called_on, edited, is_plain
+from gradlife.source.syntax import last_name
 
 #: Modules that call backward only on request of the program.
 QUIET = frozenset({"torch", "numpy", "functorch"}) | sys.stdlib_module_names

@@ -10,9 +10,10 @@ import ast
 from collections.abc import Iterator
 
 from gradlife.patterns.rewrites.kept_graph import only_target
-from gradlife.patterns.rewrites.reads import branches, is_reflection, last_name
+from gradlife.patterns.rewrites.reads import branches, is_reflection
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import Edit, edited, replaced
+from gradlife.source.edits import Edit, edited, replace_node
+from gradlife.source.syntax import last_name
 
 #: Functions that tell what an attribute is, or find another one by the text in it.
 TESTS = frozenset({"isinstance", "getattr"})
@@ -34,8 +35,8 @@ def weak_method(site: Site) -> str | None:
     calls = calls_of(site, node)
     if not is_known or not calls or any(one.attr not in methods for one in bound):
         return None
-    edits = [replaced(one, f"weakref.WeakMethod({site.written(one)})") for one in bound]
-    edits += [replaced(one.func, f"{site.written(one.func)}()") for one in calls]
+    edits = [replace_node(one, f"weakref.WeakMethod({site.written(one)})") for one in bound]
+    edits += [replace_node(one.func, f"{site.written(one.func)}()") for one in calls]
     return with_import(site, edits)
 
 
@@ -50,7 +51,7 @@ def weak_argument(site: Site) -> str | None:
     given = [(call, at) for call in calls for at, one in enumerate(call.args) if is_name(one, me)]
     if not given or not all(uses_attributes_only(site, call, at) for call, at in given):
         return None
-    return with_import(site, [replaced(call.args[at], f"weakref.proxy({me})") for call, at in given])
+    return with_import(site, [replace_node(call.args[at], f"weakref.proxy({me})") for call, at in given])
 
 
 def method_at(site: Site) -> tuple[ast.ClassDef | None, str]:

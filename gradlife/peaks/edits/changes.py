@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-import os
 from collections.abc import Iterable, Iterator
 
 from gradlife.model.peak.report import LineChange
 from gradlife.model.source_text import plain_rows, rows_of
 from gradlife.peaks.sources.folder import shown_file
+from gradlife.source.diffs import unified
 
 
 def changed(text: str, changes: Iterable[LineChange]) -> str:
@@ -94,6 +93,4 @@ def alike(one: str, other: str) -> int:
 
 def diff(file: str, before: str, after: str) -> str:
     """Return the change from one text to another as a unified diff, with the file relative to the folder of the start."""
-    name = shown_file(file).replace(os.sep, "/").lstrip("/")
-    rows = difflib.unified_diff(plain_rows(before), plain_rows(after), f"a/{name}", f"b/{name}", lineterm="", n=2)
-    return "\n".join(rows)
+    return "\n".join(unified(shown_file(file), plain_rows(before), plain_rows(after), context=2, end=""))

@@ -13,12 +13,13 @@ from typing import Any
 
 from gradlife.peaks.edits.names import all_spots, is_filling
 from gradlife.peaks.edits.other_files import is_global_read_elsewhere, other_sources
-from gradlife.peaks.edits.zeroing import functions_in, name_of
+from gradlife.peaks.edits.zeroing import functions_in
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.sources.liveness import hidden_readers
 from gradlife.peaks.sources.paths import Reader, Search
 from gradlife.peaks.sources.program import Function, Source, Spot, function_of, source_of, spot_at
 from gradlife.safe_access import member
+from gradlife.source.syntax import last_name
 
 #: Attributes and methods that need no graph.
 PLAIN = frozenset({"item", "detach", "tolist", "data", "shape", "dtype", "device", "size", "argmax", "requires_grad"})
@@ -53,7 +54,7 @@ def other_backward(source: Source, frame: Frame) -> ast.expr | None:
     called = functions_with_backward(source.file) - {getattr(function, "name", "")}
     for node in ast.walk(function):
         is_other = id(node) not in own
-        if isinstance(node, ast.expr) and is_other and (is_backward(node) or name_of(node) in called):
+        if isinstance(node, ast.expr) and is_other and (is_backward(node) or last_name(node) in called):
             return node
     leaves = any(gives_graph(node) for node in ast.walk(function))
     trees = [source.tree, *(one.tree for one in other_sources(source.file))] if leaves else []
@@ -67,7 +68,7 @@ def gives_graph(node: ast.AST) -> bool:
         return True
     value = node.value if isinstance(node, ast.Return | ast.Yield) else None
     called = value.func if isinstance(value, ast.Call) else value
-    is_number = value is None or isinstance(value, ast.Constant) or name_of(called) in PLAIN | PLAIN_CALLS
+    is_number = value is None or isinstance(value, ast.Constant) or last_name(called) in PLAIN | PLAIN_CALLS
     return not is_number
 
 
@@ -156,7 +157,7 @@ class Readers:
     def _may_go_back(self, call: ast.Call) -> bool:
         """Whether a call may run a backward pass, or keep the value: a function of the program that has one in it."""
         file = self._source.file
-        return name_of(call.func) in functions_with_backward(file) | functions_that_keep(file)
+        return last_name(call.func) in functions_with_backward(file) | functions_that_keep(file)
 
 
 def is_plain(node: ast.AST, above: ast.AST) -> bool:

@@ -23,12 +23,7 @@ from gradlife.peaks.sources.program import (
     mentions,
     source_of,
 )
-
-#: Methods that only add to a container.
-ADDING = frozenset({"append", "add", "appendleft"})
-
-#: Methods that keep their arguments.
-KEEPING = ADDING | {"extend", "insert", "put", "setdefault", "update"}
+from gradlife.source.containers import APPENDING, KEEPING
 
 #: Methods that only copy a tensor.
 COPYING = frozenset({"detach", "clone", "cpu", "float"})
@@ -121,7 +116,7 @@ def is_filling(statement: ast.stmt, name: str) -> bool:
         return any(isinstance(one, ast.Subscript) and is_named(one.value, name) for one in statement.targets)
     call = statement.value if isinstance(statement, ast.Expr) else None
     method = call.func if isinstance(call, ast.Call) else None
-    return isinstance(method, ast.Attribute) and is_named(method.value, name) and method.attr in ADDING
+    return isinstance(method, ast.Attribute) and is_named(method.value, name) and method.attr in APPENDING
 
 
 def is_plain_store(statement: ast.stmt, name: str) -> bool:
@@ -150,7 +145,7 @@ def is_adding(statement: ast.stmt, name: str) -> bool:
         return False
     method = call.func
     is_plain = len(call.args) == 1 and is_plain_value(call.args[0]) and not call.keywords
-    return isinstance(method, ast.Attribute) and is_named(method.value, name) and is_plain and method.attr in ADDING
+    return isinstance(method, ast.Attribute) and is_named(method.value, name) and is_plain and method.attr in APPENDING
 
 
 def stores_to(statement: ast.stmt, name: str) -> bool:

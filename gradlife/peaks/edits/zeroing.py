@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from gradlife.peaks.edits.names import all_spots, calls, owner_in
 from gradlife.peaks.edits.other_files import other_sources
 from gradlife.peaks.sources.program import Function, Source, Spot, spot_at
+from gradlife.source.syntax import last_name
 
 #: What a moved `zero_grad()` would change: code that reads gradients, and passes that add to them.
 READING = frozenset({"grad", "backward", "manual_backward"})
@@ -90,12 +91,14 @@ def readers_elsewhere(source: Source, function: Function, step: Spot, zeroing: S
     trees = [source.tree, *(one.tree for one in other_sources(source.file))]
     ours = {id(node) for node in ast.walk(function)} if not isinstance(function, ast.Module) else set[int]()
     if step.index < zeroing.index:
-        called = {name_of(node) for one in step.block[step.index + 1 : zeroing.index] for node in ast.walk(one)}
+        called = {last_name(node) for one in step.block[step.index + 1 : zeroing.index] for node in ast.walk(one)}
         for one in functions_in(trees):
             yield from (node for node in uses(one, READING) if one.name in called and id(node) not in ours)
         return
-    between = {id(node): name_of(node) for one in step.block[zeroing.index : step.index + 1] for node in ast.walk(one)}
-    named = {name_of(node) for tree in trees for node in ast.walk(tree) if id(node) not in between}
+    between = {
+        id(node): last_name(node) for one in step.block[zeroing.index : step.index + 1] for node in ast.walk(one)
+    }
+    named = {last_name(node) for tree in trees for node in ast.walk(tree) if id(node) not in between}
     kept = [one for one in functions_in(trees) if one.name in set(between.values()) - named]
     own = {id(node) for one in kept for node in ast.walk(one)} | set(between) | ours
     yield from (node for tree in trees for node in uses(tree, READING) if id(node) not in own)
@@ -117,15 +120,10 @@ def functions_in(trees: Sequence[ast.AST]) -> Iterator[ast.FunctionDef | ast.Asy
 def called_only_in(function: Function, between: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """Yield the inner functions that only some statements mention."""
     own = {id(node) for one in between for node in ast.walk(one)}
-    named = {name for node in ast.walk(function) if id(node) not in own and (name := name_of(node))}
+    named = {name for node in ast.walk(function) if id(node) not in own and (name := last_name(node))}
     for node in ast.walk(function):
         if isinstance(node, ast.FunctionDef) and node is not function and node.name not in named:
             yield node
-
-
-def name_of(node: ast.AST | None) -> str:
-    """Return the name or attribute that a node is; empty if it is neither."""
-    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
 
 
 def uses(tree: ast.AST, attributes: frozenset[str]) -> Iterator[ast.Attribute]:

@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from gradlife.hunting.process import changed_sources
 from gradlife.model.source_text import plain_rows
 from gradlife.peaks.sources.line import Line
+from gradlife.source.syntax import blocks_of, first_line
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
@@ -134,20 +135,7 @@ def blocks(statement: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
     """Yield the blocks of a statement that run in the same frame."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return
-    for name in ("body", "orelse", "finalbody"):
-        if block := getattr(statement, name, None):
-            yield block
-    for handler in getattr(statement, "handlers", ()):
-        yield handler.body
-    for case in getattr(statement, "cases", ()):
-        yield case.body
-
-
-def first_line(statement: ast.stmt) -> int:
-    """Return the line at which a statement begins, decorators included."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return min([statement.lineno, *(one.lineno for one in statement.decorator_list)])
-    return statement.lineno
+    yield from filter(None, blocks_of(statement))
 
 
 def head_end(statement: ast.stmt) -> Position:

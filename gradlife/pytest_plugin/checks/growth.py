@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradlife.errors import UsageError
-from gradlife.hunting.run.api import hunt_stepper
 from gradlife.hunting.steps.schedule import Schedule
 from gradlife.hunting.steps.targets import stepper_of
 from gradlife.model.hunt import HuntReport, HuntVerdict
+from gradlife.program.hunt.api import hunt_stepper
 from gradlife.pytest_plugin.outcomes import messages
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, is_waiting
 

@@ -12,7 +12,7 @@ from gradlife.errors import GradlifeError
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.model.peak.report import PeakReport, Use
 from gradlife.peaks.recording.torch import Contexts
-from gradlife.peaks.run.session import PeakSession
+from gradlife.peaks.session import PeakSession
 from gradlife.pytest_plugin.checks.repeats import NotRepeatable, Repeats, has_noted_end
 from gradlife.pytest_plugin.settings.peak_marks import TERMS, PeakTerms
 from gradlife.reports.peak.terminal import first_screen

@@ -12,20 +12,20 @@ import pytest
 
 from fabricated_hunts import CLEAN, LOSSES, hunt, rounds
 from gradlife.errors import EXIT_COULD_NOT_TELL
-from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.child import ANSWER, END, Child, may_add
-from gradlife.hunting.run.script import Ended
+from gradlife.hunting.process.settings import ANSWER, END, Settings
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import Amounts, Finding, FindingKind, Severity
+from gradlife.program.hunt.child import HuntChild, may_add
+from gradlife.program.script import Ended
 
 #: What each call of a function that loads data leaves in a list.
 LOADED = replace(LOSSES, per_step=Amounts(objects=2, tensors=1, storages=1, bytes=256))
 
 
-def confirmed(finding: Finding) -> Child:
+def confirmed(finding: Finding) -> HuntChild:
     """A hunt with a leak that sampled steps have shown long enough."""
-    child = Child(Settings("main.py"))
+    child = HuntChild(Settings("main.py"))
     child._stepped_by = "call of load"
     child._answered = hunt(finding)
     child._is_sampled = child._is_final = True
@@ -57,7 +57,7 @@ def test_what_steps_have_shown_is_the_answer_if_too_few_of_the_rarer_ones_follow
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A second optimizer that steps in every 40th step threw away a leak: could not tell."""
-    child = Child(Settings("main.py"))
+    child = HuntChild(Settings("main.py"))
     monkeypatch.setattr(child, "_leak_so_far", lambda: hunt(LOSSES))
     child._begin_rarer("SGD.step")
     assert child.counter is not None
@@ -88,12 +88,12 @@ def test_a_report_that_cannot_be_written_is_said_once_and_the_program_goes_on(
     """On a full disk the error came out of the program's `optimizer.step()`."""
     taken = tmp_path / "taken"
     taken.write_text("")  # where the folder should be
-    child = Child(Settings("main.py", folder=str(taken)))
+    child = HuntChild(Settings("main.py", folder=str(taken)))
     child._write(CLEAN, ANSWER)
     assert child._status(Ended(0)) == 0  # a later report may be written
     child.leave(END, 0, None)
     assert capsys.readouterr().err == (
-        f"gradlife: error: the report of the hunt cannot be written to {taken}: File exists; the program goes on\n"
+        f"gradlife: error: the report cannot be written to {taken}: file exists; the program goes on\n"
     )
     assert [child._status(Ended(status)) for status in (0, 7)] == [EXIT_COULD_NOT_TELL, 7]
 
@@ -102,7 +102,7 @@ def test_a_report_outlives_the_process_that_waits_for_it(tmp_path: Path) -> None
     gone, channel = os.pipe()
     os.close(gone)
     try:
-        Child(Settings("main.py", folder=str(tmp_path), channel=channel))._write(CLEAN, END)
+        HuntChild(Settings("main.py", folder=str(tmp_path), channel=channel))._write(CLEAN, END)
     finally:
         os.close(channel)
     assert hunt_codec.loads((tmp_path / END).read_text()) == CLEAN

@@ -10,8 +10,8 @@ import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, LOSSES, hunt
 from gradlife.errors import UsageError
-from gradlife.hunting.run.durations import seconds_of
-from gradlife.hunting.run.findings_log import FindingsLog
+from gradlife.program.durations import seconds_of
+from gradlife.program.hunt.findings_log import FindingsLog
 
 
 def test_a_finding_is_told_once_and_written_as_a_line_of_json(tmp_path: Path) -> None:

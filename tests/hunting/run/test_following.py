@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.hunting.run import following
-from gradlife.hunting.run.running import LONGEST, RunningHunt, Terms
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.steps.schedule import schedule_for
+from gradlife.program.hunt import following
+from gradlife.program.hunt.running import LONGEST, RunningHunt, Terms
 
 #: Keeps a tensor of a step in a hundred, until a finding was told.
 SLOW = """\

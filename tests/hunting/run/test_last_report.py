@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.hunting.process.settings import Settings, was_refused
-from gradlife.hunting.run.child import END, Child
-from gradlife.hunting.run.last_report import GIVEN_UP, WAITS, undisturbed
+from gradlife.hunting.process.settings import END, Settings, was_refused
+from gradlife.program.hunt.child import HuntChild
+from gradlife.program.last_report import GIVEN_UP, WAITS, undisturbed
 
 HANDLERS = [signal.default_int_handler, signal.SIG_IGN]
 
@@ -48,7 +48,7 @@ def test_a_third_gives_it_up_with_one_line(handler: object, capsys: pytest.Captu
 def test_the_watching_process_is_told_of_a_report_that_was_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    child = Child(Settings("main.py", folder=str(tmp_path)))
+    child = HuntChild(Settings("main.py", folder=str(tmp_path)))
 
     def leave(moment: str, status: int | None, error: BaseException | None) -> None:
         assert (moment, status) == (END, 130)

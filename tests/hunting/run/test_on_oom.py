@@ -18,8 +18,8 @@ import pytest
 
 import gradlife
 from gradlife.errors import UsageError
-from gradlife.hunting.run.on_oom import grown
 from gradlife.model.watching.out_of_memory import Growth
+from gradlife.program.hunt.on_oom import grown
 
 #: Takes memory until there is none.
 FILLS = """\
@@ -49,7 +49,7 @@ while not os.path.exists(watching.path):
 ENDS = """\
 import threading, time
 import gradlife
-from gradlife.hunting.run import on_oom
+from gradlife.program.hunt import on_oom
 
 write, begun = on_oom.write_whole, threading.Event()
 

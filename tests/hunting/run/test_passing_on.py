@@ -9,7 +9,7 @@ from leftovers import run_script
 #: The main thread waits for a child that sleeps, and is not woken by the signal that comes to the process.
 WAITS = """\
 import os, signal, subprocess, sys
-from gradlife.hunting.run.parent import passing_on
+from gradlife.program.parent import passing_on
 
 with passing_on() as forward:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(900)"])

@@ -18,11 +18,7 @@ import pytest
 
 from gradlife.cli.hunt import quietly
 from gradlife.errors import UsageError
-from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.parent import Guard, Result
-from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
-from gradlife.hunting.run.patched_files import Written, text_of, write_texts
-from gradlife.hunting.run.proof import proven
+from gradlife.hunting.process.settings import HUNT, TALK, Settings
 from gradlife.hunting.stores.patches import patch_of
 from gradlife.model.hunt import (
     Advice,
@@ -37,6 +33,11 @@ from gradlife.model.hunt import (
     StoredAt,
 )
 from gradlife.model.trace import UNHELD, Ledger, Lifetime, Trace
+from gradlife.program.hunt.parent import HuntGuard
+from gradlife.program.hunt.patch_trial import changed_files, patch_proof, try_texts
+from gradlife.program.hunt.patched_files import Written, text_of, write_texts
+from gradlife.program.hunt.proof import proven
+from gradlife.program.parent import Result
 from gradlife.reports.hunt.fix import fix_lines
 
 RATE = Amounts(2.0, 1.0, 1.0, 0.0, 1000.0)
@@ -70,7 +71,7 @@ class Program:
         values = self._runs.pop(0)
         Path(folder, "losses.1").write_bytes(struct.pack(f"<{len(values)}d", *values))
 
-    def run(self, settings: Settings) -> Result:
+    def run(self, settings: Settings) -> Result[HuntReport]:
         sources = Path(settings.trial, "sources.json")
         self.sources.append(json.loads(sources.read_text()) if sources.exists() else {})
         self._write(settings.trial)
@@ -185,14 +186,14 @@ def test_a_program_that_reads_its_input_is_not_said_to_fail_by_the_patch(tmp_pat
 def test_a_second_run_has_neither_prompt_nor_input(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
-    class Guarded(Guard):
-        def run(self) -> Result:
-            seen.append((self._settings.is_interactive, self._silence))
+    class Guarded(HuntGuard):
+        def run(self) -> Result[HuntReport]:
+            seen.append((self._settings.method, self._silence))
             return Result(0, None, was_killed=False)
 
-    monkeypatch.setattr("gradlife.cli.hunt.Guard", Guarded)
-    quietly(Namespace(memory_limit=None, at_rss=0.9))(Settings("train.py", is_interactive=True))
-    assert seen == [(False, subprocess.DEVNULL)]
+    monkeypatch.setattr("gradlife.cli.hunt.HuntGuard", Guarded)
+    quietly(Namespace(memory_limit=None, at_rss=0.9))(Settings("train.py", method=TALK))
+    assert seen == [(HUNT, subprocess.DEVNULL)]
 
 
 def test_a_file_that_has_changed_since_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

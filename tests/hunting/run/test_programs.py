@@ -177,7 +177,7 @@ def test_a_program_that_leaves_a_thread_pool_open_ends(folder: Path) -> None:
 
 EXITS = """\
 import sys, types
-from gradlife.hunting.run.script import run_script
+from gradlife.program.script import run_script
 
 program = "import sys, threading, time\\ndef train():\\n    time.sleep(0.2)\\n    print('trained')\\n"
 program += "threading.Thread(target=train).start()\\nsys.exit(3)"

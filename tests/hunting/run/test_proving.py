@@ -9,10 +9,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from gradlife.hunting.findings.reference_cuts import CLEAR, HOOKS, ITEMS, Cut, cut_of, load_cut, ring_cut
-from gradlife.hunting.run.proof import judged
-from gradlife.hunting.run.reference_cutter import Cutter
 from gradlife.model.hunt import Advice, Amounts, Diagnosis, Finding, FindingKind, HuntReport, Round
 from gradlife.model.trace import Hop, Ledger, Lifetime, PathStep, Trace
+from gradlife.program.hunt.proof import judged
+from gradlife.program.hunt.reference_cutter import Cutter
 
 HISTORY = (("internal", "__dict__", -1), ("dict_value", "'history'", -1))
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from fabricated_hunts import LOSSES
-from gradlife.hunting.run.report_notes import with_steps_named
 from gradlife.model.hunt import Finding, HuntReport, Severity
 from gradlife.model.trace import PathStep
+from gradlife.program.hunt.report_notes import with_steps_named
 
 LIST = replace(LOSSES.trace.steps[-1], object="list", type="list")
 

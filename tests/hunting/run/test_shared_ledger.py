@@ -13,10 +13,10 @@ import pytest
 
 from fabricated_hunts import CLEAN, LEAKING
 from gradlife.hunting.process.shared_memory import BLOCK, CUDA_IPC, FILE_SYSTEM
-from gradlife.hunting.run.shared_ledger import ORDER, RELEASE, REMOVE, leave_ledger, with_shared_memory
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport, HuntVerdict, Severity
 from gradlife.model.ranks import SharedLedger, SharedLeftover, SharedStorages
+from gradlife.program.hunt.shared_ledger import ORDER, RELEASE, REMOVE, leave_ledger, with_shared_memory
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import RankReport
 from gradlife.reports.formats.markdown.hunt import hunt_markdown

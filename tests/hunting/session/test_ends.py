@@ -294,7 +294,7 @@ except ValueError as error:
 
 def test_a_watched_loop_that_is_left_early_leaves_the_collector_on() -> None:
     source = """
-from gradlife.hunting.run.watch import Watch
+from gradlife.program.hunt.watch import Watch
 
 watch = Watch(lambda report: None)
 for number in range(30):

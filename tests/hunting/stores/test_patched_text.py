@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradlife.hunting.stores.patched_text import NotApplicable, file_of, patched
 from gradlife.hunting.stores.patches import patch_of
+from gradlife.source.diffs import NotApplicable, patched
 
 TEXT = "".join(f"line {number}\n" for number in range(20))
 
@@ -39,4 +39,4 @@ def test_lines_that_have_changed_since_are_refused() -> None:
 
 
 def test_a_diff_names_its_file() -> None:
-    assert file_of(patch_of("src/train.py", "a\n", "b\n").diff) == "src/train.py"
+    assert patch_of("src/train.py", "a\n", "b\n").file == "src/train.py"

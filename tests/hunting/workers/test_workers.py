@@ -18,7 +18,6 @@ import pytest
 from fabricated_hunts import CLEAN, LEAKING, LOSSES, hunt
 from gradlife.hunting.process.launcher import JOINED_BY, SITECUSTOMIZE
 from gradlife.hunting.process.private_pages import PrivateMemory
-from gradlife.hunting.run.processes import replace_start
 from gradlife.hunting.workers import merge
 from gradlife.hunting.workers.copies import containers, copies, copy_on_read
 from gradlife.hunting.workers.entries import PLACES, PLAIN, StepQueue, loader_worker
@@ -39,6 +38,7 @@ from gradlife.hunting.workers.worker import (
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport, HuntVerdict
 from gradlife.model.ranks import Spread
+from gradlife.program.hunt.processes import replace_start
 
 LOADER = Worker("DataLoader worker", "Words", 0, 4, "batch", "fork")
 POOL = Worker("pool worker", "", -1, 0, "task", "fork")
@@ -236,7 +236,7 @@ def test_the_work_of_a_process_is_pickled_without_its_function(monkeypatch: pyte
         def start(self) -> None:
             started.append(pickle.loads(pickle.dumps(self)))
 
-    monkeypatch.setattr("gradlife.hunting.run.processes.LEAVE_HUNT", [])
+    monkeypatch.setattr("gradlife.program.hunt.processes.LEAVE_HUNT", [])
     monkeypatch.delenv(VARIABLE, raising=False)
     module = SimpleNamespace(BaseProcess=BaseProcess)
     replace_start(module)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.hunting.process.settings import Settings
-from gradlife.hunting.run.child import END
+from gradlife.hunting.process.settings import END, Settings
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
-from gradlife.peaks.run.child import REPORT, PeakChild
-from gradlife.peaks.run.session import PeakSession
+from gradlife.peaks.session import PeakSession
+from gradlife.program.peak.child import PeakChild
+from gradlife.program.peak.parent import REPORT
 
 FOUND = PeakReport("main.py", "SGD.step")
 
@@ -22,12 +22,13 @@ def test_a_report_that_cannot_be_written_is_said_once_and_the_program_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On a full disk the error came out of the program's `optimizer.step()`."""
-    child = PeakChild(Settings("main.py", folder=str(tmp_path / "missing")))
+    folder = tmp_path / "file" / "below"
+    folder.parent.touch()
+    child = PeakChild(Settings("main.py", folder=str(folder)))
     for _ in range(2):
         child._write(FOUND)
     assert capsys.readouterr().err == (
-        f"gradlife: error: the report cannot be written to {tmp_path / 'missing'}: no such file or directory; "
-        "the program goes on\n"
+        f"gradlife: error: the report cannot be written to {folder}: not a directory; the program goes on\n"
     )
 
 
@@ -42,9 +43,9 @@ class FailingSession(PeakSession):
 
 
 def test_an_error_of_the_recording_never_reaches_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradlife.peaks.run.child.PeakSession", FailingSession)
+    monkeypatch.setattr("gradlife.program.peak.child.PeakSession", FailingSession)
     child = PeakChild(Settings("main.py", folder=str(tmp_path), steps=2))
-    step = child._begin("SGD.step")
+    step = child._begin_again("SGD.step")
     step()
     with pytest.raises(EnoughSteps):
         step()

@@ -13,7 +13,7 @@ from fabricated_peaks import REPORT, SAVING
 from gradlife.hunting.process.settings import Settings
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import Edit, LineChange, Proof
-from gradlife.peaks.run.proof import compared, edited_sources, proven
+from gradlife.program.peak.proof import compared, edited_sources, proven
 from gradlife.reports.peak.words import proof_words
 
 BEFORE = replace(REPORT, losses=("0x1.8p+1", "0x1.4p+1"), provable_peak_bytes=105_231_444)
@@ -40,7 +40,7 @@ def test_an_edited_program_that_fails_after_its_peak_proves_nothing() -> None:
 
 def test_without_a_diff_nothing_is_run_again() -> None:
     words_only = replace(SAVING, edits=(Edit("keep less"),))
-    report = proven(replace(BEFORE, savings=(words_only,)), Settings("train.py"), "", lambda settings: None)
+    report = proven(replace(BEFORE, savings=(words_only,)), Settings("train.py"), lambda settings: None)
     assert report.proof is not None
     assert proof_words(report.proof) == "not proven: no saving has a diff that is known to be safe"
 
@@ -119,5 +119,5 @@ def test_edits_of_a_script_and_of_a_module_are_proven(tmp_path: Path) -> None:
 
 def test_without_savings_there_is_nothing_to_prove() -> None:
     """A clean report ended with "not proven" in red once."""
-    report = proven(replace(BEFORE, savings=()), Settings("train.py"), "", lambda settings: None)
+    report = proven(replace(BEFORE, savings=()), Settings("train.py"), lambda settings: None)
     assert report.proof is None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gradlife
-from gradlife.peaks.run.session import UNLIKE
+from gradlife.peaks.session import UNLIKE
 
 torch: Any = pytest.importorskip("torch")
 pytestmark = [pytest.mark.torch, pytest.mark.whole]

@@ -34,12 +34,7 @@ def text_of(patch: Patch) -> str:
     """Return the diff, or the reason why it is left out in a line that `git apply` skips."""
     if patch.diff == visible_lines(patch.diff):
         return patch.diff
-    return f"# left out: lines of {visible(file_of(patch))} have control characters; gradlife hunt --fix --write\n"
-
-
-def file_of(patch: Patch) -> str:
-    """Return the file that a patch changes."""
-    return patch.diff.partition("--- a/")[2].partition("\n")[0]
+    return f"# left out: lines of {visible(patch.file)} have control characters; gradlife hunt --fix --write\n"
 
 
 def edits_of(patch: Patch) -> Iterator[Edit]:

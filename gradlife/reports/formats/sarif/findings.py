@@ -13,7 +13,7 @@ from gradlife.model.hunt import UNKNOWN_CODE, Finding, HuntReport, HuntVerdict
 from gradlife.patterns import family, patterns_of, sentence
 from gradlife.patterns.fallback import code_with_general_names, with_general_words
 from gradlife.reports.formats.markdown.document import fenced
-from gradlife.reports.formats.patch.hunt import edits_of, file_of
+from gradlife.reports.formats.patch.hunt import edits_of
 from gradlife.reports.formats.sarif.document import ERROR, WARNING, Fix, Log, Result, Rule, sarif_text
 from gradlife.reports.hunt.sentences import headline, problem
 from gradlife.reports.run import problems
@@ -78,7 +78,7 @@ def fix_of(finding: Finding, target: str) -> Fix | None:
     if finding.patch is None:
         return None
     edits = tuple(edits_of(finding.patch))
-    place = there(file_of(finding.patch), max(1, edits[0].line), target) if edits else None
+    place = there(finding.patch.file, max(1, edits[0].line), target) if edits else None
     return Fix(finding.diagnosis.advice.text, place, edits) if place is not None else None
 
 

@@ -1,1 +1,0 @@
-"""Running a program under the recorder: in this process, or in a child."""

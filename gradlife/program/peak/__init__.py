@@ -1,0 +1,1 @@
+"""A peak as the method: of a program, a callable, a running process; proof by edits."""
