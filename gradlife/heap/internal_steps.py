@@ -19,10 +19,10 @@ from gradlife.heap.torch_layout.labels import (
     PREHOOKS,
     TENSOR_HOOKS,
 )
+from gradlife.model.trace import MODULE_CONTAINERS
 
 MODULES = frozenset({"torch.nn.modules.module.Module", "gradlife.engine.nn.modules.module.Module"})
 OPTIMIZERS = frozenset({"torch.optim.optimizer.Optimizer", "gradlife.engine.optim.optimizer.Optimizer"})
-CONTAINERS = ("torch.nn.modules.container.", "gradlife.engine.nn.modules.container.")
 
 MEMBER_TABLES = {"_parameters", "_buffers", "_modules"}
 MODULE_HOOKS = {
@@ -101,7 +101,7 @@ def fold_module(links: Links, at: int) -> Fold | None:
 
 def fold_container(links: Links, at: int) -> Fold | None:
     """Sequential, ModuleList and similar modules -> item, unless the item is a hook of the container itself."""
-    if at >= len(links) or not links[at].type.startswith(CONTAINERS):
+    if at >= len(links) or not links[at].type.startswith(MODULE_CONTAINERS):
         return None
     found = fold_module(links, at)
     return found if found is not None and found[1][0] in ".[" else None

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from gradlife.heap.graph import Reference, References
 from gradlife.heap.hidden_steps import fold, parameter_at
-from gradlife.heap.internal_steps import CONTAINERS, TABLES
+from gradlife.heap.internal_steps import TABLES
 from gradlife.heap.ownership_links import (
     HOOK_TABLES,
     Links,
@@ -21,7 +21,7 @@ from gradlife.heap.ownership_links import (
     words,
 )
 from gradlife.heap.torch_layout.labels import ARGUMENT, ITS_IMPL
-from gradlife.model.trace import Hop, PathStep
+from gradlife.model.trace import MODULE_CONTAINERS, Hop, PathStep
 
 #: References to objects that only stand between an object and its referent.
 INNER_LABELS = {"__dict__", "__globals__", "__kwdefaults__", "f_locals", ITS_IMPL}
@@ -70,7 +70,7 @@ def fold_up_to_growing(links: Links, at: int, growing: Set[int]) -> tuple[int, s
     taken, via = fold(links, at)
     for inner in range(at + 1, at + taken) if growing else ():
         table = {link.node for link in links[inner : inner + 3]}  # the module, its dict, the dict of its children
-        if links[inner].type.startswith(CONTAINERS) and not table.isdisjoint(growing):
+        if links[inner].type.startswith(MODULE_CONTAINERS) and not table.isdisjoint(growing):
             return fold(links[:inner], at)
     return taken, via
 

@@ -28,6 +28,9 @@ IN_FILE = re.compile(r"(?P<name>.+) \((?P<file>[^()]+):(?P<line>[0-9]+)\)")
 NAMESPACES = frozenset({"__globals__", "f_locals", "__kwdefaults__"})
 MEMBER_TABLES = frozenset({"__dict__", "_parameters", "_buffers", "_modules"})
 
+#: Modules of modules: ModuleDict, Sequential and the like.
+MODULE_CONTAINERS = ("torch.nn.modules.container.", "gradlife.engine.nn.modules.container.")
+
 
 class Lifetime(StrEnum):
     """The future of an object if nothing else happens."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gradlife.heap.internal_steps import CONTAINERS
 from gradlife.model.hunt import FindingKind
-from gradlife.model.trace import bytes_of_detail
+from gradlife.model.trace import MODULE_CONTAINERS, bytes_of_detail
 from gradlife.patterns.matching.growing_container import is_hook_table
 from gradlife.patterns.matching.pattern import Case, Pattern
 
@@ -73,7 +72,7 @@ def is_alias(case: Case) -> bool:
 
 def is_in_container_of_modules(case: Case) -> bool:
     """Whether a ModuleDict, a ModuleList, a ParameterDict or the like grows."""
-    return case.growth.step is not None and case.steps[case.growth.step].type.startswith(CONTAINERS)
+    return case.growth.step is not None and case.steps[case.growth.step].type.startswith(MODULE_CONTAINERS)
 
 
 def are_hooks(case: Case) -> bool:

@@ -181,7 +181,7 @@ def test_what_a_step_makes_anew_of_something_that_grows_is_counted_with_that(
     assert own == dict(zip(names, counted, strict=True))
 
 
-class Server(torch.nn.Module):  # type: ignore[misc]
+class Server(torch.nn.Module):  # type: ignore[name-defined, misc]
     def __init__(self) -> None:
         super().__init__()
         layer = torch.nn.Linear(4, 4)
