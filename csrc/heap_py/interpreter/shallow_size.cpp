@@ -1,5 +1,6 @@
 #include "heap_py/interpreter/shallow_size.hpp"
 
+#include "heap_py/interpreter/dict_types.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/library_layouts.hpp"
 
@@ -105,7 +106,7 @@ ShallowSize::ShallowSize(PyTypeObject* type) : type_(type), kind_(kind_of(type))
 ShallowSize::Kind ShallowSize::kind_of(PyTypeObject* type) {
   if ((type->tp_flags & Py_TPFLAGS_UNICODE_SUBCLASS) != 0) return Kind::text;
   if ((type->tp_flags & Py_TPFLAGS_LONG_SUBCLASS) != 0) return Kind::number;
-  if ((type->tp_flags & Py_TPFLAGS_DICT_SUBCLASS) != 0) return Kind::dict;
+  if (is_dict_type(type)) return Kind::dict;
   if ((type->tp_flags & Py_TPFLAGS_LIST_SUBCLASS) != 0) return Kind::list;
   if (PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0) return Kind::set;
   if (PyType_IsSubtype(type, &PyByteArray_Type) != 0) return Kind::bytes;
