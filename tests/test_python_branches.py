@@ -41,6 +41,7 @@ TESTS = {
     (f"{HEAP}/objects.c", "3.13"): f"{WALK}/test_pitfalls.py::test_an_attribute_is_named_from_its_object",
     (f"{HEAP}/objects.c", "3.14"): f"{WALK}/test_pitfalls.py::test_a_variable_that_a_debugger_overwrote",
     (f"{HEAP}/shallow_size.cpp", "3.12"): f"{WALK}/test_pitfalls.py::test_sizes_are_those_of_memory_and_run_no_code",
+    (f"{HEAP}/shallow_size.cpp", "3.15"): f"{WALK}/test_walk.py::test_an_array_of_bytes_has_the_size_that_python_says",
     (f"{HEAP}/stack.c", "3.12"): f"{WALK}/test_roots.py::test_value_on_the_stack_of_a_frame_that_a_debugger_watches",
     (f"{HEAP}/stack.c", "3.13"): f"{WALK}/test_roots.py::test_stack_is_followed_through_branches_and_handlers",
     (f"{HEAP}/stack.c", "3.14"): f"{WALK}/test_roots.py::test_value_on_the_stack_of_a_frame_that_is_inside_c_code",

@@ -60,6 +60,15 @@ uint64_t text_file_bytes(PyObject* object) {
   return static_cast<uint64_t>(file->length) * (file->state == is_joining ? 1 : sizeof(Py_UCS4));
 }
 
+// The bytes are an object of their own from Python 3.15 on. No other object can have it.
+uint64_t byte_array_bytes(PyObject* object) {
+  const auto room = static_cast<uint64_t>(reinterpret_cast<PyByteArrayObject*>(object)->ob_alloc);
+#if PY_VERSION_HEX >= 0x030f0000
+  if (room != 0) return room + static_cast<uint64_t>(PyBytes_Type.tp_basicsize);
+#endif
+  return room;
+}
+
 uint64_t number_array_bytes(PyObject* object) {
   const auto* array = reinterpret_cast<const NumberArray*>(object);
   return static_cast<uint64_t>(array->room) * static_cast<uint64_t>(array->items_type->item_bytes);
@@ -127,7 +136,7 @@ uint64_t ShallowSize::outside_bytes(PyObject* object) const {
     case Kind::set:
       return set_bytes(object);
     case Kind::bytes:
-      return static_cast<uint64_t>(reinterpret_cast<PyByteArrayObject*>(object)->ob_alloc);
+      return byte_array_bytes(object);
     case Kind::byte_file:
       return byte_file_bytes(object);
     case Kind::text_file:

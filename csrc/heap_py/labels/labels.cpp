@@ -12,6 +12,7 @@ namespace {
 Label internal(const char* text) { return {Relation::internal, text}; }
 
 Label in_inline_attributes(PyObject* object, PyObject* target) {
+  if (gl_existing_dict(object) != nullptr) return {};  // from 3.13 on they stay in place, and are the dict's
   struct Search {
     PyObject* target;
     PyObject* name;

@@ -274,7 +274,7 @@ def test_functions_of_a_module_use_no_name_of_it_that_depends_on_the_profile() -
     }
     assert len(limited) > 8
     for module, names in limited.items():
-        codes = [compile(Path(module.__file__).read_text(), "", "exec")]
+        codes = [compile(Path(module.__file__ or "").read_text(), "", "exec")]
         for code in codes:
             codes += [const for const in code.co_consts if isinstance(const, CodeType)]
         used = {i.argval for code in codes[1:] for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
