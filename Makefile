@@ -51,7 +51,7 @@ test-all: $(VENV)/.built ## run these and the tests that hunt whole programs
 test-slow: $(VENV)/.built ## run the tests that take minutes
 	$(BIN)/pytest -m slow $(ARGS)
 
-test-all-pythons: ## run the quick tests that need no PyTorch on every Python from 3.11 on that is found here
+test-all-pythons: ## run the quick tests that need no PyTorch on every Python from 3.11 to 3.15 that is found here or in PYTHONS_ROOT=FOLDER
 	@PYTHON=$(PYTHON) sh tests/all_pythons.sh $(ARGS)
 
 check: $(VENV)/.built ## lint, formatting, types and stubs

@@ -8,7 +8,11 @@ import importlib
 import os
 
 from gradlife._version import __version__
-from gradlife.errors import GradlifeError, UsageError
+from gradlife.errors import GradlifeError, UnsupportedPythonError, UsageError
+from gradlife.supported_python import objection as _objection
+
+if _objection()[0]:
+    raise UnsupportedPythonError(*_objection())
 
 __all__ = [
     "GradlifeError",

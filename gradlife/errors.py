@@ -77,6 +77,10 @@ class ExtensionMissingError(GradlifeError, ImportError):
         )
 
 
+class UnsupportedPythonError(GradlifeError, ImportError):
+    """This interpreter keeps its objects in a way that gradlife cannot read; the hint names one that it can."""
+
+
 def line_of(text: str) -> str:
     """Return a message as the one line that a user sees."""
     return visible_lines(shortened(" ".join(text.split()), LONGEST))

@@ -21,8 +21,9 @@ from sources import (
 
 # Who may import whom inside gradlife. A part may always import itself, the package root and the version.
 ALLOWED: dict[str, set[str]] = {
-    "__init__": {"errors"},
+    "__init__": {"errors", "supported_python"},
     "errors": set(),
+    "supported_python": set(),
     "visible_text": set(),
     "output": {"descriptors", "errors"},
     "model": {"errors"},
@@ -104,6 +105,7 @@ ALLOWED: dict[str, set[str]] = {
     "reports": {"model", "patterns", "errors"},
     "mcp_server": {"errors"},
     "pytest_plugin": {
+        "supported_python",
         "safe_access",
         "runner",
         "backends",

@@ -79,7 +79,7 @@ def test_the_wheel_knows_its_version_and_how_it_is_licensed(wheel: zipfile.ZipFi
     assert f'__version__ = "{metadata["Version"]}"' in code
     compile(code, "_version.py", "exec", dont_inherit=True)
     assert metadata["License-Expression"] == "MIT"
-    assert metadata["Requires-Python"] == "<3.14,>=3.11"
+    assert metadata["Requires-Python"] == "<3.16,>=3.11"
 
 
 def test_the_source_distribution_can_build_itself(sdist: set[str]) -> None:

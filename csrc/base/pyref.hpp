@@ -48,6 +48,15 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+// Whether an object has one reference. From Python 3.14 on a call borrows what variables hold, without one.
+inline bool is_referenced_once(PyObject* object) {
+#if PY_VERSION_HEX >= 0x030e0000
+  return PyUnstable_Object_IsUniquelyReferenced(object) != 0;
+#else
+  return Py_REFCNT(object) == 1;
+#endif
+}
+
 // The end of a dealloc: the instance of a heap type owns a reference to the type.
 inline void free_object(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);

@@ -25,7 +25,7 @@ from gradlife.attach.protocol import (
     peer_of,
     socket_paths,
 )
-from gradlife.attach.remote_exec import request, runs_on_request
+from gradlife.attach.remote_exec import request, runs_on_request, withdraw
 from gradlife.errors import UsageError
 from gradlife.hunting.process.own_folders import ATTACH, OwnFolder
 from gradlife.model import hunt_codec
@@ -39,6 +39,10 @@ from gradlife.readable import readable
 
 #: Seconds for a process to connect after it was given the code: it imports gradlife first.
 PATIENCE = 60.0
+
+
+#: Seconds for the main thread of a process to run what it was asked to. Then a debugger is tried.
+PATIENCE_WITH_REQUEST = 5.0
 
 
 class Unanswered(UsageError):
@@ -156,7 +160,8 @@ def hint_for(message: dict[str, Any]) -> str:
 def attach(pid: int, folder: str = "") -> Session:
     """Attach to a process by its own socket, its interpreter, or a debugger, in this order.
 
-    The interpreter runs code on request if both sides have Python 3.14. ``folder``: where gradlife is, for a process
+    The interpreter runs code on request if both sides have Python 3.14 or later, of the same version, and its main thread
+    does not sleep. ``folder``: where gradlife is, for a process
     without it. Raises UsageError if the process cannot be attached to, AttachError if attaching failed.
     """
     target = find_target(pid)
@@ -172,7 +177,9 @@ def attach(pid: int, folder: str = "") -> Session:
         place = os.path.abspath(folder) if folder else ""
         if runs_on_request(target):
             request(target, script(path, place), os.path.join(private, "script.py"))
-            return Session(greeting(accepted(listener, target), target.title), target)
+            if readable([listener.fileno()], PATIENCE_WITH_REQUEST):
+                return Session(greeting(accepted(listener, target), target.title), target)
+            withdraw(target)
         stopped = inject(target, expression(path, place))
         return Session(greeting(accepted(listener, target), target.title), target, stopped)
 

@@ -1,7 +1,11 @@
-"""Makes a running interpreter run a file with `sys.remote_exec`, from Python 3.14 on. The process is not stopped."""
+"""Makes a running interpreter run a file with `sys.remote_exec`, from Python 3.14 on. The process is not stopped.
+
+Its main thread runs the file when it next runs Python code: not while it sleeps, or waits for another thread.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -35,3 +39,14 @@ def request(target: Target, source: str, path: str) -> None:
         run(target.pid, path)
     except (OSError, RuntimeError) as error:
         raise AttachError(f"{target.title} cannot be asked: {error}", SERVE_HINT) from None
+
+
+def withdraw(target: Target) -> None:
+    """Make the process run nothing instead of the file that was requested, which is about to go.
+
+    There is one request at a time. The process would print an error about a file that is not there.
+    """
+    run = remote_exec()
+    assert run is not None
+    with contextlib.suppress(OSError, RuntimeError):
+        run(target.pid, os.devnull)

@@ -151,26 +151,33 @@ class _ClassProperty(_ClassName):
         self.inner.__delete__(instance)
 
 
-class _ModuleName:
-    """A module's name, absent under profiles whose release lacks it. Its value or property is in the module's dict."""
+_UNSET = object()
 
-    def __init__(self, name: str, span: Span) -> None:
+
+class _ModuleName:
+    """A module's name, absent under profiles whose release lacks it.
+
+    It keeps the value or property itself: from 3.14 on CPython reads a name that is in a module's dict there, past any
+    descriptor. The module's own functions, which read that dict, need another name for it.
+    """
+
+    def __init__(self, name: str, span: Span, value: Any) -> None:
         self.name = name
         self.span = span
+        self.value = value
 
     def __get__(self, module: ModuleType | None, owner: type) -> Any:
         if module is None:
             return self
-        if self.name in module.__dict__ and self.span.holds():
-            value = module.__dict__[self.name]
-            return value.__get__(module) if isinstance(value, property) else value
+        if self.value is not _UNSET and self.span.holds():
+            return self.value.__get__(module) if isinstance(self.value, property) else self.value
         raise AttributeError(f"module '{module.__name__}' has no attribute '{self.name}'")
 
     def __set__(self, module: ModuleType, value: Any) -> None:
-        module.__dict__[self.name] = value
+        self.value = value
 
     def __delete__(self, module: ModuleType) -> None:
-        module.__dict__.pop(self.name, None)
+        self.value = _UNSET
 
 
 class _Module(ModuleType):
@@ -182,20 +189,22 @@ class _Module(ModuleType):
         return sorted({name for name in super().__dir__() if name not in limited} | present)
 
 
-def _module_type(spans: Mapping[str, Span]) -> type[_Module]:
-    return type("module", (_Module,), {name: _ModuleName(name, span) for name, span in spans.items()})
+def _limit(module: ModuleType, spans: Mapping[str, Span]) -> None:
+    """Limit these names of the module to their releases, and take their values out of its dict."""
+    names = {name: _ModuleName(name, span, module.__dict__.pop(name, _UNSET)) for name, span in spans.items()}
+    module.__class__ = type("module", (_Module,), names)
 
 
 def limit_module(name: str, spans: Mapping[str, Span]) -> None:
     """Limit these names of the loaded module ``name`` to their releases."""
-    sys.modules[name].__class__ = _module_type(spans)
+    _limit(sys.modules[name], spans)
 
 
 def limited_module(name: str, members: Mapping[str, Any], spans: Mapping[str, Span]) -> ModuleType:
     """Make a module of these members, some limited to their releases."""
     module = _Module(name)
     module.__dict__.update(members)
-    module.__class__ = _module_type(spans)
+    _limit(module, spans)
     return module
 
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 import importlib
 import platform
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator
 
 import pytest
 
-OLDEST, NEWEST = (3, 11), (3, 13)
+from gradlife.supported_python import NEWEST, OLDEST, objection
 
 
 def of_interpreter() -> str:
@@ -20,9 +19,10 @@ def of_interpreter() -> str:
     if platform.python_implementation() != "CPython":
         return f"this is {platform.python_implementation()}, and lifetimes are measured in CPython only"
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
-        return f"this is Python {platform.python_version()}, and what its objects look like is known from 3.11 to 3.13"
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return "this Python is free-threaded: its reference counts are spread over threads"
+        return f"this is Python {platform.python_version()}, and what its objects look like is known from 3.11 to 3.15"
+    refused, instead = objection()
+    if refused:
+        return f"{refused} (try: {instead})"
     try:
         importlib.import_module("gradlife._heap")
     except ImportError as error:

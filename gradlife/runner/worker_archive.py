@@ -12,7 +12,8 @@ import gradlife
 
 #: Files of the child's side, relative to the package folder.
 PARTS = (
-    "__init__.py", "_version.py", "errors.py", "visible_text.py", "scenario.py", "runner/__init__.py", "probes", "runner/worker",
+    "__init__.py", "_version.py", "errors.py", "supported_python.py", "visible_text.py", "scenario.py",
+    "runner/__init__.py", "probes", "runner/worker",
 )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import platform
 import sys
-import sysconfig
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -31,8 +30,19 @@ SUITE = """
     ("place", "name", "value", "words"),
     [
         (platform, "python_implementation", lambda: "PyPy", "this is PyPy, and lifetimes are measured in CPython only"),
-        (sysconfig, "get_config_var", lambda name: 1, "this Python is free-threaded"),
-        (sys, "version_info", (3, 15, 0), "what its objects look like is known from 3.11 to 3.13"),
+        (
+            sys,
+            "abiflags",
+            "t",
+            "is free-threaded, and gradlife reads objects under the interpreter lock (try: the ordinary",
+        ),
+        (
+            sys,
+            "version_info",
+            (3, 14, 4),
+            "Python 3.14.4 has a collector that gradlife cannot read (try: Python 3.14.5 or",
+        ),
+        (sys, "version_info", (3, 16, 0), "what its objects look like is known from 3.11 to 3.15"),
     ],
 )
 def test_an_interpreter_that_is_none_to_measure_in_is_named(

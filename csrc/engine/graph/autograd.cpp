@@ -155,17 +155,17 @@ void set_history(const Tensor& output, const NodePtr& node) {
   set_history_at(output, node, node->add_input_metadata(*output));
 }
 
-void set_requires_grad(const Tensor& tensor, bool requires) {
+void set_requires_grad(const Tensor& tensor, bool is_required) {
   require(
-      is_leaf(*tensor) || requires,
+      is_leaf(*tensor) || is_required,
       "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
       "that doesn't require differentiation use var_no_grad = var.detach().");
-  require(!requires || is_differentiable(tensor->dtype()),
+  require(!is_required || is_differentiable(tensor->dtype()),
           "only Tensors of floating point dtype can require gradients");
-  require(!requires || !tensor->is_inference() || inference_mode(),
+  require(!is_required || !tensor->is_inference() || inference_mode(),
           "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   if (!is_leaf(*tensor)) return;
-  if (requires || tensor->meta() != nullptr) tensor->need_meta().requires_grad = requires;
+  if (is_required || tensor->meta() != nullptr) tensor->need_meta().requires_grad = is_required;
 }
 
 std::optional<DType> grad_dtype(const TensorImpl& tensor) {

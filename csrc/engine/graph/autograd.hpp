@@ -95,7 +95,7 @@ Tensor detach(const Tensor& tensor);
 Tensor variable_data(const Tensor& tensor);
 void detach_in_place(const Tensor& tensor);
 
-void set_requires_grad(const Tensor& tensor, bool requires);
+void set_requires_grad(const Tensor& tensor, bool is_required);
 void retain_grad(const Tensor& tensor);
 
 // Fills in `.grad` of a non-leaf as the gradient passes; holds its tensor weakly to avoid a cycle.

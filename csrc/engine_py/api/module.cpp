@@ -43,7 +43,7 @@ void host_resume(void* token) {
   in_user_code([&] { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); });
 }
 
-bool host_is_sole_reference(Object* object) { return Py_REFCNT(static_cast<PyObject*>(object)) == 1; }
+bool host_is_sole_reference(Object* object) { return is_referenced_once(static_cast<PyObject*>(object)); }
 
 void host_empty_wrapper(Object* wrapper) {
   head_of(static_cast<PyObject*>(wrapper))->impl = nullptr;

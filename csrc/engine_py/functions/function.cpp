@@ -68,7 +68,7 @@ RefCounted* PyNode::new_owner() {
 bool PyNode::may_be_stripped() const {
   if (policy().function_ownership == FunctionOwnership::ctx_owns_node) return true;
   return policy().function_ownership == FunctionOwnership::refcount_check && context_ != nullptr &&
-         Py_REFCNT(context_) == 1;
+         is_referenced_once(context_);
 }
 
 void PyNode::release_variables() {

@@ -150,8 +150,8 @@ PyObject* from_numpy_function(PyObject*, PyObject* array) {
 
 }  // namespace
 
-PyObject* finished_tensor(Tensor tensor, bool requires) {
-  if (requires) {
+PyObject* finished_tensor(Tensor tensor, bool is_required) {
+  if (is_required) {
     require(is_differentiable(tensor->dtype()),
             "Only Tensors of floating point and complex dtype can require gradients");
     set_requires_grad(tensor, true);

@@ -78,12 +78,12 @@ PyObject* tensor_make_subclass(PyObject*, PyObject* const* arguments, Py_ssize_t
   return guarded([&] {
     const Args args("_make_subclass", {"cls", "data", "require_grad"}, 2, arguments, count, names);
     const Tensor& data = args.tensor(1);
-    const bool requires = args.flag(2, false);
+    const bool is_required = args.flag(2, false);
     require_tensor_class(args[0]);
-    require(!requires || is_differentiable(data->dtype()),
+    require(!is_required || is_differentiable(data->dtype()),
             "Only Tensors of floating point and complex dtype can require gradients");
     Tensor tensor = detach(data);
-    if (requires) set_requires_grad(tensor, true);
+    if (is_required) set_requires_grad(tensor, true);
     return wrap_as(std::move(tensor), reinterpret_cast<PyTypeObject*>(args[0])).release();
   });
 }

@@ -295,7 +295,7 @@ Ref make_tensor_base() {
                                     {Py_tp_members, tensor_members},
                                     {Py_tp_getset, all_attributes()},
                                     {Py_tp_methods, all_methods()},
-                                    {Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)},
+                                    {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
                                     {Py_mp_length, reinterpret_cast<void*>(op_mapping.mp_length)},
                                     {Py_mp_subscript, reinterpret_cast<void*>(op_mapping.mp_subscript)},
                                     {Py_mp_ass_subscript, reinterpret_cast<void*>(op_mapping.mp_ass_subscript)}};

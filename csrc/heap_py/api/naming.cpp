@@ -64,8 +64,7 @@ class Namer {
   bool is_wanted(NodeId node) const { return wanted_ == nullptr || wanted_->has(node); }
 
   TypeMarks marks_of(const TypeRow& row) const {
-    constexpr unsigned long containers =
-        Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
+    constexpr unsigned long sequences = Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
     auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
     const bool is_python = row.kind == NodeKind::python;
     const unsigned long flags = is_python && type != nullptr ? type->tp_flags : 0;
@@ -77,7 +76,7 @@ class Namer {
             !is_python && row.kind != NodeKind::root,
             is_class,
             is_module,
-            (flags & containers) != 0 || is_of_program || has_places || (flags != 0 && row.name == "cell"),
+            (flags & sequences) != 0 || is_of_program || has_places || (flags != 0 && row.name == "cell"),
             describer_.is_wrapper(row),
             has_places,
             flags != 0 && is_lru_cache(type)};

@@ -42,7 +42,14 @@ static void move_to(PyObject* object, PyGC_Head* next) {
   put_before(head_of(object), next);
 }
 
-Py_ssize_t gl_full_collections(void) { return collector()->generation_stats[NUM_GENERATIONS - 1].collections; }
+Py_ssize_t gl_full_collections(void) {
+#if PY_VERSION_HEX >= 0x030f0000
+  const struct gc_old_stats_buffer* last = &collector()->generation_stats->old[NUM_GENERATIONS - 2];
+  return last->items[last->index].collections;
+#else
+  return collector()->generation_stats[NUM_GENERATIONS - 1].collections;
+#endif
+}
 PyObject* gl_collector_callbacks(void) { return collector()->callbacks; }
 
 void gl_place_front(PyObject* front) {

@@ -9,9 +9,15 @@
 #if PY_VERSION_HEX >= 0x030c0000
 #include <internal/pycore_signal.h>
 #endif
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_tstate.h>
+#endif
 
-#if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030e0000
-#error "the heap walk knows CPython 3.11, 3.12 and 3.13"
+#if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x03100000
+#error "the heap walk knows CPython 3.11 to 3.15"
+#endif
+#if PY_VERSION_HEX >= 0x030e0000 && PY_VERSION_HEX < 0x030e0500
+#error "the collector of CPython 3.14.0 to 3.14.4 is another one: use 3.14.5 or later"
 #endif
 #ifdef Py_GIL_DISABLED
 #error "the heap walk needs the interpreter lock"
@@ -74,12 +80,16 @@ Py_ssize_t gl_raise_long_lived(Py_ssize_t least) {
   } while (0)
 
 static void visit_exit_callbacks(struct atexit_state* exits, gl_labelled_visitor visit, void* state) {
+#if PY_VERSION_HEX >= 0x030e0000
+  SHOW("atexit callbacks", exits->callbacks);
+#else
   for (int i = 0; i < exits->ncallbacks; ++i) {
     if (exits->callbacks[i] == NULL) continue;
     SHOW("atexit callback", exits->callbacks[i]->func);
     SHOW("arguments of an atexit callback", exits->callbacks[i]->args);
     SHOW("arguments of an atexit callback", exits->callbacks[i]->kwargs);
   }
+#endif
 }
 
 #if PY_VERSION_HEX < 0x030c0000
@@ -129,6 +139,12 @@ void gl_visit_interpreter(PyInterpreterState* interpreter, gl_labelled_visitor v
   SHOW("modules by index", interpreter->modules_by_index);
   SHOW("importlib", interpreter->importlib);
   SHOW("__import__", interpreter->import_func);
+#endif
+#if PY_VERSION_HEX >= 0x030f0000
+  SHOW("__lazy_import__", interpreter->imports.lazy_import_func);
+  SHOW("filter of lazy imports", interpreter->imports.lazy_imports_filter);
+  SHOW("sys.lazy_modules", interpreter->imports.lazy_modules);
+  SHOW("submodules to be imported", interpreter->imports.lazy_pending_submodules);
 #endif
 #if PY_VERSION_HEX >= 0x030d0000
   SHOW("codec search functions", interpreter->codecs.search_path);
@@ -221,6 +237,13 @@ void gl_visit_thread(PyThreadState* thread, gl_labelled_visitor visit, void* sta
   SHOW("exception being raised", thread->curexc_type);
   SHOW("exception being raised", thread->curexc_value);
   SHOW("exception being raised", thread->curexc_traceback);
+#endif
+#if PY_VERSION_HEX >= 0x030e0000
+  SHOW("running event loop", ((_PyThreadStateImpl*)thread)->asyncio_running_loop);
+  SHOW("running task", ((_PyThreadStateImpl*)thread)->asyncio_running_task);
+#endif
+#if PY_VERSION_HEX >= 0x030f0000
+  SHOW("lazy imports under way", ((_PyThreadStateImpl*)thread)->lazy_imports);
 #endif
   for (_PyErr_StackItem* item = thread->exc_info; item != NULL; item = item->previous_item)
     SHOW("exception being handled", item->exc_value);

@@ -35,13 +35,16 @@ void gl_before_fork(void);
 void gl_after_fork_in_program(void);
 void gl_after_fork_in_copy(void);
 
+/* Whether its reference count says nothing: it is never freed. */
+int gl_is_immortal(const PyObject* object);
+
 /* A frame that runs, or waits for one that does. Its locals are in no tracked object. */
 typedef struct {
-  PyObject* function; /* may be NULL, as the next two */
+  PyObject* function; /* NULL: the frame has no reference to one; the next two may be NULL too */
   PyObject* locals;   /* the dict of a class body or module */
   PyObject* frame_object;
   PyCodeObject* code;
-  PyObject** fast; /* locals, cells and free variables, then the value stack; each may be NULL */
+  const uintptr_t* fast; /* locals, cells and free variables, then the value stack: see gl_slot_reference */
   int fast_count;
   int stack_count;      /* of the value stack, 0 where its height is not written down: see gl_stack_height */
   int has_stack_height; /* whether it is written down */
@@ -53,6 +56,26 @@ PyThreadState* gl_current_thread(void);       /* NULL: none */
 void* gl_newest_frame(PyThreadState* thread); /* NULL: none */
 void* gl_older_frame(void* frame);
 int gl_read_frame(void* frame, gl_frame* read); /* 0: it is no frame of Python code, or half made */
+
+/* The object in a slot of `fast`, or NULL. From 3.14 on a slot may hold a number of the interpreter's own, or borrow an
+ * object: another slot, of this frame or of one that waits for it, has the reference. */
+static inline PyObject* gl_slot_object(const gl_frame* frame, int slot) {
+#if PY_VERSION_HEX >= 0x030e0000
+  const uintptr_t bits = frame->fast[slot], tag = bits & 3;
+  return tag == 0 || tag == 1 ? (PyObject*)(bits - tag) : NULL;
+#else
+  return (PyObject*)frame->fast[slot];
+#endif
+}
+/* The object that a slot has a reference to, or NULL. Nobody counts the references to an immortal object. */
+static inline PyObject* gl_slot_reference(const gl_frame* frame, int slot) {
+  PyObject* object = gl_slot_object(frame, slot);
+#if PY_VERSION_HEX >= 0x030e0000
+  const int is_borrowed = (frame->fast[slot] & 1) != 0;
+  if (is_borrowed && object != NULL && !gl_is_immortal(object)) return NULL;
+#endif
+  return object;
+}
 
 /* The code that a frame runs, and where it stands in it; 0 as above. Cheaper than the whole frame. */
 int gl_frame_place(void* frame, PyCodeObject** code, int* instruction);
@@ -68,9 +91,6 @@ void* gl_generator_frame(PyObject* generator);
 
 /* The frame that a frame object stands for; it owns it once the call has ended. */
 void* gl_frame_of_object(PyObject* frame_object);
-
-/* Whether its reference count says nothing: it is never freed. */
-int gl_is_immortal(const PyObject* object);
 
 /* What the fields of objects are called that tell it to nobody; NULL where `target` is in none of them. */
 const char* gl_frame_object_field(PyObject* frame_object, PyObject* target);

@@ -130,6 +130,9 @@ const char* gl_frame_object_field(PyObject* object, PyObject* target) {
 #if PY_VERSION_HEX >= 0x030d0000
   if (frame->f_extra_locals == target || frame->f_locals_cache == target) return "f_locals";
 #endif
+#if PY_VERSION_HEX >= 0x030e0000
+  if (frame->f_overwritten_fast_locals == target) return "overwritten locals";
+#endif
   return NULL;
 }
 

@@ -1,5 +1,6 @@
 #include "heap_py/interpreter/shallow_size.hpp"
 
+#include "heap_py/interpreter/dict_types.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/library_layouts.hpp"
 
@@ -59,6 +60,15 @@ uint64_t text_file_bytes(PyObject* object) {
   return static_cast<uint64_t>(file->length) * (file->state == is_joining ? 1 : sizeof(Py_UCS4));
 }
 
+// The bytes are an object of their own from Python 3.15 on. No other object can have it.
+uint64_t byte_array_bytes(PyObject* object) {
+  const auto room = static_cast<uint64_t>(reinterpret_cast<PyByteArrayObject*>(object)->ob_alloc);
+#if PY_VERSION_HEX >= 0x030f0000
+  if (room != 0) return room + static_cast<uint64_t>(PyBytes_Type.tp_basicsize);
+#endif
+  return room;
+}
+
 uint64_t number_array_bytes(PyObject* object) {
   const auto* array = reinterpret_cast<const NumberArray*>(object);
   return static_cast<uint64_t>(array->room) * static_cast<uint64_t>(array->items_type->item_bytes);
@@ -105,7 +115,7 @@ ShallowSize::ShallowSize(PyTypeObject* type) : type_(type), kind_(kind_of(type))
 ShallowSize::Kind ShallowSize::kind_of(PyTypeObject* type) {
   if ((type->tp_flags & Py_TPFLAGS_UNICODE_SUBCLASS) != 0) return Kind::text;
   if ((type->tp_flags & Py_TPFLAGS_LONG_SUBCLASS) != 0) return Kind::number;
-  if ((type->tp_flags & Py_TPFLAGS_DICT_SUBCLASS) != 0) return Kind::dict;
+  if (is_dict_type(type)) return Kind::dict;
   if ((type->tp_flags & Py_TPFLAGS_LIST_SUBCLASS) != 0) return Kind::list;
   if (PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0) return Kind::set;
   if (PyType_IsSubtype(type, &PyByteArray_Type) != 0) return Kind::bytes;
@@ -126,7 +136,7 @@ uint64_t ShallowSize::outside_bytes(PyObject* object) const {
     case Kind::set:
       return set_bytes(object);
     case Kind::bytes:
-      return static_cast<uint64_t>(reinterpret_cast<PyByteArrayObject*>(object)->ob_alloc);
+      return byte_array_bytes(object);
     case Kind::byte_file:
       return byte_file_bytes(object);
     case Kind::text_file:

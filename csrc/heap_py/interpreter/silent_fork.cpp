@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -22,6 +23,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <string>
+#include <vector>
 #endif
 
 namespace gradlife::heap {
@@ -59,11 +63,46 @@ const void* library_of(const void* address) {
   return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
+// Whether an address only stands for another library's function: a program that is not position-independent has one for
+// each function whose address it takes, and the loader hands it out.
+bool is_stand_in(const void* address) {
+  Dl_info info;
+  void* symbol = nullptr;
+  return dladdr1(address, &info, &symbol, RTLD_DL_SYMENT) != 0 && symbol != nullptr &&
+         static_cast<const ElfW(Sym)*>(symbol)->st_shndx == SHN_UNDEF;
+}
+
+int add_name(dl_phdr_info* library, size_t, void* names) {
+  try {
+    static_cast<std::vector<std::string>*>(names)->emplace_back(library->dlpi_name);
+  } catch (const std::bad_alloc&) {  // no exception may pass through the loader
+    return 1;
+  }
+  return 0;
+}
+
+// The malloc that this process uses, in the library that has it; nullptr: unknown.
+const void* malloc_in_use() {
+  const void* used = dlsym(RTLD_DEFAULT, "malloc");
+  if (used == nullptr || !is_stand_in(used)) return used;
+  std::vector<std::string> names;  // in the order in which the loader looks through them
+  if (dl_iterate_phdr(add_name, &names) != 0) return nullptr;
+  for (const std::string& name : names) {
+    void* library = name.empty() ? nullptr : dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    const void* own = dlsym(library, "malloc");
+    dlclose(library);
+    Dl_info info;
+    if (own != nullptr && dladdr(own, &info) != 0 && name == info.dli_fname) return own;
+  }
+  return nullptr;
+}
+
 // Whether malloc is glibc's, and not one of LD_PRELOAD or a sanitizer. Asked once: the loader's lock may be held for
 // long.
 bool has_own_malloc() {
   static const bool is_own = [] {
-    const void* used = dlsym(RTLD_DEFAULT, "malloc");
+    const void* used = malloc_in_use();
     return used != nullptr && library_of(used) == library_of(reinterpret_cast<const void*>(&gnu_get_libc_version));
   }();
   return is_own;

@@ -5,6 +5,14 @@
 #define NEED_OPCODE_METADATA 1
 #include "heap_py/interpreter/interpreter.h"
 
+#if PY_VERSION_HEX >= 0x030e0000
+/* From 3.14 on a frame writes its height down before everything that may run other code. */
+int gl_stack_height(void* address) {
+  gl_frame read;
+  return gl_read_frame(address, &read) ? read.stack_count : 0;
+}
+#else
+
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
 #if PY_VERSION_HEX >= 0x030d0000
@@ -212,3 +220,4 @@ int gl_stack_height(void* address) {
   PyMem_RawFree(all.heights);
   return height > 0 && height <= read.code->co_stacksize ? height : 0;
 }
+#endif

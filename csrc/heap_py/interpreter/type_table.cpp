@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include "base/visible_text.hpp"
+#include "heap_py/interpreter/dict_types.hpp"
 #include "heap_py/interpreter/greenlets.hpp"
 #include "heap_py/interpreter/library_layouts.hpp"
 #include "heap_py/interpreter/module_names.hpp"
@@ -82,6 +83,7 @@ uint32_t TypeTable::add(PyTypeObject* type) {
   entry.asks_is_gc = type->tp_is_gc != nullptr;
   entry.is_generator = type == &PyGen_Type || type == &PyCoro_Type || type == &PyAsyncGen_Type;
   entry.is_greenlet = is_greenlet(type);
+  entry.is_dict = is_dict_type(type);
   entry.is_set = PyType_IsSubtype(type, &PySet_Type) || PyType_IsSubtype(type, &PyFrozenSet_Type);
   entry.is_deque = is_deque(type);
   for (Provider* provider : providers_)

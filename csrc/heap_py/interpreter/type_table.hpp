@@ -24,7 +24,8 @@ class TypeTable {
     bool asks_is_gc = false;    // whether instances are tracked differs: types
     bool is_generator = false;  // a generator, coroutine or asynchronous generator
     bool is_greenlet = false;
-    bool is_set = false;  // or a frozenset, or derived from one
+    bool is_dict = false;  // or a frozendict, or derived from one
+    bool is_set = false;   // or a frozenset, or derived from one
     bool is_deque = false;
     Provider* provider = nullptr;    // shows more references
     std::vector<Py_ssize_t> fields;  // offsets of references in objects that the collector never sees

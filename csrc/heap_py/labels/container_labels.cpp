@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "heap_py/interpreter/dict_types.hpp"
 #include "heap_py/interpreter/key_text.hpp"
 #include "heap_py/labels/type_labels.hpp"
 
@@ -79,7 +80,7 @@ Label label_in_sequence(PyObject* const* items, Py_ssize_t count, PyObject* targ
 }
 
 Label another_label_in_container(PyObject* source, PyObject* target, size_t nth) {
-  if (PyDict_Check(source)) return in_dict(source, target, nth);
+  if (is_dict(source)) return in_dict(source, target, nth);
   if (PyList_Check(source))
     return label_in_sequence(reinterpret_cast<PyListObject*>(source)->ob_item, Py_SIZE(source), target, nth);
   if (PyTuple_CheckExact(source))
@@ -88,7 +89,7 @@ Label another_label_in_container(PyObject* source, PyObject* target, size_t nth)
 }
 
 Label label_in_container(PyObject* source, PyObject* target) {
-  if (PyDict_Check(source)) return in_dict(source, target);
+  if (is_dict(source)) return in_dict(source, target);
   if (PyList_Check(source))
     return label_in_sequence(reinterpret_cast<PyListObject*>(source)->ob_item, Py_SIZE(source), target);
   if (PyTuple_Check(source)) return in_tuple(source, target);

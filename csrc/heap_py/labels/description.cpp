@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/labels.hpp"
+#include "heap_py/interpreter/dict_types.hpp"
 #include "heap_py/interpreter/greenlets.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/key_text.hpp"
@@ -82,8 +83,8 @@ bool is_set(PyTypeObject* type) {
   return PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0;
 }
 bool has_length(PyTypeObject* type) {
-  constexpr unsigned long lengthy = Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS;
-  return (type->tp_flags & lengthy) != 0 || is_set(type);
+  constexpr unsigned long sequences = Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
+  return (type->tp_flags & sequences) != 0 || is_dict_type(type) || is_set(type);
 }
 bool has_own_words(PyTypeObject* type) {
   for (PyTypeObject* known : {&PyModule_Type, &PyType_Type, &PyMethod_Type, &PyFrame_Type, &PyCode_Type, &PyGen_Type,
@@ -110,7 +111,7 @@ std::string python_text(PyObject* object) {
 }  // namespace
 
 Py_ssize_t length_of(PyObject* object) {
-  if (PyDict_Check(object)) return reinterpret_cast<PyDictObject*>(object)->ma_used;
+  if (is_dict(object)) return reinterpret_cast<PyDictObject*>(object)->ma_used;
   return PyAnySet_Check(object) ? reinterpret_cast<PySetObject*>(object)->used : Py_SIZE(object);
 }
 

@@ -12,6 +12,7 @@ namespace {
 Label internal(const char* text) { return {Relation::internal, text}; }
 
 Label in_inline_attributes(PyObject* object, PyObject* target) {
+  if (gl_existing_dict(object) != nullptr) return {};  // from 3.13 on they stay in place, and are the dict's
   struct Search {
     PyObject* target;
     PyObject* name;
@@ -73,14 +74,14 @@ Label describe_frame_reference(void* address, PyObject* target) {
   if (gl_read_frame(address, &frame) == 0) return {};
   PyObject* names = frame.code->co_localsplusnames;
   for (int i = 0; i < frame.fast_count; ++i)
-    if (frame.fast[i] == target && i < PyTuple_GET_SIZE(names)) return local_label(frame.code, i);
+    if (gl_slot_reference(&frame, i) == target && i < PyTuple_GET_SIZE(names)) return local_label(frame.code, i);
   if (frame.locals == target) return internal("f_locals");
   if (frame.function == target) return internal("the running function");
   if (frame.frame_object == target) return internal("its frame object");
   if (reinterpret_cast<PyObject*>(frame.code) == target) return internal("f_code");
   const int height = gl_stack_height(address);
   for (int i = 0; i < height; ++i)
-    if (frame.fast[frame.fast_count + i] == target) return {Relation::stack, ""};
+    if (gl_slot_reference(&frame, frame.fast_count + i) == target) return {Relation::stack, ""};
   return {};
 }
 

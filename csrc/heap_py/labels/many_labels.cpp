@@ -1,5 +1,6 @@
 #include "heap_py/labels/many_labels.hpp"
 
+#include "heap_py/interpreter/dict_types.hpp"
 #include "heap_py/interpreter/key_text.hpp"
 #include "heap_py/labels/container_labels.hpp"
 
@@ -8,13 +9,12 @@ namespace gradlife::heap {
 bool ManyLabels::knows(PyTypeObject* type) {
   const bool is_sequence = (type->tp_flags & Py_TPFLAGS_LIST_SUBCLASS) != 0 || type == &PyTuple_Type;
   const bool is_set = PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0;
-  return is_sequence || is_set || (type->tp_flags & Py_TPFLAGS_DICT_SUBCLASS) != 0 ||
-         base_named(type, "collections.deque") != nullptr;
+  return is_sequence || is_set || is_dict_type(type) || base_named(type, "collections.deque") != nullptr;
 }
 
 ManyLabels::ManyLabels(PyObject* source) {
   PyTypeObject* deque = base_named(source, "collections.deque");
-  if (PyDict_Check(source))
+  if (is_dict(source))
     read_dict(source);
   else if (PyAnySet_Check(source))
     read_set(reinterpret_cast<PySetObject*>(source));

@@ -90,12 +90,19 @@ bool are_plain_members(const PySetObject* set, int levels) {
   return true;
 }
 
+// The compiler makes slices since 3.14.
+bool is_plain_slice(const PySliceObject* slice, int levels) {
+  return is_plain_constant(slice->start, levels) && is_plain_constant(slice->stop, levels) &&
+         is_plain_constant(slice->step, levels);
+}
+
 // Whether the compiler can have made the constant. A program can put any object among the constants of its code.
 bool is_plain_constant(PyObject* constant, int levels) {
   if (PyUnicode_CheckExact(constant) || PyBytes_CheckExact(constant) || is_number(constant)) return true;
   if (levels == 0) return false;
   if (PyTuple_CheckExact(constant)) return are_plain_constants(constant, levels - 1);
   if (PyFrozenSet_CheckExact(constant)) return are_plain_members(reinterpret_cast<PySetObject*>(constant), levels - 1);
+  if (PySlice_Check(constant)) return is_plain_slice(reinterpret_cast<PySliceObject*>(constant), levels - 1);
   return PyCode_Check(constant) &&
          are_plain_constants(reinterpret_cast<PyCodeObject*>(constant)->co_consts, levels - 1);
 }
@@ -133,16 +140,17 @@ bool is_small_atom(PyObject* object, size_t min_bytes) {
 
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument) {
   int64_t count = 0;
-  // The caller has the object on its evaluation stack. A running frame does not store that stack's height, so the
-  // reference is added here.
+  // The caller has the object on its evaluation stack. Before 3.14 a running frame does not store that stack's height,
+  // so the reference is added here.
   bool is_caller = is_argument;
   gl_frame frame;
   for (void* at = gl_newest_frame(PyThreadState_Get()); at != nullptr; at = gl_older_frame(at)) {
     if (gl_read_frame(at, &frame) == 0) continue;
-    if (is_caller && frame.stack_count == 0) ++count;
+    if (is_caller && !frame.has_stack_height) ++count;
     is_caller = false;
     if (!is_file_below(frame.code->co_filename, options.hidden_sources)) continue;
-    for (int i = 0; i < frame.fast_count + frame.stack_count; ++i) count += frame.fast[i] == object ? 1 : 0;
+    for (int i = 0; i < frame.fast_count + frame.stack_count; ++i)
+      count += gl_slot_reference(&frame, i) == object ? 1 : 0;
   }
   return count;
 }
@@ -264,11 +272,13 @@ void Walker::expand_frame(void* address) {
   if (!frame.is_generator)  // a generator shows these itself
     for (PyObject* held : {frame.function, frame.locals, frame.frame_object, reinterpret_cast<PyObject*>(frame.code)})
       visit_reference(held, &builder_);
-  for (int i = 0; i < frame.fast_count; ++i) visit_reference(frame.fast[i], &builder_);
+  for (int i = 0; i < frame.fast_count; ++i) visit_reference(gl_slot_reference(&frame, i), &builder_);
   const int height = gl_stack_height(address);
-  for (int i = frame.fast_count; i < frame.fast_count + height; ++i)
-    if (i < frame.fast_count + frame.stack_count || graph_.is_tracked(builder_.find(address_of(frame.fast[i]))))
-      visit_reference(frame.fast[i], &builder_);
+  for (int i = frame.fast_count; i < frame.fast_count + height; ++i) {
+    PyObject* held = gl_slot_reference(&frame, i);
+    if (i < frame.fast_count + frame.stack_count || graph_.is_tracked(builder_.find(address_of(held))))
+      visit_reference(held, &builder_);
+  }
 }
 
 // --- objects
@@ -376,13 +386,13 @@ void Walker::note_length(NodeId node, PyObject* object, const TypeTable::Entry& 
   Py_ssize_t length = 0;
   if (PyList_Check(object))
     length = note_unset(node, object);
-  else if (PyDict_Check(object))
+  else if (entry.is_dict)
     length = reinterpret_cast<PyDictObject*>(object)->ma_used;
   else if (entry.is_set)
     length = reinterpret_cast<PySetObject*>(object)->used;
   else if (entry.is_deque)
     length = Py_SIZE(object);
-  if (PyDict_Check(object) && length >= many_keys && options_.min_atom_bytes != 0) own_text_keys(object);
+  if (entry.is_dict && length >= many_keys && options_.min_atom_bytes != 0) own_text_keys(object);
   if (length > 0) graph_.lengths.add(node, static_cast<uint32_t>(std::min<Py_ssize_t>(length, UINT32_MAX)));
 }
 
@@ -391,13 +401,13 @@ void Walker::expand_python(NodeId node, PyObject* object) {
   const bool is_container = graph_.is_tracked(node) || !entry.asks_is_gc || PyObject_IS_GC(object);
   note_length(node, object, entry);
   if (entry.provider != nullptr) return expand_wrapper(object, entry);
-  if (entry.is_generator && expand_running_generator(object, entry.traverse)) return;
+  if (entry.is_generator && expand_generator(object, entry.traverse)) return;
+  if (entry.is_greenlet && is_container) return expand_greenlet(object, entry.traverse);
   if (entry.traverse != nullptr && is_container) entry.traverse(object, visit_reference, &builder_);
   if (!is_container && PyType_Check(object)) {
     builder_.begin_hidden();
     expand_static_type(reinterpret_cast<PyTypeObject*>(object));
   }
-  if (entry.is_greenlet) expand_greenlet(object);
   if (entry.fields.empty()) return;
   builder_.begin_hidden();
   expand_fields(object, entry.fields);
@@ -405,7 +415,7 @@ void Walker::expand_python(NodeId node, PyObject* object) {
 
 namespace {
 
-// A running generator's references, and those among them that its frame shows, which is a root.
+// A generator's references, and those among them that its frame shows, which is a root, or only borrows.
 struct OfGenerator {
   Builder& builder;
   std::vector<const PyObject*> of_frame;
@@ -433,27 +443,62 @@ int visit_of_wrapper(PyObject* target, void* state) {
 
 }  // namespace
 
-// A running generator shows the variables of its frame again if the frame has called another Python function: then the
-// height of its stack is stored. Returns false for any other generator.
-bool Walker::expand_running_generator(PyObject* object, traverseproc traverse) {
+// A running generator shows the variables of its frame again if the height of its stack is stored: before 3.14 if the
+// frame has called another Python function. Any generator also shows what slots of its frame only borrow. Returns false
+// for a generator that shows nothing too much.
+bool Walker::expand_generator(PyObject* object, traverseproc traverse) {
   void* address = gl_generator_frame(object);
   gl_frame frame;
-  if (running_generators_.count(address) == 0 || gl_read_frame(address, &frame) == 0 || !frame.has_stack_height)
-    return false;
+  if (address == nullptr || gl_read_frame(address, &frame) == 0 || !frame.has_stack_height) return false;
+  const bool is_running = running_generators_.count(address) != 0;
   OfGenerator state{builder_, {}};
-  for (int i = 0; i < frame.fast_count + frame.stack_count; ++i)
-    if (frame.fast[i] != nullptr) state.of_frame.push_back(frame.fast[i]);
+  for (int i = 0; i < frame.fast_count + frame.stack_count; ++i) {
+    const PyObject* shown = gl_slot_object(&frame, i);
+    if (shown != nullptr && (is_running || gl_slot_reference(&frame, i) == nullptr)) state.of_frame.push_back(shown);
+  }
+  if (state.of_frame.empty()) return false;
   traverse(object, visit_of_generator, &state);
   return true;
 }
 
-// Expands the frames of a greenlet that waits, which the collector does not see. A generator whose stack has a stored
-// height shows its variables itself.
-void Walker::expand_greenlet(PyObject* greenlet) {
-  builder_.begin_hidden();
+// Calls a function for each frame of a greenlet that waits. A generator whose stack has a stored height shows its
+// variables itself.
+template <class Visit>
+void visit_frames(PyObject* greenlet, Visit visit) {
   gl_frame frame;
   for (void* at = greenlet_frame(greenlet); at != nullptr; at = gl_older_frame(at))
-    if (gl_read_frame(at, &frame) != 0 && !(frame.is_generator && frame.has_stack_height)) expand_frame(at);
+    if (gl_read_frame(at, &frame) != 0 && !(frame.is_generator && frame.has_stack_height)) visit(at, frame);
+}
+
+std::vector<const PyObject*> objects_in_frames(PyObject* greenlet) {
+  std::vector<const PyObject*> objects;
+  visit_frames(greenlet, [&](void*, const gl_frame& frame) {
+    for (int i = 0; i < frame.fast_count + frame.stack_count; ++i)
+      if (const PyObject* object = gl_slot_object(&frame, i)) objects.push_back(object);
+    for (const PyObject* held :
+         {frame.function, frame.locals, frame.frame_object, reinterpret_cast<PyObject*>(frame.code)})
+      if (held != nullptr) objects.push_back(held);
+  });
+  return objects;
+}
+
+// Expands a greenlet and its frames. The collector sees the frames from Python 3.15 on: then its traverse shows them
+// all, and what they borrow too.
+void Walker::expand_greenlet(PyObject* greenlet, traverseproc traverse) {
+  const std::vector<const PyObject*> in_frames = objects_in_frames(greenlet);
+  OfGenerator state{builder_, in_frames};
+  traverse(greenlet, visit_of_generator, &state);
+  if (in_frames.empty() || !state.of_frame.empty()) {
+    for (const PyObject* object : in_frames) {
+      const auto not_shown = std::find(state.of_frame.begin(), state.of_frame.end(), object);
+      if (not_shown == state.of_frame.end())
+        visit_reference(const_cast<PyObject*>(object), &builder_);  // in a frame, and shown for another reason
+      else
+        state.of_frame.erase(not_shown);
+    }
+    builder_.begin_hidden();
+  }
+  visit_frames(greenlet, [&](void* frame, const gl_frame&) { expand_frame(frame); });
 }
 
 void Walker::expand_wrapper(PyObject* object, const TypeTable::Entry& entry) {

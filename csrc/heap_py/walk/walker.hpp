@@ -56,8 +56,8 @@ class Walker {
   void expand_frame(void* address);
   void expand_fields(PyObject* object, const std::vector<Py_ssize_t>& fields);
   void expand_python(NodeId node, PyObject* object);
-  bool expand_running_generator(PyObject* object, traverseproc traverse);
-  void expand_greenlet(PyObject* greenlet);
+  bool expand_generator(PyObject* object, traverseproc traverse);
+  void expand_greenlet(PyObject* greenlet, traverseproc traverse);
   uint32_t name_type(NodeId node);  // sets the node's type; returns the row of its exact type
   void expand_wrapper(PyObject* object, const TypeTable::Entry& entry);
   uint32_t modules_row(uint32_t row);

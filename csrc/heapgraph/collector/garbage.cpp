@@ -57,7 +57,8 @@ void Garbage::find_kept_wrappers() {
     }
     kept_by_[index_[*native]] = index_[wrapper];
     const Row owners = graph_.referrers.of(*native);
-    const bool is_owned = std::any_of(owners.begin(), owners.end(), [&](NodeId owner) { return owner != wrapper; });
+    const bool is_owned =
+        std::any_of(owners.begin(), owners.end(), [self = wrapper](NodeId owner) { return owner != self; });
     if (hidden != 0 && !is_owned) ++count_[index_[wrapper]];  // by an owner that the graph does not know
   }
 }

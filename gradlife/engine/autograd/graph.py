@@ -68,7 +68,7 @@ class Node(abc.ABC):
     @classmethod
     def __subclasshook__(cls, subclass: type) -> Any:
         is_node = issubclass(subclass, BackwardCFunction) or subclass in _engine._node_types.values()
-        return True if is_node and cls is Node else NotImplemented
+        return True if is_node and cls is _Node else NotImplemented
 
 
 class GradientEdge(NamedTuple):
@@ -80,6 +80,10 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
+# Functions here use these names: the public ones depend on the profile, and a module's own dict does not have them.
+_Node, _GradientEdge = Node, GradientEdge
+
+
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Return the edge that carries the gradient of ``tensor``. Makes a leaf's accumulator if needed."""
     if not tensor.requires_grad:
@@ -88,7 +92,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if isinstance(node, _engine._FunctionBase):
         with enable_grad():
             token = tensor.view_as(tensor).grad_fn
-    return GradientEdge(node, tensor.output_nr, ownership_token=token)
+    return _GradientEdge(node, tensor.output_nr, ownership_token=token)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

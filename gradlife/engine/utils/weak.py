@@ -135,7 +135,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
 
     def copy(self) -> WeakIdKeyDictionary:
         """Return a copy with the living keys."""
-        other = WeakIdKeyDictionary(ref_type=self.ref_type)
+        other = _WeakIdKeyDictionary(ref_type=self.ref_type)
         other.update(self)
         return other
 
@@ -186,6 +186,7 @@ class TensorWeakRef:
 
 WeakTensorRef = WeakIdRef
 WeakTensorKeyDictionary = WeakIdKeyDictionary
+_WeakIdKeyDictionary = WeakIdKeyDictionary  # for the methods above: this module's own dict does not have limited names
 
 
 limit_module(__name__, WEAK)

@@ -78,6 +78,7 @@ NORMS = ("weight_norm", "spectral_norm", "orthogonal")
 ROOTS: dict[str, tuple[str, ...]] = {
     "context": ("set",),
     "atexit callback": ("register",),
+    "atexit callbacks": ("register",),  # a list from Python 3.14 on
     "arguments of an atexit callback": ("register",),
 }
 

@@ -381,7 +381,11 @@ HOLDER_PATHS = (
         "Unregister it when you no longer need it, and pass plain data as arguments.",
         "finalizer.detach()          # or atexit.unregister(function)",
         change="{removal}",
-        paths=("finalizer.* ...", "interpreter.root:* function.*|partial.*|method.*|tuple.*|dict.* ..."),
+        paths=(
+            "finalizer.* ...",
+            "interpreter.root:* function.*|partial.*|method.*|tuple.*|dict.* ...",
+            "interpreter.root:* list.item tuple.item ...",  # atexit from Python 3.14 on
+        ),
         example="type finalize ._registry → dict → finalize._Info .args → tuple [0] → Tensor",
     ),
     Pattern(

@@ -9,6 +9,7 @@ from typing import Any
 _LINK = re.compile(r"https?:/+[^\s\"')]*")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _CXX_PLACE = re.compile(r" \(\S+ at \S+:\d+\)$")
+_NO_DICT = " and no __dict__ for setting new attributes"
 _PATH = re.compile(r"(?:/[\w.+-]+){2,}/([\w.+-]+)")
 
 #: Longest exception text.
@@ -25,10 +26,11 @@ def scrub(text: str) -> str:
 def exception_text(error: BaseException) -> str:
     """Format an exception as `Type: first line of its text`, scrubbed; only `Type` if it has no text.
 
-    The C++ source location, which releases up to 1.5 append, is dropped: it depends on the build.
+    The C++ source location, which releases up to 1.5 append, is dropped: it depends on the build. So is what Python 3.14
+    appends where an object takes no attributes.
     """
     name = type(error).__name__
-    lines = str(error).strip().splitlines()
+    lines = str(error).strip().replace(_NO_DICT, "").splitlines()
     return scrub(_CXX_PLACE.sub("", f"{name}: {lines[0].strip()}"))[:TEXT_LIMIT] if lines else name
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dis
+import sys
 import warnings
+from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
 
 import gradlife.engine as torch
-from gradlife.engine.releases import Span, limited_module
+from gradlife.engine.releases import Span, _ModuleName, limited_module
 from leftovers import run_script
 from lifetimes import doubling, leaf
 
@@ -245,3 +249,33 @@ def test_a_context_without_a_node_answers_in_the_releases_words(profile: str, re
         with pytest.raises(RuntimeError, match=after):
             node.next_functions  # noqa: B018
         assert hasattr(node, "_do_backward") is (profile != "torch-1.9")
+
+
+def test_a_call_site_that_is_warm_does_not_see_an_absent_name() -> None:
+    """From Python 3.14 on a warm call site reads names in a module's dict there, past the descriptor of its class."""
+
+    def has_hooks() -> bool:
+        try:
+            torch.autograd.graph.saved_tensors_hooks  # noqa: B018
+        except AttributeError:
+            return False
+        return True
+
+    assert all(has_hooks() for _ in range(100))
+    with torch.profile("torch-1.9"):
+        assert not any(has_hooks() for _ in range(100))
+    assert all(has_hooks() for _ in range(100))
+
+
+def test_functions_of_a_module_use_no_name_of_it_that_depends_on_the_profile() -> None:
+    modules = [module for name, module in sys.modules.items() if name.startswith("gradlife.engine")]
+    limited = {
+        module: vars(type(module)) for module in modules if type(module).__name__ == "module" and module.__file__
+    }
+    assert len(limited) > 8
+    for module, names in limited.items():
+        codes = [compile(Path(module.__file__ or "").read_text(), "", "exec")]
+        for code in codes:
+            codes += [const for const in code.co_consts if isinstance(const, CodeType)]
+        used = {i.argval for code in codes[1:] for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+        assert {name for name in used & set(names) if isinstance(names[name], _ModuleName)} == set()

@@ -171,10 +171,10 @@ def test_path_from_a_holder_is_named(name: str) -> None:
 #: Structures of C code with tables of their own.
 TABLES: dict[str, tuple[Any, list[str]]] = {
     "pickler": (lambda thing: pickled(thing), ["its memo of what it has pickled"]),
-    # Since 3.13 its tuple begins with the method's name.
+    # In 3.13 its tuple begins with the method's name.
     "method caller": (
         lambda thing: operator.methodcaller("add", thing),
-        ["its arguments", "[1]" if sys.version_info >= (3, 13) else "[0]"],
+        ["its arguments", "[1]" if sys.version_info[:2] == (3, 13) else "[0]"],
     ),
     "tee": (lambda thing: read_ahead(thing), ["the items that were read ahead", "an item that was read ahead"]),
     "cycle": (lambda thing: gone_round(thing), ["the items that it repeats", "[0]"]),

@@ -78,6 +78,7 @@ def test_an_object_at_the_address_of_a_freed_one_is_new() -> None:
     assert (new[0], gone[0]) == (100, 100)
 
 
+@pytest.mark.skipif(gc.is_tracked({"a": "text"}), reason="from Python 3.14 on every dict is tracked")
 def test_a_dict_that_the_collector_did_not_track_is_not_new_when_it_does() -> None:
     table: dict[str, object] = {"a": "text"}
     gc.collect()
@@ -92,6 +93,7 @@ def test_a_dict_that_the_collector_did_not_track_is_not_new_when_it_does() -> No
     assert after.find(id(table)) not in new
 
 
+@pytest.mark.skipif(gc.is_tracked({"a": "text"}), reason="from Python 3.14 on every dict is tracked")
 def test_a_tracked_dict_at_the_address_of_an_untracked_one_that_others_held_is_new() -> None:
     kept = [{"a": number} for number in range(100)]
     assert not any(map(gc.is_tracked, kept))
@@ -154,7 +156,7 @@ def test_lengths_are_those_of_the_containers() -> None:
 
 
 def test_small_text_that_only_a_container_holds_is_counted_to_it() -> None:
-    texts = {f"key {number}": number for number in range(1000, 1100)}
+    texts = {f"key {number}": number for number in range(2000, 2100)}  # no small int: 1,024 is one from 3.15 on
     shared = ["text"] * 100
     graph = _heap.walk(sizes=True, min_atom_bytes=512)
     wanted = sum(key.__sizeof__() + number.__sizeof__() for key, number in texts.items())

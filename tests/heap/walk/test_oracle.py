@@ -230,15 +230,15 @@ MAKERS: list[Maker] = [
 ]
 
 
-def all_types() -> set[type]:
-    found: set[type] = set()
+def all_types() -> list[type]:
+    found: dict[int, type] = {}  # by address: from Python 3.14 on a class of `typing` warns when it is compared
     waiting: list[type] = [object]
     while waiting:
         entry = waiting.pop()
-        if entry not in found:
-            found.add(entry)
+        if id(entry) not in found:
+            found[id(entry)] = entry
             waiting.extend(type.__subclasses__(entry))
-    return found
+    return list(found.values())
 
 
 @pytest.fixture(scope="module", autouse=True)

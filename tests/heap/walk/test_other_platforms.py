@@ -27,7 +27,10 @@ def complaints(source: Path, *flags: str, then: str = "") -> str:
 
 @pytest.mark.parametrize("source", BRANCHES, ids=lambda path: path.name)
 def test_the_branch_for_systems_that_are_not_linux_compiles(source: Path) -> None:
-    assert complaints(source, "-U__linux__") == ""
+    found = complaints(source, "-U__linux__")
+    if "unknown multiarch location for pyconfig.h" in found:
+        pytest.skip("the headers of this Python are of a distribution that knows Linux only")
+    assert found == ""
 
 
 def test_the_branch_for_a_build_under_address_sanitizer_compiles() -> None:

@@ -5,6 +5,7 @@ Nothing here needs PyTorch: `make test-all-pythons` runs it on every Python that
 
 from __future__ import annotations
 
+import builtins
 import collections
 import gc
 import os
@@ -20,6 +21,7 @@ import pytest
 from gradlife import _heap
 from gradlife.heap import refs, snapshot, why
 from leftovers import run_in_child
+from python_versions import BORROWS_ARGUMENTS
 
 KEPT: dict[str, Any] = {}
 
@@ -100,12 +102,32 @@ def test_locals_of_callers_and_of_other_threads_are_known_references() -> None:
     finally:
         is_over.set()
         thread.join()
-    assert found == [
-        "[0]",
-        "argument 'asked'",
-        "argument 'kept'",
-        "local variable 'held'",
-    ]  # [0]: the thread's arguments
+    asked = [] if BORROWS_ARGUMENTS else ["argument 'asked'"]
+    assert found == ["[0]", *asked, "argument 'kept'", "local variable 'held'"]  # [0]: the thread's arguments
+
+
+def test_an_argument_that_its_caller_has_in_no_variable_is_a_reference() -> None:
+    def ask(asked: Thing) -> list[str]:
+        ledger = refs(asked)
+        assert ledger.unaccounted == 0
+        return [referrer.via for referrer in ledger.referrers]
+
+    found = ask(Thing())  # not within the assertion, which would keep it in a variable of its own
+    assert found == ["argument 'asked'"]
+
+
+def test_what_a_waiting_generator_only_borrows_is_no_reference() -> None:
+    """On its stack stands what its variable holds."""
+
+    def waiting(kept: Thing) -> Iterator[int]:
+        print(kept, (yield 1))
+
+    held = Thing()
+    generator = waiting(held)
+    next(generator)
+    ledger = refs(held)
+    assert sorted(referrer.via for referrer in ledger.referrers)[-1] == "local variable 'held'"
+    assert ledger.unaccounted == 0
 
 
 def test_looking_at_a_frame_makes_no_frame_object() -> None:
@@ -328,6 +350,20 @@ def test_instances_are_known_references_to_their_class() -> None:
     assert ledger.unaccounted == 0
 
 
+@pytest.mark.skipif(sys.version_info < (3, 15), reason="frozendict is new in Python 3.15")
+def test_frozendict_has_the_keys_the_length_and_the_size_of_a_dict() -> None:
+    frozendict: Any = vars(builtins)["frozendict"]
+    held = Thing()
+    address = id(held)
+    KEPT["holder"] = frozendict({"key": held, **{str(number): number for number in range(20)}})
+    del held
+    assert paths_down(address)[-1] == "['key']"
+    graph = _heap.walk(sizes=True)
+    node = graph.find(id(KEPT["holder"])) or 0
+    assert graph.length(node) == 21
+    assert (graph.describe(node).bytes or 0) >= sys.getsizeof(KEPT["holder"])
+
+
 @pytest.mark.parametrize("made", [collections.OrderedDict, collections.defaultdict, collections.Counter])
 def test_dicts_of_other_types_name_their_values_by_key(made: Callable[[], Any]) -> None:
     KEPT["holder"] = holder = made()
@@ -378,3 +414,16 @@ def test_a_walk_beside_threads_that_allocate_sees_a_heap_at_rest() -> None:
         is_over.set()
         for thread in threads:
             thread.join()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="from 3.14 on a call may still borrow what a variable held")
+def test_a_variable_that_a_debugger_overwrote_is_kept_by_the_frame_until_it_ends() -> None:
+    def overwritten() -> list[str]:
+        held = Thing()
+        address, frame = id(held), sys._getframe()
+        frame.f_locals["held"] = None
+        found = paths_down(address)
+        assert frame is not None
+        return found
+
+    assert any("overwritten locals" in step for step in overwritten())

@@ -38,6 +38,9 @@ def test_texts_lose_what_differs_from_run_to_run() -> None:
 def test_an_exception_is_its_type_and_first_line() -> None:
     assert exception_text(ValueError("first\nsecond")) == "ValueError: first"
     assert exception_text(ValueError()) == "ValueError"
+    absent = "'Tensor' object has no attribute 'note'"
+    said = AttributeError(f"{absent} and no __dict__ for setting new attributes")  # from Python 3.14 on
+    assert exception_text(said) == f"AttributeError: {absent}"
     assert len(exception_text(ValueError("x" * 1000))) == TEXT_LIMIT
 
 
