@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import re
 import sys
@@ -421,6 +422,7 @@ class Show:
         self.verdict: HuntVerdict | None = None  # of the report shown last, and its trouble
         self.trouble = ""
         self._codes: list[str] = []
+        self._shown: HuntReport | None = None
 
     def answer(self, report: HuntReport) -> None:
         """Show the report."""
@@ -428,15 +430,28 @@ class Show:
 
         print_report(make_console(self._stream), report, self.in_full)
         self._stream.flush()
+        self._shown = report
         self.verdict, self.trouble = report.verdict, report.trouble
         self._codes = [one.code for one in report.findings]
 
     def is_outdated(self, report: HuntReport) -> bool:
-        """Whether the report has a verdict or a finding that was not shown: left shared memory is found at the end."""
+        """Whether the report has a verdict or a finding that was not shown, or says more of workers: left shared memory is
+        found at the end, and workers end with their iterator.
+        """
         codes = [one.code for one in report.findings]
-        if self.verdict is not report.verdict or self.trouble != report.trouble or report.workers:
+        if self.verdict is not report.verdict or self.trouble != report.trouble:
+            return True
+        if report.workers and (self._shown is None or self.text_of(self._shown) != self.text_of(report)):
             return True
         return len(codes) > len(self._codes) or not set(codes) <= set(self._codes)
+
+    def text_of(self, report: HuntReport) -> str:
+        """Return the report as it is shown."""
+        from gradlife.reports.theme import make_console
+
+        stream = io.StringIO()
+        print_report(make_console(stream), report, self.in_full)
+        return stream.getvalue()
 
     def annotate(self, report: HuntReport, is_strict: bool) -> None:
         """Print annotations for GitHub if requested: at the end, when the report is complete."""

@@ -58,6 +58,29 @@ def test_a_leak_in_a_dataset_is_found_in_the_worker_that_has_it(tmp_path: Path, 
     assert "DataLoader worker 0 of 2 only" in errors
 
 
+KEEPING = """
+import torch
+from torch.utils.data import DataLoader
+
+model = torch.nn.Linear(32, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+order = []
+for x in DataLoader(torch.randn(1600, 32), batch_size=8, num_workers=1):
+    optimizer.zero_grad()
+    model(x).square().mean().backward()
+    optimizer.step()
+    order.append(x)
+"""
+
+
+@pytest.mark.torch
+def test_a_report_to_which_workers_add_nothing_is_shown_once(tmp_path: Path) -> None:
+    """It was shown when it was known and again when the worker had ended."""
+    (tmp_path / "keeping.py").write_text(KEEPING)
+    status, errors, report = hunted(tmp_path, str(tmp_path / "keeping.py"))
+    assert (status, errors.count("LEAK"), rows(report)) == (1, 1, [("0", "clean", "fork")])
+
+
 @pytest.mark.torch
 def test_persistent_workers_are_hunted_over_epochs(tmp_path: Path) -> None:
     status, _, report = hunted(tmp_path, "loader_program.py", "fork", "leaks", "80", "persistent")
