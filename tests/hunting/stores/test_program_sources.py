@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.hunting.stores.program_sources import MAX_FILES, Source, program_sources
+from gradlife.hunting.stores.program_sources import MAX_BYTES, MAX_FILES, Source, program_sources
 
 
 def loaded(monkeypatch: pytest.MonkeyPatch, name: str, file: str) -> None:
@@ -69,3 +69,17 @@ def test_a_form_feed_ends_no_line_of_a_program() -> None:
     """`str.splitlines` counts one as a line's end; Python's parser does not, and lines below it were named wrongly."""
     source = Source("own_program", "own_program.py", "kept = []\n\x0c\ndef step(x):\n    kept.append(x)\n")
     assert source.line(4) == "kept.append(x)"
+
+
+def test_a_large_library_beside_the_program_is_left_out_before_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its statements were searched too: a hunt of a small program took minutes."""
+    for number in range(9):
+        (tmp_path / f"part_{number}.py").write_text("#" * 900_000, encoding="utf-8")
+        loaded(monkeypatch, f"large_library.part_{number}", str(tmp_path / f"part_{number}.py"))
+    (tmp_path / "own.py").write_text("kept = []\n", encoding="utf-8")
+    loaded(monkeypatch, "own.module", str(tmp_path / "own.py"))
+    found = {source.module: len(source.text) for source in program_sources()}
+    assert "own.module" in found
+    assert sum(found.values()) <= MAX_BYTES
