@@ -34,6 +34,8 @@ help: ## list these tasks
 
 run: $(VENV)/.built ## run the built-in suites and compare the mini engine with PyTorch
 	@$(BIN)/gradlife run $(ARGS)
+	@sed -n 's/^torch==/constraints.txt pins PyTorch /p' constraints.txt
+	@echo 'In the environment of your training `gradlife run` compares with the PyTorch there.'
 	@echo
 	@echo 'Next, try'
 	@echo '  $(BIN)/gradlife hunt docs/examples/train.py    find the leak of a training script'

@@ -37,7 +37,7 @@ from gradlife.output import reason
 from gradlife.program.hunt.running import Progress, Terms
 from gradlife.readable import readable
 
-#: Seconds for a process to connect after it was given the code: it imports gradlife first.
+#: Seconds for a process to connect after it was given the code.
 PATIENCE = 60.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
@@ -14,6 +15,9 @@ from gradlife.patterns.rules.table import PATTERNS
 from gradlife.patterns.stored_statement import StoredStatement
 from gradlife.patterns.unknown import unknown
 from gradlife.patterns.wording import Wording, expression
+
+#: Containers that a tuple may have inside.
+NESTED = frozenset({"tuple", "list", "dict"})
 
 
 def diagnose(
@@ -42,8 +46,11 @@ def diagnose(
 
 
 def tuples_on(trace: Trace) -> frozenset[str]:
-    """Return the names by which the path leads to tuples."""
-    named = (expression(trace.steps, at) for at, step in enumerate(trace.steps) if step.type == "tuple")
+    """Return the names by which the path leads to tuples of tensors."""
+    pairs = enumerate(itertools.pairwise(trace.steps))
+    named = (
+        expression(trace.steps, at) for at, (step, after) in pairs if step.type == "tuple" and after.type not in NESTED
+    )
     return frozenset(name.rpartition(".")[2] for name in named if name)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from gradlife.patterns.rewrites.function_of_self import method_of
 from gradlife.patterns.rewrites.kept_graph import DETACH, detaching as detaching_operand, only_target, operands
 from gradlife.patterns.rewrites.reads import is_like
 from gradlife.patterns.rewrites.unused_graph import detaching
@@ -93,9 +92,12 @@ class StoredStatement:
         return self.edited(edits) if edits else self.detached
 
     def detaching_state(self, part: ast.expr) -> Iterable[Edit]:
-        """Return the edits that detach a part of the value, or each tensor of it if it is a tuple."""
+        """Return the edits that detach a part of the value; each tensor of it, if it is a tuple that a call is given."""
         if last_name(part) not in self.tuples:
             return called_on(part, DETACH)
+        calls = [one for one in ast.walk(self.node or part) if isinstance(one, ast.Call)]
+        if not any(part is one for call in calls for one in (*call.args, *(each.value for each in call.keywords))):
+            return ()
         text = ast.unparse(part)
         return [replace_node(part, f"{text} and tuple(one{DETACH} for one in {text})")]
 
@@ -163,7 +165,10 @@ class StoredStatement:
         target = only_target(self.node) if isinstance(self.node, ast.Assign) else None
         if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
             return ""
-        return method_of(target, self.value, self.source) if isinstance(self.value, ast.Lambda) else ""
+        if not isinstance(self.value, ast.Lambda) or self.value.args.defaults or any(self.value.args.kw_defaults):
+            return ""
+        given = ", ".join(filter(None, (target.value.id, ast.unparse(self.value.args))))
+        return f"def {target.attr}({given}):\n    return {ast.unparse(self.value.body)}"
 
     @property
     def cleared(self) -> str:

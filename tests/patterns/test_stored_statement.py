@@ -43,6 +43,10 @@ from gradlife.patterns.wording import end_of_waiting, has_other_names
         ("h = cell(x, h)", "carried", "h = cell(x, h.detach())"),
         ("h, c = cell(x, (h, c))", "carried", "h, c = cell(x, (h.detach(), c.detach()))"),
         ("y, h = rnn(x, h)", "carried", "y, h = rnn(x, h.detach())"),
+        ("self.at = lambda t: self.x[t]", "as_method", "def at(self, t):\n    return self.x[t]"),
+        ("self.at = lambda: self", "as_method", "def at(self):\n    return self"),
+        ("self.at = lambda t, s=self: s.x", "as_method", ""),
+        ("self.at = make(self)", "as_method", ""),
         (
             "self.shadow[name] = d * self.shadow[name] + (1 - d) * p",
             "carried",
@@ -97,3 +101,16 @@ def test_a_thread_is_ended_where_it_waits() -> None:
         "Put a sentinel into `self.jobs`, such as None, and return when it comes."
     )
     assert end_of_waiting("").startswith("Let its function return")
+
+
+@pytest.mark.parametrize(
+    ("source", "change"),
+    [
+        ("y, h = rnn(x, h)", "y, h = rnn(x, h and tuple(one.detach() for one in h))"),
+        ("h = (*h, x)", ""),
+        ("h = h + (x,)", ""),
+    ],
+)
+def test_a_state_that_is_a_tuple_is_detached_part_by_part_where_a_call_is_given_it(source: str, change: str) -> None:
+    changed = StoredStatement(source, frozenset({"h"})).carried
+    assert changed == change or (not change and ".detach() for" not in changed)

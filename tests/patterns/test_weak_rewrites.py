@@ -5,7 +5,6 @@ import textwrap
 
 import pytest
 
-from gradlife.patterns.rewrites.function_of_self import as_method
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.weak_self import weak_argument, weak_method
 
@@ -99,51 +98,3 @@ def test_a_function_that_uses_attributes_of_the_object_gets_a_proxy() -> None:
 )
 def test_a_function_that_may_notice_keeps_the_object(before: str, after: str) -> None:
     assert weak_argument(site(SMOOTHER.replace(before, after), "self.smooth =")) is None
-
-
-CLIP = """
-class Clip:
-    def __init__(self, frames):
-        self.frames = frames
-        self.frame_at = lambda t, step=2: self.frames[t * step]
-        self.length = len(frames)
-
-    def show(self):
-        return self.frame_at(0)
-"""
-
-
-def test_a_function_of_its_own_object_becomes_a_method() -> None:
-    assert as_method(site(CLIP, "lambda")) == textwrap.dedent("""
-        class Clip:
-            def __init__(self, frames):
-                self.frames = frames
-                self.length = len(frames)
-
-            def frame_at(self, t, step=2):
-                return self.frames[t * step]
-
-            def show(self):
-                return self.frame_at(0)
-        """)
-
-
-def test_a_constructor_that_stores_only_the_function_stays_a_constructor() -> None:
-    source = "class Clip:\n    def __init__(self):\n        self.at = lambda: self\n"
-    changed = "class Clip:\n    def __init__(self):\n        pass\n\n    def at(self):\n        return self\n"
-    assert as_method(site(source, "lambda")) == changed
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("self.frames[t * step]", "frames[t * step]"),  # a variable of the constructor
-        ("step=2", "step=len(frames)"),
-        ("        self.length", "        self.frame_at = None\n        self.length"),
-        ("self.frame_at(0)", "getattr(self, 'frame_at')(0)"),
-        ("def show", "frame_at = None\n\n    def show"),
-        ("        self.frame_at =", "        if frames:\n            self.frame_at ="),
-    ],
-)
-def test_a_function_that_needs_its_place_stays(old: str, new: str) -> None:
-    assert as_method(site(CLIP.replace(old, new), "lambda")) is None

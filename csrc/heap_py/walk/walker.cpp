@@ -402,7 +402,7 @@ void Walker::expand_python(NodeId node, PyObject* object) {
   note_length(node, object, entry);
   if (entry.provider != nullptr) return expand_wrapper(object, entry);
   if (entry.is_generator && expand_generator(object, entry.traverse)) return;
-  if (entry.is_greenlet && is_container) return expand_greenlet(object, entry.traverse);
+  if (entry.is_greenlet) return expand_greenlet(object, is_container ? entry.traverse : nullptr);
   if (entry.traverse != nullptr && is_container) entry.traverse(object, visit_reference, &builder_);
   if (!is_container && PyType_Check(object)) {
     builder_.begin_hidden();
@@ -483,11 +483,11 @@ std::vector<const PyObject*> objects_in_frames(PyObject* greenlet) {
 }
 
 // Expands a greenlet and its frames. The collector sees the frames from Python 3.15 on: then its traverse shows them
-// all, and what they borrow too.
+// all, and what they borrow too. There is no traverse if the collector does not list the greenlet.
 void Walker::expand_greenlet(PyObject* greenlet, traverseproc traverse) {
   const std::vector<const PyObject*> in_frames = objects_in_frames(greenlet);
   OfGenerator state{builder_, in_frames};
-  traverse(greenlet, visit_of_generator, &state);
+  if (traverse != nullptr) traverse(greenlet, visit_of_generator, &state);
   if (in_frames.empty() || !state.of_frame.empty()) {
     for (const PyObject* object : in_frames) {
       const auto not_shown = std::find(state.of_frame.begin(), state.of_frame.end(), object);

@@ -15,6 +15,9 @@ from gradlife.model.growth import DeclaredBound
 from gradlife.model.trace import PathStep
 from gradlife.safe_access import attributes, is_a, member
 
+#: What declares the bound of a container whose places are all there from the start.
+BY_SIZE = "size"
+
 #: Bytes of a reference.
 REFERENCE = 8
 
@@ -53,7 +56,7 @@ def bound_by_size(snapshots: Sequence[StepSnapshot], container: int) -> Declared
     sizes = {None if node is None else own_bytes(at.graph, node) for at, node in zip(recent, nodes, strict=True)}
     if not slots or len(sizes) > 1 or None in sizes:
         return None
-    return DeclaredBound(items_of(graph, container), slots, "size")
+    return DeclaredBound(items_of(graph, container), slots, BY_SIZE)
 
 
 def slots_of(graph: _heap.Graph, container: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from gradlife.hunting.stores.patches import patch_for
-from gradlife.hunting.stores.program_sources import program_sources
+from gradlife.hunting.stores.program_sources import are_all_read, program_sources
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.hunting.stores.storing_function import storing_function
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth, GrowthKind
@@ -58,7 +58,7 @@ def finding(
         diagnosis = with_emptying_method(diagnosis, trace)
     function, certain = storing_function(trace, stored, created_at, sources, growth)
     printed = fingerprint(trace, code=diagnosis.code, function=function, statement=certain, growth=growth)
-    patch = patch_for(diagnosis.code, trace, stored, sources, growth) if not also_held_by else None
+    patch = patch_for(diagnosis.code, trace, stored, sources, growth) if not also_held_by and are_all_read() else None
     if patch is not None:
         diagnosis = with_code(diagnosis, patch)
     return Finding(

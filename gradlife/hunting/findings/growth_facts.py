@@ -17,6 +17,7 @@ from gradlife.heap.internal_steps import OPTIMIZERS
 from gradlife.heap.path_steps import length_and_most, spans_of
 from gradlife.hunting.findings.builder import growth_finding
 from gradlife.hunting.findings.declared_bounds import (
+    BY_SIZE,
     bound_by_size,
     bound_by_type,
     bound_of_queue,
@@ -155,7 +156,8 @@ class Facts:
             return True
         held = 0
         if self.graph is not None and self.holder is not None:
-            held = self.graph.retained(self.holder) - own_bytes(self.graph, self.holder)  # all places are there already
+            has_all_places = bound.declared_by == BY_SIZE
+            held = self.graph.retained(self.holder) - has_all_places * own_bytes(self.graph, self.holder)
         each = max(held, self.finding.retained_bytes) / bound.length
         return each * bound.left <= free_where(self.finding, self.room)
 

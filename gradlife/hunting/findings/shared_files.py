@@ -47,6 +47,8 @@ def shared_file_findings(snapshots: Sequence[StepSnapshot], creation_sites: Crea
         retained_bytes=sizes[-1],
         executed=creation_sites.executed,
     )
+    if one.stored_at is None:  # they may be another program's
+        return
     diagnosis = Diagnosis(
         CODE, "shared memory is made at each step and never unlinked", REASON, Advice(ADVICE, "block.unlink()")
     )

@@ -32,7 +32,7 @@ def is_of_python_alone(finding: Finding) -> bool:
 
 
 def as_frozen(finding: Finding) -> Finding:
-    """Return a cycle that the collector no longer looks at as one."""
+    """Return the finding of a cycle with the code of frozen garbage, and its advice."""
     [row] = patterns_of(FROZEN)
     found = Diagnosis(FROZEN, row.title, row.reason, Advice(row.advice, row.fix))
     return replace(finding, diagnosis=found, patch=None)

@@ -53,16 +53,15 @@ def as_infrequent(group: Group, evidence: Evidence) -> GrownGroup | None:
         chain = late_chain(group, evidence)
         if chain is None:
             return None
-        group, held_by = chain, rebuilt_now_and_then(chain, evidence)
-        return GrownGroup(group, chain_rate(chain, evidence), kind_of(group, held_by), tuple(held_by))
-    steps = sum(map(evidence.steps, evidence.judged_rounds))
-    rate = weight(evidence.graph, group.members, steps)
+        rebuilt = rebuilt_now_and_then(chain, evidence)
+        return GrownGroup(chain, rate_of(chain, evidence), kind_of(chain, rebuilt), tuple(rebuilt))
+    rate = rate_of(group, evidence)
     return GrownGroup(group, rate, kind_of(group, held_by), tuple(held_by), arrivals_of(held_by, rate, evidence))
 
 
-def chain_rate(chain: Group, evidence: Evidence) -> Amounts:
-    """Return what a chain adds per step."""
-    return weight(evidence.graph, chain.members, sum(map(evidence.steps, evidence.judged_rounds)))
+def rate_of(group: Group, evidence: Evidence) -> Amounts:
+    """Return what a group adds per step."""
+    return weight(evidence.graph, group.members, sum(map(evidence.steps, evidence.judged_rounds)))
 
 
 def rebuilt_now_and_then(chain: Group, evidence: Evidence) -> list[int]:

@@ -60,6 +60,9 @@ MIN_LENGTH = 0.5
 #: After a short round the last snapshot is kept, too, if at most this many others are.
 MIN_KEPT = 3
 
+#: Rounds in which a program must freeze what it has, and leave garbage.
+MIN_FREEZES = 2
+
 #: Stands for the top of nodes that several places lead to.
 SHARED = -1
 
@@ -105,11 +108,6 @@ class Evidence:
     def held(self) -> Sequence[Group]:
         """Return the reachable groups of what was born."""
         return held_groups(self.graph, self.born)
-
-    @property
-    def has_frozen(self) -> bool:
-        """Whether the program called `gc.freeze()` between the snapshots."""
-        return self.snapshots[-1].frozen > self.snapshots[0].frozen
 
     @property
     def judged_rounds(self) -> range:
@@ -183,9 +181,18 @@ def grown_groups(evidence: Evidence) -> tuple[list[GrownGroup], list[Group]]:
 
 
 def is_frozen(group: Group, evidence: Evidence) -> bool:
-    """Whether only a `gc.freeze()` keeps the collector from a cycle of Python objects."""
-    inside = cycle_members(evidence.graph, group.members) if evidence.has_frozen else ()
-    return bool(inside) and all(evidence.graph.kind(node) == "python" for node in inside)
+    """Whether only `gc.freeze()`, called again and again, keeps the collector from cycles of Python objects."""
+    rounds = {evidence.born.get(node, -1) for node in group.members}.intersection(evidence.judged_rounds)
+    if len(rounds) < MIN_FREEZES or not freezes_again(evidence.snapshots):
+        return False
+    graph = evidence.graph
+    inside = cycle_members(graph, group.members) or {node for node in group.members if node in graph.referents(node)}
+    return bool(inside) and all(graph.kind(node) == "python" for node in inside)
+
+
+def freezes_again(snapshots: Sequence[StepSnapshot]) -> bool:
+    """Whether the program called `gc.freeze()` in several of the rounds: once is what a server does when it has loaded."""
+    return sum(after.frozen > before.frozen for before, after in itertools.pairwise(snapshots)) >= MIN_FREEZES
 
 
 def longer_than_known(evidence: Evidence, known: Sequence[Group]) -> list[LongerContainer]:

@@ -40,6 +40,7 @@ from gradlife.hunting.growth.reachable_growth import (
     GrownGroup,
     as_grown,
     evidence_of,
+    freezes_again,
     grown_groups,
     is_slowing,
     small_growth,
@@ -285,7 +286,7 @@ def facts_of_groups(
     graph = snapshots[-1].graph
     for one in with_outer(graph, [*groups]):
         found = facts_of(graph, one, hunt.creation_sites, snapshots, room)
-        if snapshots[-1].frozen > snapshots[0].frozen and is_of_python_alone(found.finding):
+        if freezes_again(snapshots) and is_of_python_alone(found.finding):
             found = replace(found, finding=as_frozen(found.finding))
         yield replace(
             found, is_replaced=is_replaced, is_slowing=is_slowing, is_hunts_own=is_own_plan(found.finding.trace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from gradlife.hunting.process.process_tree import processes, tree_of
 from gradlife.hunting.process.shared_memory import FOLDER, files_there, is_memory, mappings_of
 from gradlife.safe_access import loaded
 
@@ -15,7 +16,7 @@ TORCH = f"{FOLDER}/torch_"
 
 @dataclass(frozen=True)
 class SharedFiles:
-    """The user's files of shared memory that this process has not mapped."""
+    """The user's files of shared memory that neither this process nor its children have mapped."""
 
     count: int = 0
     bytes: int = 0
@@ -23,10 +24,11 @@ class SharedFiles:
 
 
 def shared_files_now() -> SharedFiles:
-    """Count the files; none in a program that makes none. Costs some microseconds a file."""
+    """Count the files; none in a program that makes none. Costs some microseconds a file and some ms a process."""
     if loaded(MAKER) is None:
         return SharedFiles()
-    mapped = {key for key, *_ in mappings_of(os.getpid())}
+    tree = tree_of([os.getpid()], list(processes()))
+    mapped = {key for pid in tree for key, *_ in mappings_of(pid)}
     paths = [
         path for key, path in files_there() if key not in mapped and is_memory(path) and not path.startswith(TORCH)
     ]

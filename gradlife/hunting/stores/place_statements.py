@@ -220,21 +220,30 @@ def is_place(node: ast.expr, scope: Scope, place: Place) -> bool:
 def is_item_of(node: ast.expr, scope: Scope, place: Place) -> bool:
     """Whether the expression is an item of the container at the place, or a variable that stands for one."""
     if not isinstance(node, ast.Name):
-        return inner(node) is not node and is_place(inner(node), scope, place)
-    around = scope.function or scope.source.tree
-    return node.id in loop_variables(around, place) or node.id in names_of_items(around, scope, place)
+        around = container_of(node)
+        return around is not None and is_place(around, scope, place)
+    function = scope.function or scope.source.tree
+    return node.id in loop_variables(function, place) or is_name_of_item(node.id, function, scope, place)
 
 
-def names_of_items(around: ast.AST, scope: Scope, place: Place) -> set[str]:
-    """Return the variables that are given an item: `rows = self.by_label[label]`."""
-    given = (one for one in ast.walk(around) if isinstance(one, ast.Assign) and not isinstance(one.value, ast.Name))
-    return {
-        target.id
-        for one in given
-        if is_item_of(one.value, scope, place)
-        for target in one.targets
-        if isinstance(target, ast.Name)
-    }
+def container_of(node: ast.expr) -> ast.expr | None:
+    """Return `place` for `place[key]` and `place.get(key)`; None for a slice, which is a copy, and for anything else."""
+    match node:
+        case ast.Subscript(value=value, slice=key) if not isinstance(key, ast.Slice) and not is_named_key(node):
+            return value
+        case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in GETTERS:
+            return value
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+def is_name_of_item(name: str, around: ast.AST, scope: Scope, place: Place) -> bool:
+    """Whether a variable is given an item, and nothing else: `rows = self.by_label[label]`."""
+    assignments = [one for one in ast.walk(around) if isinstance(one, ast.Assign)]
+    values = [
+        one.value for one in assignments for part in one.targets if isinstance(part, ast.Name) and part.id == name
+    ]
+    return bool(values) and all(not isinstance(one, ast.Name) and is_item_of(one, scope, place) for one in values)
 
 
 def is_variable(scope: Scope, place: Place) -> bool:

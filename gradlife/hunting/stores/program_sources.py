@@ -54,6 +54,13 @@ def program_sources() -> list[Source]:
     return list(readable((newest[file], file) for file in nearest(newest)))
 
 
+def are_all_read() -> bool:
+    """Whether `program_sources` has all of the program's files: a change is only safe if nothing that reads it is unknown."""
+    found = [file_of(name, module) for name, module in newest_modules()]
+    files = {file for file in found if isinstance(file, str) and is_program(file)}
+    return len(files) <= MAX_FILES and sum(map(size_of, files)) <= MAX_BYTES
+
+
 def nearest(files: Mapping[str, str]) -> list[str]:
     """Return the files of these modules that are searched: the script, then small packages before large ones, which are
     likely libraries beside the program, until there are too many bytes.

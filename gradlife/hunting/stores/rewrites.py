@@ -20,7 +20,6 @@ from gradlife.hunting.stores.stored_at import is_initial, may_hold
 from gradlife.model.growth import Growth
 from gradlife.model.trace import PathStep, Trace, is_scalar_detail
 from gradlife.patterns.rewrites.bounded_cache import SIZE, bounded_cache
-from gradlife.patterns.rewrites.function_of_self import as_method
 from gradlife.patterns.rewrites.grad_with_graph import without_gradient
 from gradlife.patterns.rewrites.handed_back import handed_back
 from gradlife.patterns.rewrites.hook_argument import with_own_argument
@@ -60,7 +59,6 @@ ON_ITS_LINE = {
     without_old_groups: "the groups of the model stay, those of earlier heads go",
     with_one_name: "the newest stays, older ones go",
     handed_back: "the result is returned, and kept no longer",
-    as_method: "the function is called as before, the cycle goes",
     weak_method: "the method is called as before, the cycle goes",
     weak_argument: "the function computes the same, the cycle goes",
 }

@@ -384,7 +384,7 @@ HOLDER_PATHS = (
         paths=(
             "finalizer.* ...",
             "interpreter.root:* function.*|partial.*|method.*|tuple.*|dict.* ...",
-            "interpreter.root:* list.item tuple.item ...",  # atexit from Python 3.14 on
+            "interpreter.root:atexit* list.item tuple.item ...",  # atexit from Python 3.14 on
         ),
         example="type finalize ._registry → dict → finalize._Info .args → tuple [0] → Tensor",
     ),

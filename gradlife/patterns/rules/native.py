@@ -85,7 +85,7 @@ NATIVE_PATHS = (
         "GL809",
         "a region of torch.autocast that stays open keeps weights",
         "In a region of torch.autocast each weight is cast once. The cast, and with it the weight, is kept until the "
-        "outermost region is left, also if the model is dropped before. No region was left between the steps.",
+        "outermost region is left, also if the model is dropped before. All snapshots were taken in such a region.",
         "Leave the region after each step, or switch its cache off: cache_enabled=False.",
         "torch.clear_autocast_cache()  # between the steps",
         when=is_in_cast_cache,

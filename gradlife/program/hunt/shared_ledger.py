@@ -51,7 +51,8 @@ def with_shared_memory(report: HuntReport, folder: str) -> HuntReport:
         ledger: SharedLedger = built(SharedLedger, parsed(document_text(os.path.join(folder, LEDGER))))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return report
-    found = [leftover_finding(ledger.leftovers)] if ledger.leftovers else []
+    is_known = any(one.trace.object == SHARED_MEMORY for one in report.findings)
+    found = [leftover_finding(ledger.leftovers)] if ledger.leftovers and not is_known else []
     order = sorted([*report.findings, *found], key=lambda one: list(Severity).index(one.severity))
     return replace(report, shared_memory=ledger, findings=tuple(order))
 

@@ -59,6 +59,14 @@ def test_variable_of_a_waiting_greenlet_keeps_its_object() -> None:
     assert references[0]() is None
 
 
+def test_a_walk_with_a_budget_looks_into_a_waiting_greenlet_too() -> None:
+    """Such a walk has no list of the collector, and the collector asks nothing of a greenlet that waits."""
+    one = started(handle)
+    trace = why(references[0](), budget=200_000)
+    assert (trace.lifetime, trace.steps[-2].object) == (Lifetime.HELD, "greenlet")
+    one.switch()
+
+
 def test_greenlet_is_described_by_where_its_first_function_waits() -> None:
     one = started(handle)
     assert why(one).detail == f"handle (test_greenlets.py:{handle.__code__.co_firstlineno + 3})"

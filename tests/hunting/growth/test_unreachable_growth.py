@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import gc
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +15,7 @@ torch = pytest.importorskip("torch")
 from gradlife.hunting.findings.holder_path import path_to_resource  # noqa: E402
 from gradlife.hunting.growth.groups import Group  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import Evidence, grown_groups  # noqa: E402
-from step_evidence import evidence  # noqa: E402
+from step_evidence import evidence, judged  # noqa: E402
 
 
 def lost_tensors(found: Evidence) -> list[bool]:
@@ -61,3 +62,27 @@ def test_no_path_leads_to_a_module_that_no_root_reaches() -> None:
     """The hunt failed with an IndexError."""
     graph: Any = SimpleNamespace(path=lambda node: [], type=lambda node: "torch.nn.modules.module.Module")
     assert path_to_resource(graph, Group(None, [0], {0: 0})) is None
+
+
+class Pair:
+    """An object in a cycle with a list, which only the collector frees."""
+
+    def __init__(self) -> None:
+        self.kept = [self]
+
+
+def test_garbage_that_is_frozen_once_is_no_leak() -> None:
+    """A server freezes what it has loaded. What was garbage at that moment stays, and gets no more."""
+
+    def step(number: int) -> None:
+        if number < 10:
+            Pair()
+        if number == 9:
+            gc.freeze()
+
+    try:
+        leaks, _ = judged(evidence(step, 5, 7, 11, 7))
+        assert not [one for one in leaks if any(link.object == "Pair" for link in one.trace.cycle)]
+    finally:
+        gc.unfreeze()
+        gc.collect()

@@ -194,6 +194,12 @@ class Exemplars:
         rows.append(torch.ones(8))
         del rows[:-600]
 
+    def keep_and_copy(self, number: int) -> None:
+        self.others[number % 5].append(torch.ones(8))
+        recent = self.others[number % 5][-1000:]
+        while len(recent) > 600:
+            recent.pop(0)
+
     def keep_beside(self, number: int) -> None:
         self.others[number % 5].append(torch.ones(8))
         if len(self.by_class[number % 5]) > 600:
@@ -209,6 +215,11 @@ def lists_in_a_dict_with_a_limit() -> Step:
 @program()
 def lists_in_a_dict_beside_those_with_a_limit() -> Step:
     return Exemplars().keep_beside
+
+
+@program()
+def lists_in_a_dict_whose_copies_have_a_limit() -> Step:
+    return Exemplars().keep_and_copy
 
 
 @program(BOUNDED)
