@@ -18,7 +18,6 @@ from gradlife.descriptors import pipe
 from gradlife.hunting.process.interrupts import held
 from gradlife.hunting.process.own_folders import OwnFolder
 from gradlife.hunting.process.settings import ANSWER, Settings
-from gradlife.hunting.process.start_folder import environment
 from gradlife.model.codec import CodecError
 from gradlife.readable import readable
 
@@ -86,7 +85,7 @@ class Guard(ABC, Generic[Report]):
                         stdin=self._silence,
                         stdout=self._silence,
                         stderr=self._silence,
-                        env=environment(),
+                        env=self._environment(),
                     )
                 forward(child)
                 os.close(child_end)
@@ -121,6 +120,10 @@ class Guard(ABC, Generic[Report]):
                 if moment == self.answer:
                     self._on_answer(report)
         return bool(text)
+
+    def _environment(self) -> dict[str, str] | None:
+        """Return the environment of the program; None: this process's."""
+        return None
 
     def _begin(self, pid: int) -> None:
         """Prepare for watching the program, which has just started."""

@@ -11,6 +11,7 @@ from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT
 from gradlife.hunting.process.settings import ANSWER, END, INTERIM, Settings, was_refused
 from gradlife.hunting.process.shared_memory import Key, SharedMemoryWatch, files_there
+from gradlife.hunting.process.start_folder import environment
 from gradlife.hunting.workers.merge import with_workers
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import LEFT_NONE, HuntReport
@@ -46,6 +47,9 @@ class HuntGuard(Guard[HuntReport]):
         """Run the program to its end; return its result."""
         self._files_before = {key for key, _ in files_there()}
         return super().run()
+
+    def _environment(self) -> dict[str, str]:
+        return environment()
 
     def _begin(self, pid: int) -> None:
         self._shared = SharedMemoryWatch(pid, self._files_before)
