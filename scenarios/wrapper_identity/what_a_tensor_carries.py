@@ -101,15 +101,14 @@ def what_the_collector_sees_of_a_graph(lab):
     hooks. So a reference chain drawn by objgraph or gc ends at a tensor, whatever stands behind it; and a cycle
     with one such object in it looks like a chain with an open end.
 
-    The types are listed without `type` and without what every instance has; a dictionary is counted once. The attribute is a
-    dictionary itself: from Python 3.13 on attributes may stand in the instance, and the collector sees their values.
+    The types are listed without `type` and without what every instance has; a dictionary is counted once.
     """
 
     class Double(lab.fw.autograd.Function):
         @staticmethod
         def forward(ctx, x):
             ctx.save_for_backward(x)
-            ctx.note = {"numbers": [1, 2]}
+            ctx.note = [1, 2]
             return x * 2
 
         @staticmethod
