@@ -50,8 +50,8 @@ from gradlife.safe_access import loaded
 #: The dict of `threading` that holds the running threads.
 RUNNING_THREADS = "_active"
 
-#: What a trace says of a C++ object that no object of Python leads to.
-UNKNOWN_TO_PYTHON = "of which nothing in Python knows"
+#: What is counted in C++ and no object of Python leads to: storages, else grad nodes.
+COUNTED = ("StorageImpl", "grad node")
 
 ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.RETAINED, FindingKind.NEEDS_GC]
 
@@ -156,9 +156,7 @@ def native_findings(natives: Sequence[Unreached], creation_sites: CreationSites)
         return []
     rate = natives[-1].since(natives[0])
     count = natives[-1].counts["storage"] - natives[0].counts["storage"]
-    trace = Trace(
-        "StorageImpl" if rate.storages else "grad node", UNKNOWN_TO_PYTHON, Lifetime.NEVER, (), (), Ledger(0, ())
-    )
+    trace = Trace(COUNTED[not rate.storages], "of which nothing in Python knows", Lifetime.NEVER, (), (), Ledger(0, ()))
     nbytes = max(0, natives[-1].bytes - natives[0].bytes)
     one = finding(
         FindingKind.NATIVE,
@@ -173,9 +171,9 @@ def native_findings(natives: Sequence[Unreached], creation_sites: CreationSites)
 
 
 def with_casts_and_their_weights(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings with the casts that torch.autocast keeps, of which Python knows nothing, beside their weights."""
+    """Return the findings with torch.autocast's casts, to which no object of Python leads, as a part of their weights."""
     weights = next((one for one in findings if HOLDER in one.trace.ledger.native), None)
-    casts = [one for one in findings if one.kind is FindingKind.NATIVE and one.trace.detail == UNKNOWN_TO_PYTHON]
+    casts = [one for one in findings if one.kind is FindingKind.NATIVE and one.trace.object in COUNTED]
     if weights is None or not casts:
         return [*findings]
     return [

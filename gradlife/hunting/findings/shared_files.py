@@ -10,6 +10,7 @@ from gradlife.hunting.findings.diagnosis import finding
 from gradlife.hunting.growth.rates import are_even
 from gradlife.hunting.growth.reachable_growth import ROUNDS, far_apart
 from gradlife.hunting.snapshots.creation_sites import CreationSites
+from gradlife.hunting.snapshots.node_weights import MIN_PLAIN_BYTES
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import Advice, Amounts, Diagnosis, Finding, FindingKind
 from gradlife.model.ranks import SHARED_MEMORY
@@ -17,9 +18,6 @@ from gradlife.model.trace import Ledger, Lifetime, Trace
 
 #: The code of shared memory that stays.
 CODE = "GL901"
-
-#: Fewer bytes a step are not worth a finding.
-MIN_BYTES = 1024
 
 REASON = (
     "Each step makes a block of shared memory, closes it and does not unlink it. A block takes memory, as a file of /dev/shm "
@@ -34,7 +32,7 @@ def shared_file_findings(snapshots: Sequence[StepSnapshot], creation_sites: Crea
     steps = [after.steps - before.steps for before, after in itertools.pairwise(judged)]
     counts, sizes = ([getattr(one.shared_files, name) for one in judged] for name in ("count", "bytes"))
     more = [after - before for before, after in itertools.pairwise(counts)]
-    if len(judged) <= ROUNDS or not are_even(more, steps) or sizes[-1] - sizes[0] < MIN_BYTES * sum(steps):
+    if len(judged) <= ROUNDS or not are_even(more, steps) or sizes[-1] - sizes[0] < MIN_PLAIN_BYTES * sum(steps):
         return
     nbytes = (sizes[-1] - sizes[0]) / sum(steps)
     trace = Trace(SHARED_MEMORY, judged[-1].shared_files.example, Lifetime.NEVER, (), (), Ledger(0, ()))
@@ -52,4 +50,4 @@ def shared_file_findings(snapshots: Sequence[StepSnapshot], creation_sites: Crea
     diagnosis = Diagnosis(
         CODE, "shared memory is made at each step and never unlinked", REASON, Advice(ADVICE, "block.unlink()")
     )
-    yield replace(one, diagnosis=diagnosis, fingerprint="shared-memory:unlinked")
+    yield replace(one, diagnosis=diagnosis, fingerprint=f"shared-memory:{one.stored_at.function}")

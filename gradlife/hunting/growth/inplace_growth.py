@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import FRAME, Group, has_variables, is_hunts_own
+from gradlife.hunting.growth.rates import EVEN, are_even
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_steady
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.retained import dominators
@@ -29,9 +30,8 @@ from gradlife.model.hunt import Amounts
 #: Least rounds in which a place must grow: a batch may by chance be larger than the last one a few times.
 MIN_ROUNDS = 4
 
-#: Short hunts have fewer rounds. Then the rates of all rounds must be about the same: at least this share of the largest.
+#: Short hunts have fewer rounds. Then the rates of all rounds must be about the same.
 FEW_ROUNDS = 3
-EVEN = 0.8
 
 #: In two rounds they must be the same, but for what one step more or less adds.
 SAME = 0.95
@@ -184,12 +184,11 @@ def grows_in_place(amounts: Sequence[int], evidence: Evidence, is_strict: bool =
     added = [after - before for before, after in itertools.pairwise(amounts)]
     if not is_steady(added[evidence.judged_rounds.start :], evidence):
         return False
-    even = EVEN if len(added) >= FEW_ROUNDS else SAME
-    if all(one > 0 for one in added) and (
-        is_even(added, evidence, even) or (len(added) >= MIN_ROUNDS and not is_strict)
-    ):
+    steps = [evidence.steps(number) for number in range(len(added))]
+    is_long = len(added) >= MIN_ROUNDS and not is_strict and all(one > 0 for one in added)
+    if is_long or are_even(added, steps, EVEN if len(added) >= FEW_ROUNDS else SAME):
         return True
-    return gets_pieces(added, [evidence.steps(number) for number in range(len(added))])
+    return gets_pieces(added, steps)
 
 
 def gets_pieces(added: Sequence[int], steps: Sequence[int]) -> bool:
@@ -205,12 +204,6 @@ def gets_pieces(added: Sequence[int], steps: Sequence[int]) -> bool:
         ):
             return True
     return False
-
-
-def is_even(added: Sequence[int], evidence: Evidence, even: float) -> bool:
-    """Whether every round added per step at least this share of what any other did."""
-    rates = [amount / evidence.steps(number) for number, amount in enumerate(added)]
-    return min(rates) >= even * max(rates)
 
 
 def grown_at(evidence: Evidence, place: Place, nodes: Sequence[SizedNode], amounts: Sequence[int]) -> GrownGroup:

@@ -128,7 +128,7 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
 
 
 def is_certain(hunt: Hunt, evidence: Evidence, one: GrownGroup) -> bool:
-    """Whether there are rounds enough to tell that a place grows, or the program computes what is there from what was."""
+    """Whether there are enough rounds to tell that a place grows, or the program computes what is there from what was."""
     if len(evidence.snapshots) > FEW_ROUNDS:
         return True
     facts = facts_of(evidence.graph, one, hunt.creation_sites, evidence.snapshots)

@@ -56,7 +56,7 @@ def searches(trace: Trace, anchor: int | None, is_program: IsProgram) -> Iterato
         yield from held(trace.steps, anchor, is_program)
     elif trace.cycle:
         yield from ring(trace.cycle, trace.tail, is_program)
-    elif any(one.description == CASTS.description for one in trace.ledger.native):
+    elif CASTS in trace.ledger.native:
         yield Search(partial(mechanisms.is_call, names=("autocast",)))
     elif trace.object == SHARED_MEMORY:
         yield Search(partial(mechanisms.is_call, names=("SharedMemory",)))

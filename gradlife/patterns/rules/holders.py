@@ -186,7 +186,7 @@ HOLDER_CYCLES = (
     ),
     Pattern(
         "GL529",
-        "gc.freeze() keeps garbage for ever",
+        "gc.freeze() keeps garbage forever",
         "The program calls gc.freeze() while garbage waits for the collector. What is frozen, garbage too, is never looked at "
         "again: no collection frees it.",
         "Call gc.collect() before gc.freeze(), and freeze once, when the program has loaded what stays.",

@@ -203,7 +203,7 @@ def test_the_container_that_grows_is_named_and_not_a_module_around_it() -> None:
 
 
 def test_a_hook_whose_tuple_gets_longer_is_one_hook() -> None:
-    """It was told as one more hook at each use, with the advice to remove the handle."""
+    """It was reported as one more hook at each use, with the advice to remove the handle."""
     layer = torch.nn.Linear(4, 4)
     found = evidence(lambda number: prune.custom_from_mask(layer, "weight", mask=torch.ones(4, 4)), 3, 5, 7, 11, 17)
     (one,) = [one for one in judged(found)[0] if one.per_step.tensors]
