@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.heap import Owner, TypeCount, device_of
+from gradlife.model.memory_balance import MemoryBalance, ResidentPart
 from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, SharedLedger, Skew, SnapshotCost, WorkerRow
 from gradlife.model.source_text import Lines
 from gradlife.model.trace import Lifetime, Trace
@@ -187,6 +188,20 @@ class Patch:
 
 
 @dataclass(frozen=True, slots=True)
+class CollectorWait:
+    """How long garbage waits for the collector at the program's own thresholds, and how much of it there is by then."""
+
+    threshold: int  # of the youngest generation: objects more than at its last collection
+    objects: float  # per step
+    bytes: int
+
+    @property
+    def steps(self) -> int:
+        """Return the steps between two collections."""
+        return round(self.threshold / self.objects)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Survivors with the same fingerprint that leak, are retained or wait for the collector, and the trace of one of them."""
 
@@ -216,6 +231,7 @@ class Finding:
     consequences: int = 0  # other places that grow because of this one; counted here
     emptied_at: str = ""  # "train.py:18": a statement that may empty later what grows; empty if there is none
     is_running: bool = False  # about running threads, each of which has a stack
+    waits: CollectorWait | None = None  # of garbage; None if it was not measured, or nothing runs the collector
     expectation: str = ""  # the row of the table of expectations because of which it is a note; empty if there is none
     legacy_fingerprint: str = ""  # as earlier versions made it; other leaks may share it
 
@@ -321,6 +337,7 @@ class Round:
     is_collected: bool = False  # whether a full collection ended it, so that malloc's bytes hold no garbage
     new_workers: int = 0  # threads that did new work in it: each may take memory for that, once
     threads: int = 0  # threads that the program had when its rounds began
+    memory: MemoryBalance | None = None  # None if the system or an allocator does not tell
 
 
 #: Countable additions, the last rounds that must agree, and the least number per step that is growth.
@@ -346,6 +363,13 @@ NEW_WORK_SPREAD = 3
 
 #: The name of malloc's bytes among unexplained growth.
 MALLOC = "malloc_bytes"
+
+#: The least bytes per step of a part of resident memory that are said, four pages, and that are growth by themselves.
+MIN_RESIDENT_BYTES = 16_384
+MIN_MAPPED_BYTES = 65_536
+
+#: The name of resident memory that nothing accounts for among unexplained growth.
+MAPPED = "mapped_bytes"
 
 #: How many times as much as intended growth malloc's bytes must be to need another explanation: the C++ memory behind
 #: an object is not always counted as its own.
@@ -390,7 +414,35 @@ def steady_rates(rounds: Sequence[Round]) -> dict[str, float]:
     given = malloc_rates(rounds, MIN_ROUNDS + 1)
     if not found and grows_evenly(given, MIN_BYTES, EVEN_SHARE) and min(given) < MIN_MALLOC_BYTES:
         found[MALLOC] = min(given)
+    if not found and (mapped := mapped_rate(rounds)):
+        found[MAPPED] = mapped
     return found
+
+
+def resident_growth(rounds: Sequence[Round]) -> dict[ResidentPart, float]:
+    """Return the parts of resident memory that grew in each of the last rounds, with their bytes per step."""
+    last = [one for one in rounds if one.steps][-MIN_ROUNDS - 1 :]
+    known = [(one.steps, one.memory) for one in last if one.memory is not None]
+    found = {}
+    for part in ResidentPart if len(known) > MIN_ROUNDS else ():
+        added = [memory.of(part) for _, memory in known]
+        rate = sum(added) / sum(steps for steps, _ in known)
+        if min(added) > 0 and rate >= MIN_RESIDENT_BYTES:
+            found[part] = rate
+    return found
+
+
+def mapped_rate(rounds: Sequence[Round]) -> float:
+    """Return the bytes per step of resident memory that nothing accounts for, if it grew evenly in the last rounds, and by more
+    than all tensors and arrays: their pages may be touched for the first time.
+    """
+    last = [one for one in rounds if one.steps][-MIN_ROUNDS - 1 :]
+    known = [(one.steps, one.memory) for one in last if one.memory is not None]
+    rates = [memory.unexplained / steps for steps, memory in known]
+    if len(rates) <= MIN_ROUNDS or not grows_evenly(rates, MIN_MAPPED_BYTES, EVEN_SHARE):
+        return 0.0
+    added = sum(one.memory.unexplained for one in rounds if one.memory is not None)
+    return min(rates) if added > known[-1][1].data else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,6 +469,7 @@ class HuntReport:
     workers: tuple[WorkerRow, ...] = ()  # hunted worker processes; their findings are in `findings`
     shared_memory: SharedLedger = field(default_factory=SharedLedger)  # of the program and its children
     unread: UnreadLayout | None = None  # what could not be read of this PyTorch
+    mapped_file: str = ""  # the file with the most resident pages, where these grow
     owners: tuple[Owner, ...] = ()  # of one rank: what retains most at its last snapshot, to compare with other ranks
 
     @property
@@ -511,6 +564,11 @@ class HuntReport:
         is_unknown = self.may_be_meant and not has_new_work(rounds)
         excess = self._malloc_excess(rounds) if is_unknown else 0.0
         return {**found, MALLOC: excess} if excess else found
+
+    @property
+    def resident_growth(self) -> dict[ResidentPart, float]:
+        """The parts of resident memory that grow beside all objects, with their bytes per step."""
+        return {} if self.ranks else resident_growth(self.rounds)
 
     @property
     def may_be_meant(self) -> bool:

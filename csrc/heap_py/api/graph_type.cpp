@@ -179,6 +179,21 @@ PyObject* census_method(PyObject* self, PyObject*) {
   });
 }
 
+// large_bytes(least) -> the bytes of all Python objects of at least so many
+PyObject* large_bytes_method(PyObject* self, PyObject* least) {
+  return guarded([&] {
+    const size_t limit = PyLong_AsSize_t(least);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const Graph& graph = graph_of(self);
+    uint64_t sum = 0;
+    for (size_t node = 0; !graph.sizes.empty() && node < graph.size(); ++node) {
+      const uint64_t bytes = graph.size_of(static_cast<NodeId>(node));
+      if (bytes >= limit && graph.type_rows[graph.types[node]].kind == NodeKind::python) sum += bytes;
+    }
+    return checked(PyLong_FromUnsignedLongLong(sum)).release();
+  });
+}
+
 // components() -> [(size, [node, ...]), ...]: cyclic components, largest first, each cut at `limit` nodes
 PyObject* components_method(PyObject* self, PyObject* limit) {
   return guarded([&] {
@@ -258,6 +273,7 @@ PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
                          {"borrowed", borrowed_method, METH_O, nullptr},
                          {"sequence_number", sequence_number_method, METH_O, nullptr},
                          {"birth", birth_method, METH_O, nullptr},
+                         {"large_bytes", large_bytes_method, METH_O, nullptr},
                          {"length", length_method, METH_O, nullptr},
                          {"unset", unset_method, METH_O, nullptr},
                          {"atom_bytes", atom_bytes_method, METH_O, nullptr},

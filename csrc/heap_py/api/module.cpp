@@ -453,6 +453,7 @@ PyMethodDef functions[] = {
     {"fork_silently", fork_silently, METH_NOARGS, nullptr},
     {"raise_long_lived", raise_long_lived, METH_O, nullptr},
     {"malloc_bytes", malloc_bytes, METH_NOARGS, nullptr},
+    {"allocator_bytes", allocator_bytes, METH_NOARGS, nullptr},
     {"native_census", native_census, METH_NOARGS, nullptr},
     {"native_counts", native_counts, METH_O, nullptr},
     {"native_objects", native_objects, METH_O, nullptr},

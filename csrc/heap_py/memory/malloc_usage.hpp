@@ -1,4 +1,4 @@
-// The bytes that malloc has handed out.
+// The bytes that malloc and Python's own allocator have handed out, and what they keep for reuse.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -7,5 +7,8 @@
 namespace gradlife::heap {
 
 PyObject* malloc_bytes(PyObject* module, PyObject*);  // in all its heaps; None if the C library does not report it
+
+// allocator_bytes() -> (malloc's blocks, malloc's free memory, small Python objects, free memory for these); -1: unknown
+PyObject* allocator_bytes(PyObject* module, PyObject*);
 
 }  // namespace gradlife::heap

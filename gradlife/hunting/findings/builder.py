@@ -36,6 +36,7 @@ from gradlife.model.hunt import (
     EVEN_SHARE,
     MIN_MALLOC_BYTES,
     Amounts,
+    CollectorWait,
     Finding,
     FindingKind,
     HuntReport,
@@ -258,7 +259,16 @@ def garbage_findings(garbage: Garbage, creation_sites: CreationSites) -> Iterabl
     for group in garbage.groups:
         one = garbage_finding(garbage.graph, group, garbage.steps, creation_sites)
         found[one.fingerprint] = together(found[one.fingerprint], one) if one.fingerprint in found else one
-    return found.values()
+    return [replace(one, waits=wait_of(one, garbage)) for one in found.values()]
+
+
+def wait_of(one: Finding, garbage: Garbage) -> CollectorWait | None:
+    """Return how much of this garbage waits until the program's own collector runs; None if that is not known."""
+    if not garbage.threshold or not garbage.new_objects:
+        return None
+    nbytes = max(one.per_step.bytes, one.per_step.retained_bytes)
+    waits = CollectorWait(garbage.threshold, garbage.new_objects, 0)
+    return replace(waits, bytes=round(nbytes * waits.steps))
 
 
 def together(one: Finding, other: Finding) -> Finding:

@@ -8,7 +8,7 @@ from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.islands import grouped_by_cycle, islands
 from gradlife.hunting.snapshots.node_weights import LARGE_BYTES, MIN_OBJECT_BYTES, NATIVE, plain_bytes
-from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, sized
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, sized, tensor_type_names
 from gradlife.hunting.snapshots.survivors import new_objects
 
 
@@ -21,6 +21,9 @@ class Waiting:
     after: StepSnapshot
     steps: int
     is_uncollected: bool = False  # nothing runs the collector: plain objects are lost too
+    threshold: int = 0  # at which the collector runs by itself; 0 if it does not, or was not measured
+    new_objects: float = 0.0  # per step, as the collector counts them for its threshold
+    is_of_last_steps: bool = False  # the program ends, and each step but the last must have left an island
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Garbage:
     graph: _heap.Graph
     groups: tuple[Group, ...]
     steps: int  # that made the garbage
+    threshold: int = 0
+    new_objects: float = 0.0
 
 
 def is_waiting(start: StepSnapshot, now: StepSnapshot, *, is_uncollected: bool = False) -> bool:
@@ -51,9 +56,10 @@ def garbage_of(waiting: Waiting) -> Garbage:
     groups = [
         group
         for group in grouped_by_cycle(graph, found)
-        if holds_tensors(graph, group) or is_large(graph, group, waiting.steps) or is_lost(group, waiting)
+        if (holds_tensors(graph, group) or is_large(graph, group, waiting.steps) or is_lost(group, waiting))
+        and (not waiting.is_of_last_steps or len(group.tops) >= waiting.steps - 1)
     ]
-    return Garbage(graph, tuple(groups), waiting.steps)
+    return Garbage(graph, tuple(groups), waiting.steps, waiting.threshold, waiting.new_objects)
 
 
 def appeared(before: _heap.Graph, after: _heap.Graph) -> set[int]:
@@ -75,5 +81,6 @@ def is_large(graph: _heap.Graph, group: Group, steps: int) -> bool:
 
 
 def holds_tensors(graph: _heap.Graph, group: Group) -> bool:
-    """Whether the group has any torch object."""
-    return any(graph.kind(node) in NATIVE for node in group.members)
+    """Whether the group has any torch object. A tensor's C++ object may have the address of one that was there before."""
+    tensors = tensor_type_names()
+    return any(graph.kind(node) in NATIVE or graph.type(node) in tensors for node in group.members)

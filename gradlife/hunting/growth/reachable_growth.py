@@ -277,14 +277,24 @@ def rebuilt_containers(group: Group, evidence: Evidence) -> list[int]:
     if group.anchor is None or group.places:
         return []
     found = [node for node in group.members if evidence.graph.type(node) in REBUILT_TYPES]
-    return [node for node in found if has_many_of_each_round(node, evidence)]
+    return [node for node in found if has_many_of_each_round(node, group, evidence)]
 
 
-def has_many_of_each_round(node: int, evidence: Evidence) -> bool:
-    """Whether many items were born in the judged rounds, about as many per step in each round."""
+def has_many_of_each_round(node: int, group: Group, evidence: Evidence) -> bool:
+    """Whether many items were born in the judged rounds, about as many per step in each round. Few are enough if the group
+    has no other objects of these rounds.
+    """
     rounds = [evidence.born.get(item) for item in evidence.graph.referents(node)]
     counts = [rounds.count(number) for number in evidence.judged_rounds]
-    return sum(counts) >= MIN_ITEMS and is_steady(counts, evidence)
+    is_enough = sum(counts) >= MIN_ITEMS or holds_all_new(node, group, evidence)
+    return is_enough and is_steady(counts, evidence)
+
+
+def holds_all_new(container: int, group: Group, evidence: Evidence) -> bool:
+    """Whether the Python objects of the group that were born in the judged rounds are items of one container, side by side."""
+    objects = (node for node in group.members if evidence.graph.kind(node) == "python")
+    new = {node for node in objects if evidence.born.get(node, -1) in evidence.judged_rounds} - {container}
+    return len(new) > 1 and new.issubset(evidence.graph.referents(container))
 
 
 def counts_by_round(group: Group, evidence: Evidence) -> list[int]:
@@ -342,8 +352,19 @@ def is_slowing(
         node for node in containers(evidence.graph, group, evidence.born) if is_growing_container(node, group, evidence)
     ]
     return bool(containers_above) and all(
-        adds_less_each_round(increments(node, evidence), evidence, share, min_steps) for node in containers_above
+        adds_less_each_round(increments(node, evidence), evidence, share, min_steps) or filled_early(node, evidence)
+        for node in containers_above
     )
+
+
+def filled_early(container: int, evidence: Evidence) -> bool:
+    """Whether a container of a short run gained less than an item a step in the rounds, and far more in the steps before."""
+    added, earlier = sum(increments(container, evidence)), evidence.snapshots[evidence.judged_rounds.start]
+    steps = sum(map(evidence.steps, evidence.judged_rounds))
+    if len(evidence.judged_rounds) >= ROUNDS or added >= steps:
+        return False
+    had = item_count(earlier, identity_of(evidence.graph, container)) or 0
+    return added / steps <= SLOWED_SHARE * had / max(1, earlier.steps)
 
 
 def adds_less_each_round(
@@ -386,7 +407,11 @@ def is_steady_chain(group: Group, evidence: Evidence) -> bool:
     """
     if not chain_tops(group, evidence):
         return False
-    return is_significant(counts_by_round(chain_alone(group, evidence), evidence), evidence)
+    chain = chain_alone(group, evidence)
+    rebuilt = (node for node in chain.members if evidence.graph.type(node) in REBUILT_TYPES)
+    if any(holds_all_new(node, chain, evidence) for node in rebuilt) and not rebuilt_containers(chain, evidence):
+        return False  # items side by side are no links
+    return is_significant(counts_by_round(chain, evidence), evidence)
 
 
 def chain_tops(group: Group, evidence: Evidence) -> set[int]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from gradlife import _heap
 from gradlife.hunting.growth.controls import RING_LENGTH, Controls, Planting
 from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.memory_balance import balance_of
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, grown_groups
 from gradlife.hunting.snapshots.node_weights import minus, weight
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
@@ -109,7 +110,8 @@ def rounds_of(evidence: Evidence, planted: Planted) -> Iterator[Round]:
         others = [*members.get(number, ()), *(evidence.collected.difference(planted.born) if is_last else ())]
         added = minus(minus(after.totals, before.totals), weight(evidence.graph, others))
         threads = after.new_workers, after.threads
-        yield Round(after.steps - before.steps, added, after.malloc_per_step, after.is_collected, *threads)
+        memory = balance_of(before, after)
+        yield Round(after.steps - before.steps, added, after.malloc_per_step, after.is_collected, *threads, memory)
 
 
 def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) -> list[Control]:

@@ -43,5 +43,5 @@ def clean_report_of(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntR
 
 def limits_of_waiting(hunt: Hunt) -> Iterator[str]:
     """Yield a limit if the program ended before the steps without the collector."""
-    if not hunt.has_paused_collector:
+    if not hunt.has_looked_for_garbage:
         yield "cycles that wait for the collector: the program ended before they were looked for; a longer run shows them"

@@ -57,6 +57,9 @@ NOT_COUNTED: Done[Counted | None] = Done(None)
 #: Most steps of the warm-up whose lines are recorded.
 MAX_TRACED_STEPS = 6
 
+#: Least steps after the last snapshot whose garbage is looked at when the program ends: that of one may be left once.
+MIN_LAST_STEPS = 3
+
 #: Late rounds follow the first verdict. Each has at least this many steps, else this share of all steps so far.
 LATE_LEAST = 31
 LATE_SHARE = 0.3
@@ -118,7 +121,9 @@ class Hunt:
     _asked_for: int = 0
     _old_objects: OldObjects = field(default_factory=OldObjects)  # frozen in a service until enough is known
     _notes_births: bool = False
+    _collections_at_snapshot: int = 0  # of the program, up to the last of the snapshots
     has_paused_collector: bool = False  # whether the round without the collector has run
+    has_looked_for_garbage: bool = False  # whether that round or the program's last steps were looked at
     #: Collections that the program itself ran before the first snapshot; None if the collector was on.
     _foreign_collections: int | None = None
     on_known: Callable[[], None] = lambda: None  # called when enough is known about growth per step
@@ -406,6 +411,7 @@ class Hunt:
     def _add(self, latest: StepSnapshot, began: float) -> Iterator[int]:
         """Add a new snapshot."""
         self.snapshots.append(latest)
+        self._collections_at_snapshot = count_foreign()
         if len(self.snapshots) > MIN_ROUNDS:
             self.spare = None
         self.on_snapshot(self.steps, began, time.monotonic())
@@ -526,7 +532,7 @@ class Hunt:
 
     def _collector_rounds(self) -> Iterator[int]:
         """Run a few steps without the collector to see what waits for it, then a few more to see where that is created."""
-        self.has_paused_collector = True
+        self.has_paused_collector = self.has_looked_for_garbage = True
         yield from self._steps_without_collector(self.snapshots[-1])
         first = self.waiting
         if first is not None and not self.recording.is_on and self.schedule.recorded:
@@ -537,8 +543,10 @@ class Hunt:
         """Run steps with the collector off, and keep what waits for it since the snapshot ``start``."""
         was_enabled, collections = gc.isenabled(), count_foreign()
         gc.disable()
+        count, steps = gc.get_count()[0], self.steps
         try:
             yield from self._steps(self.schedule.collector)
+            new_objects = (gc.get_count()[0] - count) / max(1, self.steps - steps)
             self.clock.stop()
             self.count_steps_of_others()
             has_garbage = self.keeps_serving or self._has_garbage(start, collections)
@@ -551,7 +559,18 @@ class Hunt:
             yield from self._until(lambda: waiting.before.is_written() and waiting.after.is_written())
             if not (yield from self._judge(lambda: is_waiting(start, waiting.before))):
                 return
-        self.waiting = waiting or self.waiting
+        if waiting is not None:
+            threshold = gc.get_threshold()[0] if was_enabled else 0
+            self.waiting = replace(waiting, threshold=threshold, new_objects=max(0.0, new_objects))
+
+    def keep_garbage_of_last_steps(self) -> None:
+        """Keep what waits for the collector since the last snapshot, if the program ends before the round without it."""
+        start = self.snapshots[-1]
+        if self.has_paused_collector or self.steps_now - start.steps < MIN_LAST_STEPS:
+            return
+        self.has_looked_for_garbage = True
+        if self._has_garbage(start, self._collections_at_snapshot):
+            self.waiting = replace(self._around_collection(start), is_of_last_steps=True)
 
     def _has_garbage(self, start: StepSnapshot, collections: int) -> bool:
         """Whether anything waits for the collector since a snapshot. If there were only so many collections of others,
@@ -559,17 +578,17 @@ class Hunt:
         """
         if count_foreign() == collections and not may_have_young_garbage():
             return False
-        now = take_snapshot(self.steps, collect=Collect.NOTHING)
+        now = take_snapshot(self.steps_now, collect=Collect.NOTHING)
         return in_fork(lambda: is_waiting(start, now, is_uncollected=self.is_uncollected))
 
     def _around_collection(self, start: StepSnapshot) -> Waiting:
         """Take a snapshot before a collection and one after it."""
         waits = not self.keeps_serving
-        before = take_snapshot(self.steps, with_labels=True, collect=Collect.NOTHING, waits=waits)
+        before = take_snapshot(self.steps_now, with_labels=True, collect=Collect.NOTHING, waits=waits)
         self.keep_creation_sites(before)
         is_uncollected = self.is_uncollected
-        after = take_snapshot(self.steps, waits=waits)
-        return Waiting(start, before, after, max(1, self.steps - start.steps), is_uncollected)
+        after = take_snapshot(self.steps_now, waits=waits)
+        return Waiting(start, before, after, max(1, self.steps_now - start.steps), is_uncollected)
 
     def _watched_round(self) -> Iterator[int]:
         """Watch whether a step reads tensors that an earlier step left in undeclared attributes of modules, or makes

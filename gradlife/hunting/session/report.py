@@ -9,13 +9,15 @@ from gradlife.hunting.growth.after_steps import may_hold_results
 from gradlife.hunting.growth.suspects import CleanResult
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.malloc_usage import freed_by
+from gradlife.hunting.process.process_memory import largest_mapped_file
 from gradlife.hunting.session.clean_report import TargetFacts, clean_report_of
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.partial_layout import as_far_as_read
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.graph_mark import MIN_RESULTS
 from gradlife.hunting.steps.schedule import MIN_SNAPSHOTS
-from gradlife.model.hunt import MALLOC, MIN_ROUNDS, Explained, FindingKind, HuntReport, HuntVerdict, Round
+from gradlife.model.hunt import MALLOC, MAPPED, MIN_ROUNDS, Explained, FindingKind, HuntReport, HuntVerdict, Round
+from gradlife.model.memory_balance import ResidentPart
 
 #: The text for a program whose memory grows although no finding does.
 CAUSE_NOT_FOUND = "the cause was not found"
@@ -24,7 +26,11 @@ CAUSE_NOT_FOUND = "the cause was not found"
 OTHER_CAUSE_NOT_FOUND = "the cause of other growth was not found"
 
 #: How a report names amounts of bytes.
-NAMES_OF_BYTES = {"bytes": "of storages", MALLOC: "from malloc"}
+NAMES_OF_BYTES = {
+    "bytes": "of storages",
+    MALLOC: "from malloc",
+    MAPPED: "of resident memory that is neither malloc's nor Python's, nor of a file",
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,14 @@ def report_while_running(hunt: Hunt, facts: TargetFacts) -> HuntReport:
     """Build the report of a program that may yet run the collector that it has switched off."""
     facts = replace(facts, trouble=facts.trouble or hunt.cut_short_by)
     with hunt.clock.paused():
-        return as_far_as_read(with_unknown_cause(with_larger_steps(hunt, judgement_of(hunt, facts)), facts))
+        report = as_far_as_read(with_unknown_cause(with_larger_steps(hunt, judgement_of(hunt, facts)), facts))
+        return with_mapped_file(report)
+
+
+def with_mapped_file(report: HuntReport) -> HuntReport:
+    """Add the file whose pages make resident memory grow."""
+    has_files = ResidentPart.FILES in report.resident_growth
+    return replace(report, mapped_file=largest_mapped_file()) if has_files else report
 
 
 def judgement_of(hunt: Hunt, facts: TargetFacts) -> HuntReport:
@@ -292,6 +305,7 @@ def labelled(hunt: Hunt) -> Sequence[StepSnapshot]:
     is_another = is_round_since(snapshots, hunt.steps_now)
     if is_another:
         hunt.controls.plant(hunt.steps_now - snapshots[-1].steps, hunt.steps_now, is_early=True)
+    hunt.keep_garbage_of_last_steps()
     now = take_snapshot(hunt.steps_now, with_labels=True)
     hunt.keep_creation_sites(now)
     return [*snapshots, now] if is_another else [*snapshots[:-1], now]

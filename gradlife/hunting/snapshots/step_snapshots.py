@@ -23,6 +23,7 @@ from gradlife.hunting.process.collector import collect
 from gradlife.hunting.process.device_limits import FreeBytes, free_bytes
 from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end, wait_for
 from gradlife.hunting.process.own_folders import roomy_folder
+from gradlife.hunting.process.process_memory import ProcessMemory, process_memory
 from gradlife.hunting.snapshots.cast_cache import is_caching_casts
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.hunting.snapshots.notes import Notes
@@ -106,6 +107,7 @@ class StepSnapshot:
     owned_rrefs: int = field(default_factory=owned_now)  # values that other workers have RRefs to
     #: Bytes per step that malloc handed out in the round, without its first step; None if unknown.
     malloc_per_step: float | None = None
+    memory: ProcessMemory | None = field(default_factory=process_memory)
     frozen: int = field(default_factory=gc.get_freeze_count)  # objects that no collection looks at
     new_workers: int = 0  # threads that worked in the round as never before
     threads: int = 0  # threads that it watched

@@ -41,6 +41,7 @@ from gradlife.reports.hunt.sentences import (
     how_often,
     how_sure,
     listed,
+    resident_sentence,
     small_containers,
     verdict_word,
 )
@@ -125,9 +126,11 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
 
 
 def filling(report: HuntReport) -> Iterator[Text]:
-    """Yield a line for each container that grows up to a declared bound, and one for those with small growth."""
+    """Yield a line for each container that grows up to a declared bound, one for those with small growth, and one for what
+    else makes resident memory grow.
+    """
     yield from (Text(one.what) for one in report.explained if one.kind == BOUNDED)
-    yield from (Text(line) for line in [small_containers(report)] if line)
+    yield from (Text(line) for line in (small_containers(report), resident_sentence(report)) if line)
 
 
 def garbage_places(report: HuntReport) -> Iterator[str]:
@@ -184,7 +187,8 @@ def kept_bytes(leaks: Sequence[Finding]) -> str:
     if all(one.trace.object == SHARED_MEMORY for one in leaks):
         return f"leaves {kept} of shared memory; nothing grows"
     if any(one.kind is FindingKind.NEEDS_GC for one in leaks):
-        return "keeps memory that only the collector frees; nothing grows"
+        waiting = sum(one.waits.bytes for one in leaks if one.waits is not None)
+        return f"keeps {f'about {size(waiting)} of ' if waiting else ''}memory that only the collector frees; nothing grows"
     return f"keeps {f'{kept} of ' if any(one.retained_bytes for one in leaks) else ''}memory of a finished step; nothing grows"
 
 

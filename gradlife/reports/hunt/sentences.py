@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from gradlife.model.hunt import (
     ATTACHED,
     LONGER_CODE,
+    MAPPED,
     Amounts,
     Arrivals,
+    CollectorWait,
     Control,
     Finding,
     FindingKind,
@@ -17,6 +19,7 @@ from gradlife.model.hunt import (
     HuntVerdict,
     Severity,
 )
+from gradlife.model.memory_balance import ResidentPart
 from gradlife.model.ranks import SHARED_MEMORY
 from gradlife.model.trace import UNHELD, PathStep, Trace, as_written
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
@@ -97,6 +100,8 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
         lines.append(f"Freeing {freed_holder(finding)} would free {size(finding.retained_bytes)}.")
     if finding.arrivals is not None:
         lines.append(f"It comes {how_often(finding.arrivals, report.step)}.")
+    if finding.waits is not None and finding.waits.bytes:
+        lines.append(wait_sentence(finding.waits, report.step))
     if finding.consequences:
         lines.append(f"{because_of_it(finding)}.")
     if finding.emptied_at:
@@ -164,6 +169,12 @@ def rate(count: float, word: str) -> str:
 def number(count: float) -> str:
     """Format a count: whole numbers in full, others with three figures."""
     return f"{count:,.0f}" if count == int(count) else f"{count:,.3g}"
+
+
+def wait_sentence(waits: CollectorWait, step: str) -> str:
+    """Say how long garbage waits for the collector, and how much of it there is by then."""
+    often = f"every {waits.steps:,} {step}s" if waits.steps > 1 else f"in each {step}"
+    return f"At its threshold of {waits.threshold:,} objects the collector runs {often}: about {size(waits.bytes)} wait by then."
 
 
 def listed(parts: Iterable[str]) -> str:
@@ -305,6 +316,15 @@ def verdict_word(report: HuntReport) -> tuple[str, str]:
     return ("GROWS", BAD) if is_growing and report.unexplained else WORDS[report.verdict]
 
 
+#: What the parts of resident memory are that no object accounts for.
+RESIDENT_WORDS = {
+    ResidentPart.RESERVE: "freed memory that malloc and Python keep for reuse",
+    ResidentPart.FILES: "pages of {file}, which the system drops when it needs memory",
+    ResidentPart.SHARED: "memory shared with other processes",
+    ResidentPart.UNEXPLAINED: "pages that are touched for the first time, such as zeros, or mapped without malloc",
+}
+
+
 def headline(report: HuntReport) -> str:
     """Return the result in one line."""
     match report.verdict:
@@ -354,6 +374,17 @@ def small_containers(report: HuntReport) -> str:
     rows = [f"{one.what} ({one.type}, {size(round(one.bytes))})" for one in report.small_growth]
     more = [f"{counted(len(rows) - MOST_NAMES, 'more container')}"] if len(rows) > MOST_NAMES else []
     return f"Unexplained per {report.step}: {listed([*rows[:MOST_NAMES], *more])}" if rows else ""
+
+
+def resident_sentence(report: HuntReport) -> str:
+    """Say what makes resident memory grow beside all objects; empty if nothing does, or if a leak or the verdict says more."""
+    told = {ResidentPart.UNEXPLAINED} if MAPPED in report.unexplained else set()
+    parts = [
+        f"{size(round(rate))} of {RESIDENT_WORDS[part].format(file=report.mapped_file or 'mapped files')}"
+        for part, rate in report.resident_growth.items()
+        if part not in told and report.verdict is not HuntVerdict.LEAK
+    ]
+    return f"Resident memory grows per {report.step} by {listed(parts)}" if parts else ""
 
 
 def how_sure(report: HuntReport, *, has_rounds: bool = True) -> str:

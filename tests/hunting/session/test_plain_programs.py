@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import tempfile
 from array import array
@@ -119,6 +120,22 @@ def test_large_arrays_in_cycles_wait_for_the_collector(is_cycle: bool, kinds: li
     """A look for garbage asked for tensors only."""
     report = report_of_steps(lambda number: Clip(is_cycle))
     assert [one.kind for one in report.findings] == kinds
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("threshold", [700, 7000])
+def test_a_cycle_says_how_much_of_it_waits_at_the_threshold_of_the_program(threshold: int) -> None:
+    usual = gc.get_threshold()
+    gc.set_threshold(threshold)
+    try:
+        [finding] = report_of_steps(lambda number: Clip(is_cycle=True)).findings
+    finally:
+        gc.set_threshold(*usual)
+    waits = finding.waits
+    assert waits is not None
+    assert waits.threshold == threshold
+    assert 2 <= waits.objects <= 12  # a clip, its list, function, closure and cell; the hunt frees some of its own
+    assert waits.bytes == round(finding.per_step.retained_bytes * waits.steps)
 
 
 @pytest.mark.whole

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -13,7 +14,7 @@ import torch
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.schedule import MIN_ROUNDS, schedule_for
-from gradlife.model.hunt import HuntVerdict
+from gradlife.model.hunt import FindingKind, HuntVerdict
 from script_hunts import hunted, repeated
 
 kept: list[object] = []
@@ -46,6 +47,64 @@ def test_a_short_script_that_keeps_nothing_is_clean_with_its_controls_right() ->
     )
     assert (report.verdict, report.more_steps) == (HuntVerdict.CLEAN, 12)
     assert [one.is_right for one in report.controls] == [True, True, True, True]
+
+
+class Handler:
+    """An object in a cycle with its method, and a tensor."""
+
+    def __init__(self) -> None:
+        self.x, self.handle = torch.ones(1000), self.keep
+
+    def keep(self) -> None:
+        """Nothing."""
+
+
+def kind() -> None:
+    """A class, which is in a cycle with itself, with a tensor at the address of the last one."""
+    kept[:] = [type("Batch", (), {"x": torch.ones(1000)})]
+
+
+@pytest.mark.parametrize("make", [Handler, kind])
+def test_cycles_that_wait_for_the_collector_are_seen_in_the_last_steps(make: Callable[[], object]) -> None:
+    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), repeated(make, 13))
+    assert (report.verdict, [one.kind for one in report.findings]) == (HuntVerdict.NEEDS_GC, [FindingKind.NEEDS_GC])
+
+
+def test_garbage_of_one_step_is_none_of_each() -> None:
+    made = itertools.count()
+
+    def step() -> None:
+        if next(made) == 10:
+            Handler()
+
+    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), repeated(step, 13))
+    assert report.verdict is HuntVerdict.CLEAN
+
+
+def test_a_list_that_is_cut_when_it_is_too_long_is_no_chain_in_two_rounds() -> None:
+    """Some steps leave one more than others: it was a leak that the list held in both rounds."""
+
+    def step() -> None:
+        kept.insert(0, torch.ones(3))
+        if len(kept) > 4:
+            holder[0] = kept[:3]
+            kept[:] = holder[0]
+
+    holder: list[list[object]] = [[]]
+    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), repeated(step, 12))
+    assert report.verdict is HuntVerdict.CLEAN
+
+
+def test_a_dict_that_got_most_of_its_keys_in_the_first_steps_still_fills() -> None:
+    users: dict[int, object] = {}
+    keys = iter([*range(17), 17, 1, 18, 2, 3, 4, 19, 5, 6, 7, 8])
+
+    def step() -> None:
+        for key in itertools.islice(keys, 17 if not users else 1):
+            users.setdefault(key, torch.ones(3))
+
+    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), repeated(step, 12))
+    assert report.verdict is HuntVerdict.CLEAN
 
 
 def test_six_counted_steps_are_too_few() -> None:
