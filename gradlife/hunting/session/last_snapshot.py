@@ -6,6 +6,7 @@ hunt's own snapshots has labels.
 
 from __future__ import annotations
 
+import dis
 import inspect
 import sys
 from collections import Counter
@@ -24,14 +25,21 @@ MIN_STEPS = 2
 #: Most snapshots of this kind: each epoch may be a function of its own.
 MAX_SNAPSHOTS = 4
 
-#: Flags of functions that continue after they yield a value.
+#: Flags of functions that continue after they yield a value or wait, and the instruction that they do it with.
 PAUSING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+YIELD = dis.opmap["YIELD_VALUE"]
 
 
 def is_of_program(code: CodeType) -> bool:
     """Whether its frames may have the training loop. A profile function does not hear all of gradlife's own return."""
     is_own = str.startswith(code.co_filename, OWN_FOLDER)
-    return not is_own and code.co_name != "<module>" and not code.co_flags & PAUSING
+    return not is_own and code.co_name != "<module>"
+
+
+def only_pauses(frame: FrameType) -> bool:
+    """Whether a generator or a coroutine that Python reports to return only yields a value or waits."""
+    code = frame.f_code
+    return bool(code.co_flags & PAUSING) and code.co_code[frame.f_lasti] == YIELD
 
 
 class Returns:
@@ -68,8 +76,9 @@ class Returns:
     def _heard(self, frame: FrameType, event: str, argument: object) -> None:
         if self._is_over:  # ended by another thread, which cannot do it here
             self.stop()
-        elif event == "return" and self._steps.pop(id(frame), 0) >= MIN_STEPS:
-            self._take_snapshot()
+        elif event == "return" and id(frame) in self._steps and not only_pauses(frame):
+            if self._steps.pop(id(frame)) >= MIN_STEPS:
+                self._take_snapshot()
 
     @uncompiled
     def _take_snapshot(self) -> None:

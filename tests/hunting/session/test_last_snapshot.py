@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -67,6 +68,22 @@ def test_a_generator_that_pauses_has_not_returned(hunt: Hunt, asked: list[int]) 
 
     for _ in steps():
         assert asked == []
+    assert asked == [1]
+    returns.stop()
+
+
+def test_a_coroutine_that_waits_has_not_returned(hunt: Hunt, asked: list[int]) -> None:
+    returns = Returns(hunt, threading.RLock())
+    step = returns.around(lambda: False)
+
+    async def train() -> None:
+        for _ in range(3):
+            step()
+            await asyncio.sleep(0)
+            assert asked == []
+
+    asyncio.run(train())
+    assert asked[:1] == [1]
     returns.stop()
 
 
