@@ -15,6 +15,7 @@ from gradlife.hunting.growth.groups import FRAME, Group, has_variables, is_hunts
 from gradlife.hunting.growth.rates import EVEN, are_even
 from gradlife.hunting.growth.reachable_growth import Evidence, GrownGroup, is_steady
 from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.snapshots.noted_facts import identity_of, node_at
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.stale_activations import Watch, bytes_of
 from gradlife.hunting.snapshots.step_snapshots import (
@@ -33,7 +34,7 @@ MIN_ROUNDS = 4
 #: Short hunts have fewer rounds. Then the rates of all rounds must be about the same.
 FEW_ROUNDS = 3
 
-#: In two rounds they must be the same, but for what one step more or less adds.
+#: In two rounds they must be the same, but for what one step more or less adds, unless one object grows.
 SAME = 0.95
 
 #: Objects below this share of the largest at a place do not count as growing.
@@ -116,10 +117,15 @@ def places_that_grow(
     members = {node for one in known for node in one.group.members}.union(evidence.planted)
     rows = []
     for place in amounts[-1]:
-        if place is not None and grows_in_place([before[place] for before in amounts], evidence, is_strict):
-            here = [held for held in found[-1] if nearest_common_place(held, common) == place]
-            if members.isdisjoint(held.node for held in here):
-                rows.append(grown_at(evidence, place, here, [before[place] for before in amounts]))
+        levels = [before[place] for before in amounts]
+        if place is None or not grows_in_place(levels, evidence, is_strict=is_strict):
+            continue
+        here = [held for held in found[-1] if nearest_common_place(held, common) == place]
+        if not members.isdisjoint(held.node for held in here):
+            continue
+        largest = max(here, key=lambda held: held.bytes).node
+        if len(snapshots) > FEW_ROUNDS or is_one_object(evidence, largest) or grows_in_place(levels, evidence, SAME):
+            rows.append(grown_at(evidence, place, here, levels))
     return [one for one in rows if is_worth_while(evidence.graph, one)]
 
 
@@ -179,14 +185,22 @@ def amounts_of(nodes: Iterable[SizedNode], common: Set[Place]) -> Counter[Place 
     return sums
 
 
-def grows_in_place(amounts: Sequence[int], evidence: Evidence, is_strict: bool = False) -> bool:
-    """Whether the amount grew in every round, by about as much per step, or by pieces of one size now and then."""
+def is_one_object(evidence: Evidence, node: int) -> bool:
+    """Whether an object was there at each snapshot, such as a buffer or a file in memory that is written to."""
+    one = identity_of(evidence.graph, node)
+    return all(node_at(snapshot.graph, one) is not None for snapshot in evidence.snapshots)
+
+
+def grows_in_place(amounts: Sequence[int], evidence: Evidence, share: float = EVEN, *, is_strict: bool = False) -> bool:
+    """Whether the amount grew in every round, by at least this share of the fastest round's per step, or by pieces of one size
+    now and then.
+    """
     added = [after - before for before, after in itertools.pairwise(amounts)]
     if not is_steady(added[evidence.judged_rounds.start :], evidence):
         return False
     steps = [evidence.steps(number) for number in range(len(added))]
     is_long = len(added) >= MIN_ROUNDS and not is_strict and all(one > 0 for one in added)
-    if is_long or are_even(added, steps, EVEN if len(added) >= FEW_ROUNDS else SAME):
+    if is_long or are_even(added, steps, share):
         return True
     return gets_pieces(added, steps)
 

@@ -30,7 +30,7 @@ from gradlife.hunting.growth.arrivals import arrived
 from gradlife.hunting.growth.emptied import is_emptied
 from gradlife.hunting.growth.garbage import appeared, garbage_of
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.inplace_growth import FEW_ROUNDS, is_replaced, places_that_grow
+from gradlife.hunting.growth.inplace_growth import FEW_ROUNDS, is_one_object, is_replaced, places_that_grow
 from gradlife.hunting.growth.late_growth import begun_late
 from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.periodic import KeptBelow, is_needed, release_of
@@ -128,8 +128,10 @@ def judge_snapshots(hunt: Hunt, snapshots: Sequence[StepSnapshot], facts: Target
 
 
 def is_certain(hunt: Hunt, evidence: Evidence, one: GrownGroup) -> bool:
-    """Whether there are enough rounds to tell that a place grows, or the program computes what is there from what was."""
-    if len(evidence.snapshots) > FEW_ROUNDS:
+    """Whether there are enough rounds to tell that a place grows, or one object does, or the program computes what is there
+    from what was.
+    """
+    if len(evidence.snapshots) > FEW_ROUNDS or is_one_object(evidence, one.group.tops[0]):
         return True
     facts = facts_of(evidence.graph, one, hunt.creation_sites, evidence.snapshots)
     return bool(carried_at(facts.finding.trace, facts.sources))

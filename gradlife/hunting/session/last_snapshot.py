@@ -76,9 +76,13 @@ class Returns:
     def _heard(self, frame: FrameType, event: str, argument: object) -> None:
         if self._is_over:  # ended by another thread, which cannot do it here
             self.stop()
-        elif event == "return" and id(frame) in self._steps and not only_pauses(frame):
-            if self._steps.pop(id(frame)) >= MIN_STEPS:
-                self._take_snapshot()
+        elif (
+            event == "return"
+            and id(frame) in self._steps
+            and not only_pauses(frame)
+            and self._steps.pop(id(frame)) >= MIN_STEPS
+        ):
+            self._take_snapshot()
 
     @uncompiled
     def _take_snapshot(self) -> None:
