@@ -281,7 +281,7 @@ $(DEBUG)/.built: $(BUILD_FILES) $(shell find gradlife -name '*.py' 2>/dev/null) 
 	  --config-settings="cmake.define.CMAKE_CXX_FLAGS=$(DEBUG_FLAGS)" --config-settings="cmake.define.CMAKE_C_FLAGS=$(DEBUG_FLAGS)" .
 	@touch $@
 
-package: $(VENV)/.release ## sdist -> wheel, both checked -> repaired -> installed in an empty environment -> list the scenarios
+package: $(VENV)/.release ## sdist -> wheel, both checked -> repaired -> installed in an empty environment, without a compiler -> hunt
 	rm -rf build/package
 	$(BIN)/python -m build --no-isolation --outdir build/package
 	$(BIN)/twine check --strict build/package/*.whl build/package/*.tar.gz
@@ -292,8 +292,9 @@ package: $(VENV)/.release ## sdist -> wheel, both checked -> repaired -> install
 	else echo "the wheel was not repaired: auditwheel and patchelf are not both here, so it runs on machines like this one"; fi
 	$(PYTHON) -m venv build/package/venv
 	build/package/venv/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
-	  build/package/*.whl
-	cd build/package && venv/bin/gradlife list
+	  --only-binary :all: build/package/*.whl torch
+	cd build/package && venv/bin/gradlife list > /dev/null && cp $(abspath docs/examples/train.py) . \
+	  && { venv/bin/gradlife hunt train.py; [ $$? = 1 ]; } && ls -l *.whl
 
 changelog: $(VENV)/.release ## show what the fragments in changelog.d come to
 	$(BIN)/towncrier build --draft --version "$$($(BIN)/python tools/version_of_tag.py)"

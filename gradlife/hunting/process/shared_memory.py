@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import mmap
 import os
 import re
 import struct
@@ -39,6 +40,9 @@ DESCRIPTOR, FILE_SYSTEM, CUDA_IPC, BLOCK, HEAP, ANONYMOUS, MEMFD, OTHER = (
     "memfd",
     "other",
 )
+
+#: Anonymous memory of one page is not counted: gradlife shares as much with each copy that it makes of the process.
+OWN_BYTES = mmap.PAGESIZE
 
 #: The end of the path of a file without a name.
 DELETED = " (deleted)"
@@ -121,7 +125,9 @@ def mappings_of(pid: int) -> Iterator[tuple[Key, str, int]]:
                 continue
             first, _, end = words[0].partition("-")
             major, _, minor = words[3].partition(":")
-            yield (int(major, 16), int(minor, 16), int(words[4])), words[5].rstrip("\n"), int(end, 16) - int(first, 16)
+            path, nbytes = words[5].rstrip("\n"), int(end, 16) - int(first, 16)
+            if kind_of(path) != ANONYMOUS or nbytes > OWN_BYTES:
+                yield (int(major, 16), int(minor, 16), int(words[4])), path, nbytes
 
 
 def descriptors_of(pid: int) -> Iterator[tuple[Key, str, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from gradlife.hunting.process.shared_memory import (
     is_memory,
     kind_of,
     maker_of,
+    segments_of,
 )
 from gradlife.model.ranks import SharedLedger, SharedStorages
 
@@ -47,6 +49,15 @@ def test_the_name_of_shared_memory_tells_how_it_is_shared_and_torchs_who_made_it
     path: str, kind: str, maker: int | None
 ) -> None:
     assert (kind_of(path), maker_of(path)) == (kind, maker)
+
+
+@pytest.mark.parametrize(("pages", "is_counted"), [(1, False), (2, True)])
+def test_the_page_that_gradlife_shares_with_a_copy_is_not_the_programs(pages: int, is_counted: bool) -> None:
+    """It was a segment of the program if a copy was made at the moment of a look."""
+    before = {one.bytes for one in segments_of([os.getpid()]).values()}
+    with mmap.mmap(-1, pages * mmap.PAGESIZE):
+        after = {one.bytes for one in segments_of([os.getpid()]).values()}
+    assert (pages * mmap.PAGESIZE in after - before) == is_counted
 
 
 @contextmanager
