@@ -9,6 +9,7 @@ namespace {
 
 using G = const Tensor&;
 using kernels::compute;
+using Other = kernels::TensorOrNumber;
 
 struct Plus {
   using TakesComplex = void;
@@ -136,26 +137,22 @@ void refuse_bool_difference(const TensorImpl& a, bool other_is_bool) {
             : "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
 }
 
-template <class Other>
 Tensor sum_of(const Tensor& a, const Other& b, const Scalar& alpha) {
   return lowered(
       "add.Tensor", [&] { return alpha.is(1) ? compute(a, b, Plus()) : compute(a, b, PlusScaled{alpha}); }, a, b,
       alpha);
 }
 
-template <class Other>
 Tensor difference_of(const Tensor& a, const Other& b, const Scalar& alpha) {
   return lowered(
       "sub.Tensor", [&] { return alpha.is(1) ? compute(a, b, Minus()) : compute(a, b, MinusScaled{alpha}); }, a, b,
       alpha);
 }
 
-template <class Other>
 Tensor product_of(const char* name, const Tensor& a, const Other& b) {
   return lowered(name, [&] { return compute(a, b, Times()); }, a, b);
 }
 
-template <class Other>
 Tensor quotient_of(const char* name, const Tensor& a, const Other& b) {
   const DType dtype = quotient_dtype(kernels::dtype_of(a, b));
   return lowered(name, [&] { return kernels::compute_floats(a, b, dtype, Over()); }, a, b);
