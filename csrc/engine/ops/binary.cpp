@@ -56,8 +56,15 @@ struct MinusScaled {
   }
 };
 
-// Reversed: number minus the scaled tensor.
+// Reversed: number minus the tensor.
 struct FromNumber {
+  using TakesComplex = void;
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(b - a);
+  }
+};
+struct FromNumberScaled {
   using TakesComplex = void;
   Scalar alpha;
   template <class T>
@@ -195,8 +202,14 @@ Tensor sub_scalar(const Tensor& a, const Scalar& term) {
 Tensor rsub_number(const Scalar& minuend, const Tensor& a, const Scalar& alpha) {
   refuse_bool_difference(*a, minuend.kind == Scalar::Kind::boolean);
   const auto node = start_recording<SumNode>({&a}, rsub_spec, SumNode::Sign::reversed, alpha);
-  return with_history(
-      lowered("rsub.Scalar", [&] { return compute(a, minuend, FromNumber{alpha}); }, a, minuend, alpha), node.owner);
+  return with_history(lowered(
+                          "rsub.Scalar",
+                          [&] {
+                            return alpha.is(1) ? compute(a, minuend, FromNumber())
+                                               : compute(a, minuend, FromNumberScaled{alpha});
+                          },
+                          a, minuend, alpha),
+                      node.owner);
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
