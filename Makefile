@@ -27,7 +27,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants newest docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants pickle-mutants host hammer layouts valgrind debug-python upstream bench-peak twins
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-depth bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants newest docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants pickle-mutants host hammer layouts valgrind debug-python upstream bench-peak twins
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -114,6 +114,9 @@ bench-patch: $(VENV)/.built ## hunt the leaking programs in CORPUS=FOLDER and th
 
 bench-plugin: $(VENV)/.built $(VENV)/.bench ## time suites of tests with the pytest plugin and without, beside pytest-memray
 	$(BIN)/python -m benchmarks.plugin $(ARGS)
+
+bench-depth: $(VENV)/.built ## time `why` and its kin in deep and wide heaps, beside a bare walk (ARGS="-k chain")
+	$(BIN)/python -m benchmarks.depth $(ARGS)
 
 bench-peak: $(VENV)/.built $(VENV)/.bench ## measure what the edits of gradlife peak save, and what its recorded steps cost
 	$(BIN)/python -m benchmarks.peak $(ARGS)

@@ -15,6 +15,9 @@ from gradlife._heap import KINDS, RELATIONS, HeapObject, Reference, Uncollectabl
 #: confidence). The place is "object", "static", "thread_local", "stack" or "block".
 RawHolder = tuple[str, str, str, str, str]
 
+#: The kind of a reference that stands for objects left out of a long path; its `index` is their number.
+GAP = "gap"
+
 
 class Referrers(TypedDict):
     """The referrers of one object."""
@@ -57,14 +60,20 @@ def with_source(node: int, reference: Reference) -> Reference:
     return Reference((node, *reference[1:]))
 
 
-def omitted_objects(text: str) -> Reference:
-    """Return a reference that stands for omitted objects."""
-    return Reference((0, "gap", "", 0, text, "internal", "...", -1, "", ""))
+def omitted_objects(count: int) -> Reference:
+    """Return a reference that stands for omitted objects, as the extension makes it for a path that it cuts."""
+    return Reference((0, GAP, "", 0, "", "internal", "...", count, "", ""))
+
+
+def count_objects(raw: References) -> int:
+    """Count the objects of a path, with those that were left out."""
+    return sum(link.index if link.kind == GAP else 1 for link in raw)
 
 
 References = Sequence[Reference]
 
 __all__ = [
+    "GAP",
     "KINDS",
     "RELATIONS",
     "Explanation",
@@ -74,6 +83,7 @@ __all__ = [
     "Reference",
     "References",
     "Referrers",
+    "count_objects",
     "is_a",
     "is_native",
     "omitted_objects",

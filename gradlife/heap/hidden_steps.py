@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlife.heap.graph import GAP
 from gradlife.heap.internal_steps import FRAMEWORK_FOLDS
 from gradlife.heap.ownership_links import Fold, Links, follows, words
 from gradlife.heap.torch_layout.labels import CACHED_ARGUMENTS, ITS_IMPL, THREAD_DICTS
@@ -91,7 +92,7 @@ def fold_cell_variable(links: Links, at: int) -> Fold | None:
 def fold_traceback(links: Links, at: int) -> Fold | None:
     """exception -> traceback of each caller -> frame, shown as ``.__traceback__``."""
     end = at + (links[at].label == "__traceback__")
-    while end < len(links) and links[end].label == "tb_next":
+    while end < len(links) and (links[end].label == "tb_next" or (end > at and links[end].kind == GAP)):
         end += 1
     if end == at or end >= len(links) or links[end].label != "tb_frame":
         return None

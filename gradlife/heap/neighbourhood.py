@@ -71,7 +71,8 @@ class Picture:
             is_root = role is Role.PATH and number == 0
             self.meet(node, step, Role.ROOT if is_root else role)
             if left_out > 1 and number == FIRST_STEPS - 1:
-                self.tie(node, steps[-LAST_STEPS][0], f"{step.via} … and {left_out:,} objects more", False, False)
+                more = sum(step.count for _, step in steps[FIRST_STEPS:-LAST_STEPS])
+                self.tie(node, steps[-LAST_STEPS][0], f"{step.via} … and {more:,} objects more", False, False)
             elif number + 1 < len(steps):
                 is_suspect = suspects[number].is_suspect if suspects else False
                 is_native = any(hop.relation == "native" for hop in step.hops)
@@ -112,7 +113,7 @@ class Picture:
                 continue  # the target's own C++ object
             path = self._graph.path(owner.node)
             if path and self._target not in path:
-                self.add(numbered(self._graph.references_along([*path, self._target])), Role.PATH)
+                self.add(numbered(self._graph.path_references_along([*path, self._target])), Role.PATH)
             else:  # reachable only through the target, or unreachable
                 self.meet(owner.node, step_of(owner, via), Role.PATH)
                 self.tie(owner.node, self._target, via, False, is_native(owner))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Set
 from dataclasses import replace
 
-from gradlife.heap.graph import Reference, References
+from gradlife.heap.graph import GAP, Reference, References
 from gradlife.heap.hidden_steps import fold, parameter_at
 from gradlife.heap.internal_steps import TABLES
 from gradlife.heap.ownership_links import (
@@ -21,7 +21,7 @@ from gradlife.heap.ownership_links import (
     words,
 )
 from gradlife.heap.torch_layout.labels import ARGUMENT, ITS_IMPL
-from gradlife.model.trace import MODULE_CONTAINERS, Hop, PathStep
+from gradlife.model.trace import MODULE_CONTAINERS, Hop, PathStep, gap_of
 
 #: References to objects that only stand between an object and its referent.
 INNER_LABELS = {"__dict__", "__globals__", "__kwdefaults__", "f_locals", ITS_IMPL}
@@ -60,7 +60,7 @@ def spans_of(raw: References, growing: Set[int] = frozenset()) -> list[set[int]]
     while at < len(raw):
         taken, _ = fold_up_to_growing(raw, at, growing)
         if not is_native_part(raw[at]) or (spans and at + 1 == len(raw)):
-            spans.append({link.node for link in raw[at : at + taken]})
+            spans.append({link.node for link in raw[at : at + taken] if link.kind != GAP})
         at += taken
     return spans
 
@@ -76,7 +76,9 @@ def fold_up_to_growing(links: Links, at: int, growing: Set[int]) -> tuple[int, s
 
 
 def step_of(link: Reference, via: str, hops: Links = ()) -> PathStep:
-    """Build the step of one object."""
+    """Build the step of one object, or of the objects that were left out of a path."""
+    if link.kind == GAP:
+        return gap_of(link.index)
     length, most = length_and_most(link)
     return PathStep(
         object=short_type(link.type),

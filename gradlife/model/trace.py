@@ -86,7 +86,7 @@ class PathStep:
 
     object: str  # the type, "Tensor"
     detail: str  # "float32 [64, 32]", "train_step (train.py:12)"
-    kind: str  # python, tensor, storage, grad_node, native, root
+    kind: str  # python, tensor, storage, grad_node, native, root; gap: objects left out of a long path
     via: str
     relation: str
     status: StepStatus = StepStatus.UNKNOWN
@@ -95,9 +95,14 @@ class PathStep:
     type: str = ""  # full name: "torch.nn.modules.linear.Linear"
     bases: tuple[str, ...] = ()  # method resolution order of a Python type, without itself and object
     hops: tuple[Hop, ...] = ()  # the references that `via` stands for
-    length: int | None = None  # of a container
+    length: int | None = None  # of a container; of a gap the number of objects
     most: int | None = None  # the limit of its length: a deque's maxlen, an lru_cache's maxsize
     argument: str = ""  # the parameter to which a waiting call passes the next object
+
+    @property
+    def count(self) -> int:
+        """The number of objects that it stands for: one, or those left out of a long path."""
+        return self.length or 0 if self.kind == "gap" else 1
 
     def is_a(self, *types: str) -> bool:
         """Whether its type is, or derives from, one of these full names."""
@@ -345,13 +350,11 @@ def trace_lines(trace: Trace) -> Iterator[Line]:
 
 def step_lines(steps: tuple[PathStep, ...]) -> Iterator[Line]:
     """Yield the path from the root down."""
-    left_out = len(steps) - MAX_STEPS
-    for number, step in enumerate(steps):
-        if left_out > 0 and MAX_STEPS // 2 <= number < MAX_STEPS // 2 + left_out:
-            if number == MAX_STEPS // 2:
-                yield (("│  ", Part.PLAIN), (f"... {left_out:,} more objects ...", Part.NOTE))
+    for number, step in enumerate(without_middle(steps)):
+        is_last = step is steps[-1]
+        if step.kind == "gap":
+            yield (("│  ", Part.PLAIN), (f"... {step.detail} ...", Part.NOTE))
             continue
-        is_last = number + 1 == len(steps)
         lead = "╰→ " if is_last else "├─ " if number else "┌─ "
         mark = MARKS[step.status]
         yield (
@@ -364,15 +367,30 @@ def step_lines(steps: tuple[PathStep, ...]) -> Iterator[Line]:
             yield (("│    ", Part.PLAIN), (step.via, Part.SUSPECT if step.is_suspect else Part.PLAIN))
 
 
+def without_middle(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
+    """Return the steps that are shown: all of a short path, else both ends and one step for all objects between."""
+    left_out = steps[MAX_STEPS // 2 : -MAX_STEPS // 2] if len(steps) > MAX_STEPS else ()
+    count = sum(step.count for step in left_out)
+    return (*steps[: MAX_STEPS // 2], gap_of(count), *steps[-MAX_STEPS // 2 :]) if left_out else steps
+
+
+def gap_of(count: int) -> PathStep:
+    """Return the step that stands for this many objects left out of a path."""
+    return PathStep("", f"{count:,} more objects", "gap", "...", "internal", length=count)
+
+
 def cycle_lines(cycle: tuple[PathStep, ...]) -> Iterator[Line]:
     """Yield the objects of a cycle."""
     if not cycle:
         return
     yield plain("A cycle:")
-    for number, step in enumerate(cycle):
+    for number, step in enumerate(without_middle(cycle)):
+        if step.kind == "gap":
+            yield (("│  ", Part.PLAIN), (f"... {step.detail} ...", Part.NOTE))
+            continue
         lead = "┌→ " if number == 0 else "│  "
         yield ((lead, Part.PLAIN), (step.object, Part.TITLE), (f" {step.detail}".rstrip(), Part.PLAIN))
-        yield plain(("│    " if number + 1 < len(cycle) else "╰─── ") + step.via)
+        yield plain(("╰─── " if step is cycle[-1] else "│    ") + step.via)
 
 
 def lead_lines(trace: Trace) -> Iterator[Line]:
@@ -435,8 +453,10 @@ def sentence(trace: Trace) -> str:
     if trace.steps:
         return f"{title(trace.steps[0])} keeps it:{path_words(trace.steps)}"
     if trace.cycle:
-        ring = " → ".join(step.object for step in (*trace.cycle, trace.cycle[0]))
-        return f"Nothing but its own cycle keeps it: {ring}"
+        names = [step.object for step in (*trace.cycle, trace.cycle[0])]
+        if len(names) > MAX_WORDS:
+            names[MAX_WORDS // 2 : -MAX_WORDS // 2] = ["..."]
+        return f"Nothing but its own cycle keeps it: {' → '.join(names)}"
     if trace.lead:
         return f"Native code holds {title(trace.lead[0])}, which keeps it:{path_words(trace.lead)}"
     if is_held_unseen(trace):

@@ -159,7 +159,7 @@ class PeakSession:
         recording = self._recorder.stop()
         about = replace(
             self.about,
-            warmup_steps=self._warmup,
+            warmup_steps=self.about.warmup_steps + self._warmup,
             limits=(*([f"{unread}."] if unread else []), *self.about.limits, *unlike, *limits_of(recording)),
         )
         recorded = Recorded(recording, self._snapshots, self._judged, self._contexts.seconds, self._malloc)

@@ -9,6 +9,7 @@ namespace {
 
 using G = const Tensor&;
 using kernels::compute;
+using Other = kernels::TensorOrNumber;
 
 struct Plus {
   using TakesComplex = void;
@@ -55,8 +56,15 @@ struct MinusScaled {
   }
 };
 
-// Reversed: number minus the scaled tensor.
+// Reversed: number minus the tensor.
 struct FromNumber {
+  using TakesComplex = void;
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(b - a);
+  }
+};
+struct FromNumberScaled {
   using TakesComplex = void;
   Scalar alpha;
   template <class T>
@@ -136,26 +144,22 @@ void refuse_bool_difference(const TensorImpl& a, bool other_is_bool) {
             : "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
 }
 
-template <class Other>
 Tensor sum_of(const Tensor& a, const Other& b, const Scalar& alpha) {
   return lowered(
       "add.Tensor", [&] { return alpha.is(1) ? compute(a, b, Plus()) : compute(a, b, PlusScaled{alpha}); }, a, b,
       alpha);
 }
 
-template <class Other>
 Tensor difference_of(const Tensor& a, const Other& b, const Scalar& alpha) {
   return lowered(
       "sub.Tensor", [&] { return alpha.is(1) ? compute(a, b, Minus()) : compute(a, b, MinusScaled{alpha}); }, a, b,
       alpha);
 }
 
-template <class Other>
 Tensor product_of(const char* name, const Tensor& a, const Other& b) {
   return lowered(name, [&] { return compute(a, b, Times()); }, a, b);
 }
 
-template <class Other>
 Tensor quotient_of(const char* name, const Tensor& a, const Other& b) {
   const DType dtype = quotient_dtype(kernels::dtype_of(a, b));
   return lowered(name, [&] { return kernels::compute_floats(a, b, dtype, Over()); }, a, b);
@@ -198,8 +202,14 @@ Tensor sub_scalar(const Tensor& a, const Scalar& term) {
 Tensor rsub_number(const Scalar& minuend, const Tensor& a, const Scalar& alpha) {
   refuse_bool_difference(*a, minuend.kind == Scalar::Kind::boolean);
   const auto node = start_recording<SumNode>({&a}, rsub_spec, SumNode::Sign::reversed, alpha);
-  return with_history(
-      lowered("rsub.Scalar", [&] { return compute(a, minuend, FromNumber{alpha}); }, a, minuend, alpha), node.owner);
+  return with_history(lowered(
+                          "rsub.Scalar",
+                          [&] {
+                            return alpha.is(1) ? compute(a, minuend, FromNumber())
+                                               : compute(a, minuend, FromNumberScaled{alpha});
+                          },
+                          a, minuend, alpha),
+                      node.owner);
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {

@@ -3,39 +3,41 @@
 
 #include "engine/ops/kernels/overlap.hpp"
 #include "engine/ops/kernels/strided_loops.hpp"
+#include "engine/tensor/dispatch_watch.hpp"
 
 namespace gradlife::kernels {
 
-inline const TensorImpl& as_operand(const Tensor& tensor) { return *tensor; }
-inline const Scalar& as_operand(const Scalar& number) { return number; }
-inline DType dtype_of(const Tensor& a, const Tensor& b) { return result_dtype({a.get(), b.get()}); }
-inline DType dtype_of(const Tensor& a, const Scalar& b) { return result_dtype(*a, b); }
-
-inline Tensor allocate_for(const Tensor& a, const Tensor& b, DType dtype) {
-  return allocate_result(broadcast_sizes(a->sizes(), b->sizes()), dtype, {a.get(), b.get()});
+inline Argument as_argument(const TensorOrNumber& operand) {
+  return operand.is_tensor() ? Argument(operand.tensor()) : Argument(operand.number());
 }
-inline Tensor allocate_for(const Tensor& a, const Scalar&, DType dtype) {
-  return allocate_result(a->sizes(), dtype, {a.get()}, true);
+
+inline DType dtype_of(const Tensor& a, const TensorOrNumber& b) {
+  return b.is_tensor() ? result_dtype({a.get(), b.tensor().get()}) : result_dtype(*a, b.number());
+}
+
+inline Tensor allocate_for(const Tensor& a, const TensorOrNumber& b, DType dtype) {
+  if (!b.is_tensor()) return allocate_result(a->sizes(), dtype, {a.get()}, true);
+  return allocate_result(broadcast_sizes(a->sizes(), b.tensor()->sizes()), dtype, {a.get(), b.tensor().get()});
 }
 
 // f(a, b) in the common dtype.
-template <class Other, class F>
-Tensor compute(const Tensor& a, const Other& b, F f) {
+template <class F>
+Tensor compute(const Tensor& a, const TensorOrNumber& b, F f) {
   const DType dtype = dtype_of(a, b);
   Tensor out = allocate_for(a, b, dtype);
   dispatch_for<F>(dtype, [&](auto zero) {
     using T = decltype(zero);
-    map<T>(*out, Operand<T>(*a), Operand<T>(as_operand(b)), f);
+    map<T>(*out, Operand<T>(*a), Operand<T>(b), f);
   });
   return out;
 }
 
 // out = f(a, b) for an f that is defined only for floats.
-template <class Other, class F>
-Tensor compute_floats_into(Tensor out, const Tensor& a, const Other& b, F f, const char* name) {
+template <class F>
+Tensor compute_floats_into(Tensor out, const Tensor& a, const TensorOrNumber& b, F f, const char* name) {
   const auto body = [&](auto zero) {
     using T = decltype(zero);
-    map<T>(*out, Operand<T>(*a), Operand<T>(as_operand(b)), f);
+    map<T>(*out, Operand<T>(*a), Operand<T>(b), f);
   };
   if constexpr (takes_complex<F>) {
     if (is_complex(out->dtype())) {
@@ -48,8 +50,8 @@ Tensor compute_floats_into(Tensor out, const Tensor& a, const Other& b, F f, con
 }
 
 // The same in a new tensor of `dtype`.
-template <class Other, class F>
-Tensor compute_floats(const Tensor& a, const Other& b, DType dtype, F f, const char* name = "floats") {
+template <class F>
+Tensor compute_floats(const Tensor& a, const TensorOrNumber& b, DType dtype, F f, const char* name = "floats") {
   return compute_floats_into(allocate_for(a, b, dtype), a, b, f, name);
 }
 

@@ -25,12 +25,12 @@ struct Unequal {
   }
 };
 
-template <class Other, class F>
-Tensor test(const Tensor& a, const Other& b, F f) {
+template <class F>
+Tensor test(const Tensor& a, const kernels::TensorOrNumber& b, F f) {
   Tensor out = kernels::allocate_for(a, b, DType::boolean);
   kernels::dispatch_for<F>(kernels::dtype_of(a, b), [&](auto zero) {
     using T = decltype(zero);
-    kernels::map<bool>(*out, kernels::Operand<T>(*a), kernels::Operand<T>(kernels::as_operand(b)), f);
+    kernels::map<bool>(*out, kernels::Operand<T>(*a), kernels::Operand<T>(b), f);
   });
   return out;
 }
@@ -41,8 +41,7 @@ void refuse_order(DType dtype, const char* kernel) {
     fail(ErrorKind::not_implemented, "\"", kernel, "\" not implemented for '", kernels::scalar_type_name(dtype), "'");
 }
 
-template <class Other>
-Tensor compared(Comparison comparison, const Tensor& a, const Other& b) {
+Tensor compared(Comparison comparison, const Tensor& a, const kernels::TensorOrNumber& b) {
   static constexpr const char* names[] = {"eq_cpu", "ne_cpu", "lt_cpu", "le_cpu", "gt_cpu", "ge_cpu"};
   if (comparison != Comparison::eq && comparison != Comparison::ne)
     refuse_order(kernels::dtype_of(a, b), names[static_cast<size_t>(comparison)]);
@@ -63,8 +62,8 @@ Tensor compared(Comparison comparison, const Tensor& a, const Other& b) {
   return test(a, b, std::greater_equal<>());
 }
 
-template <class Other>
-Tensor compare_with(Comparison comparison, const Tensor& a, const Other& b, const char* const* names) {
+Tensor compare_with(Comparison comparison, const Tensor& a, const kernels::TensorOrNumber& b,
+                    const char* const* names) {
   return lowered(names[static_cast<size_t>(comparison)], [&] { return compared(comparison, a, b); }, a, b);
 }
 

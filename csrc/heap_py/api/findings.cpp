@@ -6,6 +6,7 @@
 #include "heap_py/api/values.hpp"
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heapgraph/analysis/cycle_tail.hpp"
+#include "heapgraph/analysis/path_cut.hpp"
 #include "heapgraph/collector/garbage.hpp"
 
 namespace gradlife::heap {
@@ -57,7 +58,7 @@ std::vector<PathReference> describe_owners(const Graph& graph, const LabelSource
     above.push_back(owner);
   }
   std::reverse(above.begin(), above.end());
-  return describe_path(source, above, node);
+  return describe_path(graph, source, above, node);
 }
 
 // Describes all referrers but one.
@@ -112,20 +113,41 @@ void describe_cycle(const Graph& graph, const PathTree& paths, const LabelSource
   if (cycle.empty()) {
     CycleTail tail = cycle_above(graph, paths, target);
     cycle = std::move(tail.cycle);
-    findings.tail = describe_path(source, tail.path, no_node);
+    findings.tail = describe_path(graph, source, tail.path, no_node);
   }
-  if (!cycle.empty()) findings.cycle = describe_path(source, cycle, cycle.front());
+  if (!cycle.empty()) findings.cycle = describe_path(graph, source, cycle, cycle.front());
 }
 
 }  // namespace
 
-std::vector<PathReference> describe_path(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last) {
-  std::vector<PathReference> references;
-  for (size_t i = 0; i < nodes.size(); ++i) {
+namespace {
+
+// Appends the objects [piece.first, piece.last) of a path.
+void describe_piece(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last, const PathPiece& piece,
+                    std::vector<PathReference>& references) {
+  for (size_t i = piece.first; i < piece.last; ++i) {
     const NodeId next = i + 1 < nodes.size() ? nodes[i + 1] : last;
     references.push_back(
         {nodes[i], source.node(nodes[i]), next != no_node ? source.reference(nodes[i], next, 0) : Label{}});
   }
+}
+
+}  // namespace
+
+std::vector<PathReference> describe_path(const Graph& graph, const LabelSource& source,
+                                         const std::vector<NodeId>& nodes, NodeId last) {
+  std::vector<PathReference> references;
+  for (const PathPiece& piece : cut_path(graph, nodes)) {
+    describe_piece(source, nodes, last, piece, references);
+    if (piece.left_out > 0)
+      references.push_back({no_node, "", {Relation::internal, "", static_cast<int64_t>(piece.left_out)}});
+  }
+  return references;
+}
+
+std::vector<PathReference> describe_all(const LabelSource& source, const std::vector<NodeId>& nodes) {
+  std::vector<PathReference> references;
+  describe_piece(source, nodes, no_node, {0, nodes.size(), 0}, references);
   return references;
 }
 
@@ -136,7 +158,7 @@ Findings explain_object(FrozenGraph& frozen, NodeId target, const LabelSource& s
   Findings findings;
   findings.references = source.count(target);
   findings.detail = source.node(target);
-  findings.path = describe_path(source, path, no_node);
+  findings.path = describe_path(graph, source, path, no_node);
   findings.referrers = describe_referrers(graph, source, target, no_node);
   findings.referrers.count = findings.references;
   describe_half(graph, source, target, findings);
@@ -144,7 +166,7 @@ Findings explain_object(FrozenGraph& frozen, NodeId target, const LabelSource& s
   findings.fate = frozen.need_fates(source.count).of(target);
   for (const UncollectableObject& one : findings.fate.uncollectable)
     findings.uncollectable_details.push_back(source.node(one.node));
-  findings.native_path = describe_path(source, findings.fate.native_path, no_node);
+  findings.native_path = describe_path(graph, source, findings.fate.native_path, no_node);
   if (findings.native_path.empty()) describe_cycle(graph, frozen.need_paths(), source, target, findings);
   return findings;
 }
@@ -174,7 +196,7 @@ std::string words_in_native(const NativeHolder& keeper) {
 void extend_path_to_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings) {
   const NativeHolder* keeper = best_keeper(frozen.need_paths(), findings.keepers);
   if (keeper == nullptr) return;
-  findings.path = describe_path(source, frozen.need_paths().path_to(keeper->node), no_node);
+  findings.path = describe_path(frozen.graph, source, frozen.need_paths().path_to(keeper->node), no_node);
   findings.path.back().to_next = {Relation::native, words_in_native(*keeper)};
   findings.path.insert(findings.path.end(), findings.native_path.begin(), findings.native_path.end());
   findings.fate = {};
@@ -199,7 +221,9 @@ Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target) {
 Ref reference_list(const ValueTypes& types, const Graph& graph, const std::vector<PathReference>& references) {
   Ref list = checked(PyList_New(0));
   for (const PathReference& one : references)
-    checked_status(PyList_Append(list.get(), reference(types, graph, one.node, one.description, one.to_next).get()));
+    checked_status(PyList_Append(list.get(), one.node != no_node
+                                                 ? reference(types, graph, one.node, one.description, one.to_next).get()
+                                                 : omitted_objects(types, one.to_next.index).get()));
   return list;
 }
 

@@ -19,13 +19,18 @@ struct LabelSource {
   RefCount count;
 };
 
+// An object of a path and its reference to the next one; no_node: objects left out, their number in `to_next.index`.
 struct PathReference {
   NodeId node;
   std::string description;
   Label to_next;
 };
-// `last`: the node that the last one refers to, or no_node.
-std::vector<PathReference> describe_path(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last);
+// `last`: the node that the last one refers to, or no_node. A path of more than a thousand objects loses what lies
+// between its ends, see `cut_path`.
+std::vector<PathReference> describe_path(const Graph& graph, const LabelSource& source,
+                                         const std::vector<NodeId>& nodes, NodeId last);
+// Describes each object and its reference to the next, however many they are.
+std::vector<PathReference> describe_all(const LabelSource& source, const std::vector<NodeId>& nodes);
 
 // The referrers of one object.
 struct Referrers {

@@ -83,7 +83,18 @@ PyObject* path_references_method(PyObject* self, PyObject* number) {
   return guarded([&] {
     FrozenGraph& frozen = frozen_of(self);
     const std::vector<NodeId> path = frozen.need_paths().path_to(parse_node(frozen, number));
-    return reference_list(values_of(self), frozen.graph, describe_path(kept_label_source(frozen), path, no_node))
+    return reference_list(values_of(self), frozen.graph,
+                          describe_path(frozen.graph, kept_label_source(frozen), path, no_node))
+        .release();
+  });
+}
+
+PyObject* path_references_along_method(PyObject* self, PyObject* nodes) {
+  return guarded([&] {
+    FrozenGraph& frozen = frozen_of(self);
+    const std::vector<NodeId> path = parse_nodes(frozen, nodes);
+    return reference_list(values_of(self), frozen.graph,
+                          describe_path(frozen.graph, kept_label_source(frozen), path, no_node))
         .release();
   });
 }
@@ -91,8 +102,8 @@ PyObject* path_references_method(PyObject* self, PyObject* number) {
 PyObject* references_along_method(PyObject* self, PyObject* nodes) {
   return guarded([&] {
     FrozenGraph& frozen = frozen_of(self);
-    const std::vector<NodeId> path = parse_nodes(frozen, nodes);
-    return reference_list(values_of(self), frozen.graph, describe_path(kept_label_source(frozen), path, no_node))
+    return reference_list(values_of(self), frozen.graph,
+                          describe_all(kept_label_source(frozen), parse_nodes(frozen, nodes)))
         .release();
   });
 }
@@ -102,7 +113,8 @@ PyObject* cycle_references_method(PyObject* self, PyObject* number) {
     FrozenGraph& frozen = frozen_of(self);
     const NodeId node = parse_node(frozen, number);
     const std::vector<NodeId> cycle = shortest_cycle(frozen.graph, node);
-    return reference_list(values_of(self), frozen.graph, describe_path(kept_label_source(frozen), cycle, node))
+    return reference_list(values_of(self), frozen.graph,
+                          describe_path(frozen.graph, kept_label_source(frozen), cycle, node))
         .release();
   });
 }

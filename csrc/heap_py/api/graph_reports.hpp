@@ -10,13 +10,14 @@
 namespace gradlife::heap {
 
 PyObject* explain_method(PyObject* self, PyObject* node);  // the dict of investigate(), from what the graph has kept
-PyObject* path_references_method(PyObject* self, PyObject* node);    // the references of its path only
-PyObject* references_along_method(PyObject* self, PyObject* nodes);  // the references of any path, node by node
-PyObject* cycle_references_method(PyObject* self, PyObject* node);   // the references of a shortest cycle through it
-PyObject* largest_method(PyObject* self, PyObject* count);           // [node]
-PyObject* of_type_method(PyObject* self, PyObject* name);            // [node], largest retained size first
-PyObject* nodes_method(PyObject* self, PyObject* arguments);         // nodes(kind, name or ""): [node], in order
-PyObject* holders_method(PyObject* self, PyObject* name);            // [(type, kind, holders, references)]
+PyObject* path_references_method(PyObject* self, PyObject* node);         // the references of its path only
+PyObject* references_along_method(PyObject* self, PyObject* nodes);       // the references of any path, node by node
+PyObject* path_references_along_method(PyObject* self, PyObject* nodes);  // the same, cut if it is long
+PyObject* cycle_references_method(PyObject* self, PyObject* node);  // the references of a shortest cycle through it
+PyObject* largest_method(PyObject* self, PyObject* count);          // [node]
+PyObject* of_type_method(PyObject* self, PyObject* name);           // [node], largest retained size first
+PyObject* nodes_method(PyObject* self, PyObject* arguments);        // nodes(kind, name or ""): [node], in order
+PyObject* holders_method(PyObject* self, PyObject* name);           // [(type, kind, holders, references)]
 PyObject* cyclic_parts_method(PyObject* self, PyObject*);  // [(start, nodes, bytes, is held, has native, has module)]
 PyObject* shares_method(PyObject* self, PyObject* arguments);  // shares([node], by dominator): one tuple per node
 PyObject* write_method(PyObject* self, PyObject* arguments);   // write(descriptor, notes, labels)

@@ -170,8 +170,8 @@ Ref judge(const ValueTypes& types, PyObject* addresses, const WalkOptions& optio
     frozen.need_fates(source.count);
     for (const Address address : wanted) {
       const NodeId node = frozen.graph.find(address);
-      found.push_back(
-          {node, node != no_node ? describe_path(source, paths.path_to(node), no_node) : std::vector<PathReference>()});
+      found.push_back({node, node != no_node ? describe_path(frozen.graph, source, paths.path_to(node), no_node)
+                                             : std::vector<PathReference>()});
     }
   }
   Ref list = checked(PyList_New(0));

@@ -106,6 +106,12 @@ Ref reference(const ValueTypes& types, const Graph& graph, NodeId node, const st
                  PyLong_FromLongLong(to_next.index), text(row.bases).release(), words(call)});
 }
 
+Ref omitted_objects(const ValueTypes& types, int64_t count) {
+  return filled(types.reference,
+                {number(0), word("gap"), word(""), number(0), word(""), word(relation_name(Relation::internal)),
+                 word("..."), PyLong_FromLongLong(count), word(""), word("")});
+}
+
 Ref uncollectable_object(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description,
                          int64_t unseen, Ref referrers) {
   return filled(types.uncollectable, {number(node), words(graph.type_of(node).name), words(description),

@@ -18,6 +18,8 @@ Ref heap_object(const ValueTypes& types, const Graph& graph, NodeId node);
 // An object of a path, and its reference to the next one.
 Ref reference(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description,
               const Label& to_next);
+// Objects left out of a path, of the kind "gap": `index` is their number.
+Ref omitted_objects(const ValueTypes& types, int64_t count);
 // An object that the collector starts from because something that it does not see refers to it.
 Ref uncollectable_object(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description,
                          int64_t unseen, Ref referrers);

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
-from gradlife.heap.graph import Reference, References, omitted_objects
+from gradlife.heap.graph import Reference, References, count_objects, omitted_objects
 from gradlife.heap.object_names import searched
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.path_steps import last_reference
@@ -202,4 +202,4 @@ def shortened(raw: References) -> list[Reference]:
     if len(raw) <= MAX_STEPS:
         return [*raw]
     half = MAX_STEPS // 2
-    return [*raw[:half], omitted_objects(f"{len(raw) - 2 * half:,} more objects"), *raw[-half:]]
+    return [*raw[:half], omitted_objects(count_objects(raw[half:-half])), *raw[-half:]]

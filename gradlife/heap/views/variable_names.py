@@ -36,12 +36,12 @@ def name_on_path(graph: _heap.Graph, node: int, tables: Mapping[int, str]) -> st
     path = graph.path(node)
     start = next((number for number, one in enumerate(path[:-1]) if one in tables), None)
     if start is not None:
-        links = graph.references_along(path[start:])
+        links = graph.path_references_along(path[start:])
         module = tables[path[start]]
         name = ("" if module == MAIN else f"{module}.") + links[0].label.strip("'")
         rest = merged_steps(links[1:])
     else:
-        links = graph.references_along(path)
+        links = graph.path_references_along(path)
         name = f"{links[0].label.removeprefix(ARGUMENT)} in {links[0].detail.partition(' ')[0]}()"
         rest = merged_steps(links[1:])
     for step in rest[:-1]:

@@ -98,8 +98,9 @@ def with_named_start(graph: _heap.Graph, path: HolderPath) -> HolderPath:
     In `self.trials.append(run())` the list is such a value while `run` takes its steps.
     """
     nodes = path.nodes or tuple(graph.path(path.node))
-    at = next((number for number, link in enumerate(graph.references_along(nodes)) if link.relation == STACK), None)
-    if at is None or at + 1 >= len(nodes):
+    value = next((link.node for link in graph.path_references_along(nodes) if link.relation == STACK), None)
+    at = nodes.index(value) if value is not None else len(nodes)
+    if at + 1 >= len(nodes):
         return path
     leads = [graph.path(link.node) for link in explain(graph, nodes[at + 1])["referrers"] if is_named(link)]
     fitting = [one for one in leads if one and nodes[at + 1] not in one and not begins_on_stack(graph, one)]
@@ -113,7 +114,7 @@ def is_named(link: Reference) -> bool:
 
 def begins_on_stack(graph: _heap.Graph, path: Sequence[int]) -> bool:
     """Whether a value of an expression under way is on the path."""
-    return any(link.relation == STACK for link in graph.references_along(path))
+    return any(link.relation == STACK for link in graph.path_references_along(path))
 
 
 def path_through_carrier(graph: _heap.Graph, group: Group, carrier: Carrier | None) -> HolderPath | None:
@@ -248,7 +249,7 @@ def other_holders(graph: _heap.Graph, group: Group, path: HolderPath) -> tuple[s
     for container in path.others:
         item = next(iter(items_of(graph, group, container)), None)
         if item is not None:
-            raw = graph.references_along([*graph.path(container), item])
+            raw = graph.path_references_along([*graph.path(container), item])
             steps = merged_steps(raw)
             is_step = spans_of(raw)[-2] == {container}  # otherwise the path folds it into its owner
             found[path_text(steps[:-1] if is_step else steps)] = None

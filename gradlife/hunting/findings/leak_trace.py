@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from gradlife import _heap
-from gradlife.heap.graph import Explanation, Reference
+from gradlife.heap.graph import GAP, Explanation, Reference
 from gradlife.heap.path_steps import short_type
 from gradlife.heap.why import trace_of
 from gradlife.hunting.growth.groups import Group
@@ -77,7 +77,7 @@ def path_by(graph: _heap.Graph, node: int, by: Reference) -> list[Reference]:
 
 def raw_path(graph: _heap.Graph, node: int, path: Sequence[int] = ()) -> list[Reference]:
     """Return the path as recorded; the most informative path if none is given."""
-    return begun_late(graph.references_along(path)) if path else most_informative_path(graph, node)
+    return begun_late(graph.path_references_along(path)) if path else most_informative_path(graph, node)
 
 
 def most_informative_path(graph: _heap.Graph, node: int) -> list[Reference]:
@@ -119,11 +119,12 @@ def path_by_value(graph: _heap.Graph, path: Sequence[int]) -> list[Reference] | 
     """Find another path if the shortest goes through a dict key: the holder of a value explains more."""
     steps = graph.path_references(path[-1]) if path else []
     for at in range(len(steps) - 1, 0, -1):
-        if steps[at - 1].relation != "dict_key":
+        node = steps[at].node
+        if steps[at - 1].relation != "dict_key" or steps[at].kind == GAP:
             continue
-        for step in explain(graph, path[at])["referrers"]:
+        for step in explain(graph, node)["referrers"]:
             other = graph.path(step.node)
-            if step.relation not in WEAK_RELATIONS and step.kind == "python" and other and path[at] not in other:
+            if step.relation not in WEAK_RELATIONS and step.kind == "python" and other and node not in other:
                 return [*graph.path_references(step.node)[:-1], step, *steps[at:]]
     return None
 

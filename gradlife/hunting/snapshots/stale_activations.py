@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradlife import _heap
+from gradlife.heap.graph import GAP
 from gradlife.hunting.snapshots.function_modes import leaves, put_below, take_off, watching_mode
 from gradlife.hunting.snapshots.retained import MIN_BYTES, Kept
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, storage_content, tensor_type_names
@@ -63,7 +64,7 @@ def has_fresh_attributes(graph: _heap.Graph, nodes: Iterable[int]) -> bool:
 def is_below_module(graph: _heap.Graph, node: int) -> bool:
     """Whether a module is above an object, with only Python objects between."""
     for step in reversed(graph.path_references(node)[:-1]):
-        if step.kind != "python":
+        if step.kind not in {"python", GAP}:
             return False
         if MODULE in step.bases.splitlines():
             return True
@@ -75,7 +76,7 @@ def module_of(graph: _heap.Graph, node: int) -> int | None:
     steps = graph.path_references(node)
     for at in range(len(steps) - 2, -1, -1):
         step = steps[at]
-        if step.kind != "python" or step.type in CALLABLE:
+        if step.kind not in {"python", GAP} or step.type in CALLABLE:
             return None
         if MODULE in step.bases.splitlines() and (step.label == "__dict__" or step.relation == "attribute"):
             # From Python 3.13 on, attributes of a module stand in it, without a dict.

@@ -10,7 +10,7 @@ from gradlife.hunting.steps.batches import BatchSteps
 from gradlife.hunting.steps.compiler import keep_compiler_out
 from gradlife.hunting.steps.count_step import Begin, CountStep
 from gradlife.hunting.steps.graph_replays import MODULES, GraphReplays
-from gradlife.hunting.steps.optimizers import OptimizerSteps, when_made
+from gradlife.hunting.steps.optimizers import WARMUP_STEPS, WARMUP_STEPS_ALONE, OptimizerSteps, when_made
 from gradlife.hunting.steps.sampling import Sampling
 
 #: Batches or passes for each step of an optimizer that stay the steps of a hunt with an answer: its steps would be few.
@@ -66,6 +66,7 @@ class TorchSteps:
         self.batches = BatchSteps(self._begin_by_batches)
         self.optimizers = OptimizerSteps(self._begin_by_optimizer, self._go_on_by_optimizer)
         self.optimizers.on_step = self._optimizer_stepped
+        self._made = 0  # optimizers
         self.replays = GraphReplays(self.optimizers, self.passes)
         self.begin_rarer = begin  # called in place of `begin` if the steps so far go on, and these come less often
         self.on_training: Callable[[], object] = nothing_to_count  # called at each backward pass and optimizer step
@@ -84,6 +85,16 @@ class TorchSteps:
         """Count what CUDA graphs replay, too."""
         for name in MODULES:
             when_imported(name, self.replays.attach)
+
+    def trust_only_optimizer(self) -> None:
+        """Count the steps of an optimizer early if the program has made no other."""
+        self.optimizers.least = lambda: WARMUP_STEPS_ALONE if self._made == 1 else WARMUP_STEPS
+
+    @property
+    def taken(self) -> int:
+        """Steps of the kind that counts, also those before it was known to count."""
+        others = self.batches.heard if self.batches.is_wanted and self.batches.heard else self.passes.heard
+        return self.optimizers.chosen_steps or others
 
     def count_others_in_pauses(self) -> None:
         """Count batches or passes where optimizers are silent for long."""
@@ -137,6 +148,7 @@ class TorchSteps:
         return True
 
     def _expect_steps(self) -> None:
+        self._made += 1
         self.passes.is_wanted = False
         self._sampling.pause()
 
@@ -153,7 +165,8 @@ def hear_torch(
     counts_replays: bool = True,
     on_training: Callable[[], object] = nothing_to_count,
     on_other_step: Callable[[int], object] = lambda key: None,
-) -> None:
+    trusts_only_optimizer: bool = False,
+) -> TorchSteps:
     """Count the steps of a program that uses torch. The first ``warmup_passes`` backward passes are no steps.
 
     An optimizer's steps replace others also if those ``has_answer``, because they may have come before the training.
@@ -161,7 +174,8 @@ def hear_torch(
     A process that ``is_alone``, and no rank, also counts batches or passes where optimizers are silent for long: ranks must
     take the same steps, and one of them may evaluate for all. ``on_training`` is called at each backward pass and each step
     of any optimizer, ``on_other_step`` at the steps of optimizers that do not count, with a key of the optimizer.
-    With ``counts_replays`` a replay of a CUDA graph counts as the steps and the passes in it.
+    With ``counts_replays`` a replay of a CUDA graph counts as the steps and the passes in it. With ``trusts_only_optimizer``
+    the steps of a program's only optimizer count after two of them. Returns what listens.
     """
     steps = TorchSteps(begin, go_on, sampling or Sampling(), warmup_passes, has_answer)
     steps.on_training = on_training
@@ -171,4 +185,7 @@ def hear_torch(
         steps.count_others_in_pauses()
     if counts_replays:
         steps.count_replays()
+    if trusts_only_optimizer:
+        steps.trust_only_optimizer()
     steps.attach()
+    return steps

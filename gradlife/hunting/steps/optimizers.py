@@ -19,6 +19,9 @@ from gradlife.safe_access import LibraryObject, short_class_name
 #: Steps after which an optimizer counts as lasting.
 WARMUP_STEPS = 4
 
+#: The same for a peak if the program has made only one optimizer: no rarer one can follow, and a program may take few steps.
+WARMUP_STEPS_ALONE = 2
+
 #: A program may make a new optimizer every few steps, so that none lasts. Once some are gone, and all that ever stepped
 #: have together taken this many steps, even an optimizer that does not last is chosen.
 BRIEF_STEPS = 3 * WARMUP_STEPS
@@ -85,6 +88,7 @@ class OptimizerSteps:
         self._known: dict[int, Known] = {}
         self._chosen = 0
         self._handle: Any = None
+        self.least: Callable[[], int] = lambda: WARMUP_STEPS  # steps after which an optimizer counts as lasting
         self.on_step: Callable[[], object] = lambda: None  # called at each step of any optimizer
         self.on_other_step: Callable[[int], object] = id  # called with a key at steps that do not count
 
@@ -96,6 +100,11 @@ class OptimizerSteps:
     def heard(self) -> int:
         """Steps of all optimizers."""
         return self._all
+
+    @property
+    def chosen_steps(self) -> int:
+        """Steps of the chosen optimizer, also those before it was chosen; 0 if none is."""
+        return self._known[self._chosen].steps if self._chosen in self._known else 0
 
     def detach(self) -> None:
         """Remove the hook."""
@@ -161,7 +170,7 @@ class OptimizerSteps:
         """Choose this optimizer if none is chosen, or the chosen one is gone or was brief."""
         if self._step is not None:
             self._follow(key, known)
-        elif known.steps >= WARMUP_STEPS or (self._have_some_ended and self._all >= BRIEF_STEPS):
+        elif known.steps >= self.least() or (self._have_some_ended and self._all >= BRIEF_STEPS):
             self._chosen = key
             self._step = self._begin(f"{known.name}.step")
 

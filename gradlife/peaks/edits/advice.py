@@ -27,6 +27,7 @@ from gradlife.peaks.edits.names import (
     kept_exceptions,
     owner_in,
     store_of,
+    store_of_computed,
     value_passed,
     value_yielded,
     yield_of,
@@ -340,17 +341,28 @@ def dead_store_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> 
     """Drop the statement that stores a value nobody reads."""
     source, spot = stored_at(holder, life)
     if source is None or spot is None:
-        return None
+        return computed_for_nobody(holder)
     line, change = spot.statement.lineno, without(source, spot, dropped)
     shown = f".{holder.name}" if holder.kind is Kind.ATTRIBUTE else holder.name
     text = f"drop {place_of(source, spot)}: nobody reads `{shown}{holder.path}`"
     return edit_of(source, text, line, change) if change is not None else Edit(text, source.file, line)
 
 
+def computed_for_nobody(holder: Holder) -> Edit | None:
+    """Leave out the only store to an attribute that nobody reads, if its value may not be dropped with it."""
+    source = source_of(holder.file) if holder.kind is Kind.ATTRIBUTE and not holder.path and not holder.record else None
+    spot = store_of_computed(source.tree, f".{holder.name}") if source is not None else None
+    if source is None or spot is None or is_read_elsewhere(source.file, holder.name):
+        return None
+    return Edit(
+        f"store nothing at {place_of(source, spot)}: nobody reads `.{holder.name}`", source.file, spot.statement.lineno
+    )
+
+
 @cache
 def is_stored_for_nobody(holder: Holder) -> bool:
-    """Whether the edit drops the only store to a name or container, so that it never holds anything."""
-    return stored_at(holder, Life((), ()))[1] is not None
+    """Whether an edit drops the only store to a name or container, so that it never holds anything."""
+    return stored_at(holder, Life((), ()))[1] is not None or computed_for_nobody(holder) is not None
 
 
 def stored_at(holder: Holder, life: Life) -> tuple[Source | None, Spot | None]:
@@ -386,8 +398,16 @@ def function_around(source: Source, function: Function, holder: Holder) -> Funct
 def attribute_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     """Set an attribute to None after its last use, or do not store it if nobody reads it."""
     dead = dead_store_edit(holder, life, dropped)
-    if dead is not None and (holder.path or dead.changes):
+    if dead is not None and (holder.path or dead.changes or not life.last):
         return dead
+    unset = unset_edit(holder, life)
+    if dead is None:
+        return unset
+    return replace(unset, text=f"{unset.text}: nobody reads it") if unset.changes else dead
+
+
+def unset_edit(holder: Holder, life: Life) -> Edit:
+    """Set an attribute to None after its last use."""
     shown = f"`.{holder.name}{holder.path}` of {holder.function}"
     for file, line, name in life.last:
         source = source_of(file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set as AbstractSet
 from functools import cache
 
 from gradlife.heap.program_modules import absolute
@@ -68,15 +68,33 @@ def store_of(tree: Function, name: str, path: str = "") -> Spot | None:
 
     For a container, whose item is at ``path``, it is the statement that adds the item; others may create the container.
     """
-    every = [spot for part in (tree, *inner_functions(tree)) for spot in all_spots(part.body, ())]
+    every = every_spot(tree)
     adding = [one for one in every if is_adding(one.statement, name)]
     stores = adding if path else [one for one in every if is_plain_store(one.statement, name)]
     own = {id(node) for spot in stores for node in ast.walk(spot.statement)}
-    others = [node for node in ast.walk(tree) if is_named(node, name) and id(node) not in own]
-    is_read = any(not isinstance(getattr(node, "ctx", None), ast.Store) for node in others)
-    hidden = any(is_reflection(node) for node in outside_getattr(tree))
     ours = [one for one in stores if may_store_at(one.statement, path)]
-    return ours[0] if len(ours) == 1 and not is_read and not hidden else None
+    return ours[0] if len(ours) == 1 and not may_read(tree, name, own) else None
+
+
+def store_of_computed(tree: Function, name: str) -> Spot | None:
+    """Return the only statement that stores to an attribute which nothing reads, whatever computes the value.
+
+    The computing may have effects, so that no edit drops the statement. A store of a constant, such as None, is none.
+    """
+    ours = [one for one in every_spot(tree) if is_store(one.statement, name)]
+    return ours[0] if len(ours) == 1 and not may_read(tree, name, frozenset()) else None
+
+
+def every_spot(tree: Function) -> list[Spot]:
+    """Return the statements of a tree and of all functions in it."""
+    return [spot for part in (tree, *inner_functions(tree)) for spot in all_spots(part.body, ())]
+
+
+def may_read(tree: Function, name: str, left_out: AbstractSet[int]) -> bool:
+    """Whether a tree reads a name, or may read it without a mention. ``left_out``: the nodes of statements that store to it."""
+    others = [node for node in ast.walk(tree) if is_named(node, name) and id(node) not in left_out]
+    is_read = any(not isinstance(getattr(node, "ctx", None), ast.Store) for node in others)
+    return is_read or any(is_reflection(node, name) for node in outside_getattr(tree))
 
 
 def outside_getattr(node: ast.AST) -> Iterator[ast.AST]:
@@ -102,10 +120,13 @@ def inner_functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFuncti
             yield node
 
 
-def is_reflection(node: ast.AST) -> bool:
-    """Whether a call may read names that it does not mention."""
-    names = {"vars", "globals", "locals", "eval", "exec", "getattr"}
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+def is_reflection(node: ast.AST, name: str) -> bool:
+    """Whether a call may read a name that it does not mention as such: also ``getattr(one, "name")``."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    if node.func.id == "getattr" and node.args[1:] and isinstance(node.args[1], ast.Constant):
+        return node.args[1].value == name.removeprefix(".")
+    return node.func.id in {"vars", "globals", "locals", "eval", "exec", "getattr"}
 
 
 def is_filling(statement: ast.stmt, name: str) -> bool:
@@ -124,6 +145,13 @@ def is_plain_store(statement: ast.stmt, name: str) -> bool:
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not is_named(statement.targets[0], name):
         return False
     return not isinstance(statement.value, ast.Constant) and is_plain_value(statement.value)
+
+
+def is_store(statement: ast.stmt, name: str) -> bool:
+    """Whether the statement is ``name = value`` with a value that is no constant."""
+    if not isinstance(statement, ast.Assign) or not any(is_named(target, name) for target in statement.targets):
+        return False
+    return not isinstance(statement.value, ast.Constant)
 
 
 def is_plain_value(value: ast.expr) -> bool:

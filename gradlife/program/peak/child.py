@@ -12,13 +12,14 @@ from gradlife.hunting.process.settings import END, Settings
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.step_counter import end_program
 from gradlife.hunting.steps.count_step import CountStep
-from gradlife.hunting.steps.listening import hear_torch
+from gradlife.hunting.steps.listening import TorchSteps, hear_torch
+from gradlife.hunting.steps.optimizers import WARMUP_STEPS_ALONE
 from gradlife.hunting.steps.targets import FunctionTarget, load
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
 from gradlife.own_thread import is_main_thread
 from gradlife.peaks.recording.torch import Contexts
-from gradlife.peaks.session import PeakSession
+from gradlife.peaks.session import RECORDED, WARMUP, PeakSession
 from gradlife.program.child import Child, guarded
 from gradlife.program.peak.api import peak_of
 from gradlife.program.peak.parent import REPORT
@@ -29,12 +30,18 @@ from gradlife.safe_access import short_class_name
 #: Backward passes before they count as steps: few, because a program without an optimizer may have ten in all.
 WARMUP_PASSES = 4
 
+#: Steps before the recording if those of an optimizer count: it has shown by earlier ones what a step is.
+WARMUP_BY_OPTIMIZER = 1
+
 #: Reasons for no report.
 NO_STEPS = (
-    "no step was seen: no optimizer fired five times, no DataLoader gave batches, no backward pass ran;"
+    "no step was seen: no optimizer stepped, no DataLoader gave batches, no backward pass ran;"
     " --step-on MODULE:FUNCTION counts calls of a function"
 )
 NEEDED = "a peak needs five"
+NEEDED_BY_OPTIMIZER = (
+    f"a peak needs {WARMUP_STEPS_ALONE + WARMUP_BY_OPTIMIZER + RECORDED}: the last {RECORDED} are recorded"
+)
 
 
 class PeakChild(Child):
@@ -45,6 +52,7 @@ class PeakChild(Child):
         self._contexts = Contexts()
         self._session: PeakSession | None = None
         self._steps = 0
+        self._heard: TorchSteps | None = None
         self._has_failed = False  # whether an error ended the recording
 
     def _prepare(self) -> None:
@@ -58,7 +66,13 @@ class PeakChild(Child):
         return guarded(lambda: self._write(peak_of(load(target), self._settings.target)))
 
     def _hear(self) -> None:
-        hear_torch(self._begin_again, self._begin_again, warmup_passes=WARMUP_PASSES, counts_replays=False)
+        self._heard = hear_torch(
+            self._begin_again,
+            self._begin_again,
+            warmup_passes=WARMUP_PASSES,
+            counts_replays=False,
+            trusts_only_optimizer=True,
+        )
 
     def _begin_again(self, stepped_by: str) -> CountStep:
         """Record steps of this kind, unless the report is known or another process takes the steps."""
@@ -68,8 +82,10 @@ class PeakChild(Child):
             if self._session.report is not None:
                 return self._step
             self._session.close()
-        self._session = PeakSession(self._contexts, self._write)
-        self._session.about = PeakReport(self._settings.target, stepped_by)
+        is_optimizer = self._heard is not None and self._heard.optimizers.chosen_steps > 0
+        self._session = PeakSession(self._contexts, self._write, WARMUP_BY_OPTIMIZER if is_optimizer else WARMUP)
+        before = self._heard.taken if self._heard is not None else 0
+        self._session.about = PeakReport(self._settings.target, stepped_by, warmup_steps=before)
         return self._step
 
     def _step(self) -> None:
@@ -101,9 +117,15 @@ class PeakChild(Child):
             return
         session = self._session
         raised = f" with {short_class_name(error)}" if error is not None else ""
-        ended_early = f"the program ended{raised} after {self._steps} counted steps; {NEEDED}"
+        taken = self._heard.optimizers.heard if self._heard is not None else 0
+        if taken:
+            ended_early = (
+                f"the program ended{raised} after {taken} optimizer step{'s' * (taken > 1)}; {NEEDED_BY_OPTIMIZER}"
+            )
+        else:
+            ended_early = f"the program ended{raised} after {self._steps} counted steps; {NEEDED}"
         if session is None:
-            report = PeakReport(self._settings.target, "", trouble=ended_early if raised else NO_STEPS)
+            report = PeakReport(self._settings.target, "", trouble=ended_early if raised or taken else NO_STEPS)
         else:
             try:
                 session.conclude()

@@ -168,6 +168,8 @@ def reference(step: PathStep) -> str:
     """Format a reference: attribute 'losses' of Trainer."""
     if (step.kind, step.object) == ("root", FIXTURE):
         return f"fixture {step.detail}"
+    if step.kind == "gap":
+        return step.detail
     return f"{words(step)} of {named(step)}"
 
 

@@ -29,6 +29,7 @@ class RingNode:
     is_suspect: bool = False  # the label of the reference
     is_unseen: bool = False  # whether the collector does not see the reference
     tone: str = "plain"
+    count: int = 1  # the number of objects that it stands for
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,9 @@ def shortened(nodes: Sequence[RingNode]) -> list[RingNode]:
         return list(nodes)
     half = MOST // 2
     left_out = nodes[half : len(nodes) - half + 1]
-    rest = RingNode(
-        f"{len(left_out):,} more", left_out[-1].reference, any(one.is_suspect for one in left_out), tone="quiet"
-    )
+    count = sum(one.count for one in left_out)
+    is_suspect = any(one.is_suspect for one in left_out)
+    rest = RingNode(f"{count:,} more", left_out[-1].reference, is_suspect, tone="quiet")
     return [*nodes[:half], rest, *nodes[len(nodes) - half + 1 :]]
 
 

@@ -90,12 +90,14 @@ def path_rows(steps: Sequence[PathStep], verdicts: Verdicts = LEAKING, *, is_rin
         return rows
     half = MAX_ROWS // 2
     left_out = rows[half:-half]
-    gap = Row("", "", "", "", more=len(left_out) + sum(row.more for row in left_out), is_gap=True)
+    gap = Row("", "", "", "", more=sum(row.more + (not row.is_gap) for row in left_out), is_gap=True)
     return [*rows[:half], gap, *rows[-half:]]
 
 
 def row_of(step: PathStep, more: int, verdicts: Verdicts, is_ring: bool) -> Row:
-    """Return the row of one object. Objects in a ring get no verdict: none of them is expected to live."""
+    """Return the row of one object, or of those left out. Objects in a ring get no verdict: none of them is expected to live."""
+    if step.kind == "gap":
+        return Row("", "", "", "", more=step.count, is_gap=True)
     verdict, style = ("", "") if is_ring and step.status is StepStatus.UNKNOWN else verdicts[step.status]
     return Row(
         short(step.object),
@@ -113,11 +115,15 @@ def ring_drawing(cycle: Sequence[PathStep], hidden_references: Sequence[str] = (
     """Draw the cycle as a ring, with a sign on references that the collector does not see."""
     nodes = [
         RingNode(
-            short(step.object, 80), short(step.via, 80), step.is_suspect, is_unseen(step, after, hidden_references)
+            short(step.object or step.detail, 80),
+            short(step.via, 80),
+            step.is_suspect,
+            is_unseen(step, after, hidden_references),
+            count=step.count,
         )
         for step, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
     ]
-    title = f"A cycle of {counted(len(cycle), 'object')}"
+    title = f"A cycle of {counted(sum(step.count for step in cycle), 'object')}"
     return Drawn(ring(nodes, WIDE, title), ring(nodes, NARROW, title))
 
 

@@ -36,7 +36,7 @@ from gradlife.reports.visible_report import shows_report
 
 LINES = 15
 
-STYLES = {"DRAG": BAD, "drag": NOTE, "lag": NOTE, "clean": GOOD}
+STYLES = {"DRAG": BAD, "drag": NOTE, "lag": NOTE, "unread": NOTE, "clean": GOOD}
 
 #: Most savings on the first screen, three lines each.
 MAX_SAVINGS = 3

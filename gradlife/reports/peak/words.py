@@ -33,7 +33,7 @@ def verdict(report: PeakReport) -> str:
     if report.exit_status == EXIT_FOUND:
         return "DRAG"
     if not report.savings:
-        return "clean"
+        return "unread" if report.unread else "clean"
     return "lag" if all(one.use is Use.LAG for one in report.savings) else "drag"
 
 
@@ -43,13 +43,29 @@ def headline(report: PeakReport) -> str:
     if report.ranks:
         on = f"rank {report.worst_rank} of {report.world_size:,}, {on}"
     never = f"{percent(report.unused_bytes, report.peak_bytes)} of it is never read again"
+    if not report.savings and report.exit_status == EXIT_FOUND:
+        return f"{on}: {never}, but no edit is known"
     if not report.savings:
-        return f"{on}: {never}, but no edit is known" if report.exit_status == EXIT_FOUND else f"{on}: nothing to save"
+        return f"{on}: {unread_words(report)}" if report.unread else f"{on}: nothing to save"
     early = sum(one.bytes for one in report.savings if one.use is Use.LAG)
     held = f"{percent(early, report.peak_bytes)} of it is held before its first use"
     if all(one.use is Use.LAG for one in report.savings):
         return f"{on}: {held}"
-    return f"{on}: {never}" + (f", {held}" if early else "")
+    return f"{on}: {never}" + (f", {held}" if early else "") + unread_name(report.savings[0])
+
+
+def unread_name(saving: Saving) -> str:
+    """Return the name that holds the most and that nothing reads; empty if something reads it."""
+    is_unread = saving.use is Use.VOID and saving.owner is Owner.NAMED and saving.last_read is None
+    return f"; nothing reads {saving.holder} ({size(saving.bytes)})" if is_unread and saving.holder else ""
+
+
+def unread_words(report: PeakReport) -> str:
+    """Return how much nothing reads in the recorded steps, and who holds it: the largest, and the number of others."""
+    nbytes = sum(row.bytes for row in report.unread)
+    others = f" and {counted(len(report.unread) - 1, 'other')}" if report.unread[1:] else ""
+    held = f"{size(nbytes)} ({percent(nbytes, report.peak_bytes)}) is held by {report.unread[0].holder}{others}"
+    return f"{held}, and no recorded step reads it"
 
 
 def source_of(place: Place) -> str:
@@ -151,5 +167,7 @@ def checkpoint_words(row: Checkpoint, report: PeakReport) -> str:
 
 
 def bound(report: PeakReport) -> str:
-    """Return the lower bound of the peak in words, and what counted as a step."""
-    return f"lowest possible peak: {size(report.lower_bound_bytes)} · steps: {report.stepped_by}"
+    """Return the lower bound of the peak in words, what counted as a step, and which steps were recorded."""
+    first, last = report.warmup_steps + 1, report.warmup_steps + report.steps
+    steps = f"steps: {report.stepped_by} {first} to {last}"
+    return f"lowest possible peak: {size(report.lower_bound_bytes)} · {steps}"

@@ -42,7 +42,7 @@ def chain():
 last = chain()
 taken = gradlife.snapshot()
 trace = taken.why("Mark")
-print("why", trace.lifetime, len(trace.steps) > 200_000, flush=True)
+print("why", trace.lifetime, sum(step.count for step in trace.steps) > 200_000, flush=True)
 taken.save(file)
 print("saved", len(gradlife.open_snapshot(file).why("Mark").steps) == len(trace.steps), flush=True)
 print("live", gradlife.why(last).lifetime, flush=True)

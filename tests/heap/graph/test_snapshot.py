@@ -353,7 +353,7 @@ def test_chain_of_many_nodes_is_no_depth(tmp_path: Path) -> None:
     nodes = next(row for row in again.types() if row.type == "engine::AddBackward0")
     assert nodes.count == 50_000
     deepest = again.why("engine::AccumulateGrad")
-    assert len(deepest.steps) > 50_000
+    assert sum(step.count for step in deepest.steps) > 50_000
     del chain
 
 

@@ -69,7 +69,7 @@ def test_a_reference_says_what_it_is_derived_from_and_whether_it_is_of_cpp() -> 
     assert is_native(_heap.Reference((7, "tensor", *one[2:])))
     assert with_source(8, one).node == 8
     assert with_source(8, one)[1:] == one[1:]
-    assert (omitted_objects("3 more").detail, omitted_objects("3 more").kind) == ("3 more", "gap")
+    assert (omitted_objects(3).index, omitted_objects(3).kind) == (3, "gap")
 
 
 def test_a_node_that_is_not_in_the_graph_is_an_index_error(held: tuple[_heap.Graph, int, Holder]) -> None:

@@ -96,7 +96,7 @@ made at line 15, last read at line 21 (\\_log\\_softmax), held until line 21 of 
 
 Process memory: storages are 100 MB of the 102 MB that malloc gave out up to the peak; 2 MB is small objects and workspaces.
 
-lowest possible peak: 105 MB · steps: AdamW.step
+lowest possible peak: 105 MB · steps: AdamW.step 3 to 5
 """
 
 

@@ -28,7 +28,7 @@ def test_the_first_screen() -> None:
         "   made at line 15, last read at line 21 (_log_softmax), held until line 21 of",
         "   the next step",
         "   saves 16.4 MB (13.5 %), `del logits` after line 21",
-        "lowest possible peak: 105 MB · steps: AdamW.step · more: --full",
+        "lowest possible peak: 105 MB · steps: AdamW.step 3 to 5 · more: --full",
     ]
 
 
@@ -124,13 +124,16 @@ def test_what_the_recording_cannot_show_stands_on_the_first_screen() -> None:
 
 def test_what_no_recorded_step_reads_is_no_saving() -> None:
     lines = printed(replace(REPORT, savings=(), unread=(UNREAD,)))
-    assert lines[0] == "clean  train.py: peak of 122 MB on cpu: nothing to save"
-    assert lines[4:] == [
+    assert lines[:2] == [
+        "unread  train.py: peak of 122 MB on cpu: 14.6 MB (12.0 %) is held by state of",
+        "trainer.first_phase, and no recorded step reads it",
+    ]
+    assert lines[5:] == [
         "?  state of trainer.first_phase: 14.6 MB (12.0 %) in 153 storages, not read in 3",
         "   recorded steps",
         "   if `trainer.first_phase.step()` is not called again: drop the optimizer, and",
         "   its scheduler",
-        "lowest possible peak: 105 MB · steps: AdamW.step · more: --full",
+        "lowest possible peak: 105 MB · steps: AdamW.step 3 to 5 · more: --full",
     ]
 
 

@@ -81,7 +81,68 @@ void fill_with(const TensorImpl& target, T constant) {
   });
 }
 
+Loops one_row(const TensorImpl& out, std::initializer_list<const OperandLayout*> operands) {
+  Loops loops;
+  loops.dims = 1;
+  loops.sizes[0] = out.numel();
+  loops.strides[loops.operands++][0] = 1;
+  for (const OperandLayout* each : operands) loops.strides[loops.operands++][0] = each->row_stride();
+  return loops;
+}
+
 }  // namespace
+
+template <class T>
+Operand<T>::Operand(const TensorImpl& tensor) : OperandLayout(tensor) {
+  take(tensor);
+}
+
+template <class T>
+Operand<T>::Operand(const TensorOrNumber& operand) {
+  if (operand.is_tensor()) {
+    take_from(*operand.tensor());
+    take(*operand.tensor());
+  } else {
+    value_ = operand.number().to<T>();
+    data_ = &value_;
+  }
+}
+
+template <class T>
+void Operand<T>::take(const TensorImpl& tensor) {
+  if (tensor.dtype() == dtype_for<T> && !tensor.is_conjugate()) {
+    data_ = tensor.data<T>();
+  } else if (tensor.dim() == 0 && !is_complex(tensor.dtype())) {
+    dispatch(tensor.dtype(), [&](auto zero) { value_ = static_cast<T>(*tensor.data<decltype(zero)>()); });
+    data_ = &value_;
+  } else {
+    converted_ = empty(tensor.sizes(), dtype_for<T>);
+    copy(*converted_, tensor);
+    data_ = converted_->data<T>();
+    take_from(*converted_);
+  }
+}
+
+template class Operand<float>;
+template class Operand<double>;
+template class Operand<int64_t>;
+template class Operand<int32_t>;
+template class Operand<bool>;
+template class Operand<std::complex<float>>;
+template class Operand<std::complex<double>>;
+
+Loops plan_map(const TensorImpl& out, const OperandLayout& a) {
+  if (out.is_contiguous() && a.is_row_like(out)) return one_row(out, {&a});
+  const Dims a_strides = a.strides_in(out.sizes());
+  return plan(out.sizes(), {&out.strides(), &a_strides});
+}
+
+Loops plan_map(const TensorImpl& out, const OperandLayout& a, const OperandLayout& b) {
+  if (out.is_contiguous() && a.is_row_like(out) && b.is_row_like(out)) return one_row(out, {&a, &b});
+  const Dims a_strides = a.strides_in(out.sizes());
+  const Dims b_strides = b.strides_in(out.sizes());
+  return plan(out.sizes(), {&out.strides(), &a_strides, &b_strides});
+}
 
 Loops plan(const Dims& sizes, std::initializer_list<const Dims*> strides) {
   Loops loops;

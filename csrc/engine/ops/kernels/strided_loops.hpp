@@ -148,52 +148,77 @@ void dispatch_floats(DType dtype, const char* operation, F&& body) {
 // Materializes a conjugated view; returns any other tensor unchanged.
 Tensor resolved(const Tensor& tensor);
 
-// A tensor or a number as an operand of element type T, converted if needed; a single element is taken by value, so
-// that broadcasting it costs nothing.
-template <class T>
-class Operand {
+// A tensor or a number. One type for both, so that a kernel is compiled once; it must not outlive what it was made
+// from.
+class TensorOrNumber {
  public:
-  explicit Operand(const TensorImpl& tensor) : sizes_(&tensor.sizes()), strides_(&tensor.strides()) {
-    is_contiguous_ = tensor.is_contiguous();
-    if (tensor.dtype() == dtype_for<T> && !tensor.is_conjugate()) {
-      data_ = tensor.data<T>();
-    } else {
-      convert(tensor);
-    }
-  }
-  explicit Operand(const Scalar& number) : value_(number.to<T>()), data_(&value_), sizes_(&none_), strides_(&none_) {}
-  Operand(const Operand&) = delete;
-  Operand& operator=(const Operand&) = delete;
+  TensorOrNumber(const Tensor& tensor) : tensor_(&tensor) {}
+  TensorOrNumber(const Scalar& number) : number_(&number) {}
+  bool is_tensor() const { return tensor_ != nullptr; }
+  const Tensor& tensor() const { return *tensor_; }
+  const Scalar& number() const { return *number_; }
 
-  const T* data() const { return data_; }
+ private:
+  const Tensor* tensor_ = nullptr;
+  const Scalar* number_ = nullptr;
+};
+
+// Where the elements of an operand lie, whatever their type. A number has no dimensions.
+class OperandLayout {
+ public:
   bool is_single() const { return sizes_->empty(); }
   bool is_row_like(const TensorImpl& out) const { return is_single() || (is_contiguous_ && *sizes_ == out.sizes()); }
   int64_t row_stride() const { return is_single() ? 0 : 1; }
   Dims strides_in(const Dims& shape) const { return broadcast_strides(*sizes_, *strides_, shape); }
 
- private:
-  void convert(const TensorImpl& tensor) {
-    if (tensor.dim() == 0 && !is_complex(tensor.dtype())) {
-      dispatch(tensor.dtype(), [&](auto zero) { value_ = static_cast<T>(*tensor.data<decltype(zero)>()); });
-      data_ = &value_;
-      return;
-    }
-    converted_ = empty(tensor.sizes(), dtype_for<T>);
-    copy(*converted_, tensor);
-    data_ = converted_->data<T>();
-    sizes_ = &converted_->sizes();
-    strides_ = &converted_->strides();
-    is_contiguous_ = true;
+ protected:
+  OperandLayout() : sizes_(&none_), strides_(&none_) {}
+  explicit OperandLayout(const TensorImpl& tensor) { take_from(tensor); }
+  void take_from(const TensorImpl& tensor) {
+    sizes_ = &tensor.sizes();
+    strides_ = &tensor.strides();
+    is_contiguous_ = tensor.is_contiguous();
   }
 
-  T value_{};
-  const T* data_ = nullptr;
+ private:
   const Dims* sizes_;
   const Dims* strides_;
   Dims none_;
   bool is_contiguous_ = false;
+};
+
+// An operand of element type T, converted if needed; a single element is taken by value, so that broadcasting it costs
+// nothing.
+template <class T>
+class Operand : public OperandLayout {
+ public:
+  explicit Operand(const TensorImpl& tensor);
+  explicit Operand(const Scalar& number) : value_(number.to<T>()), data_(&value_) {}
+  explicit Operand(const TensorOrNumber& operand);
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+
+  const T* data() const { return data_; }
+
+ private:
+  void take(const TensorImpl& tensor);
+
+  T value_{};
+  const T* data_ = nullptr;
   Tensor converted_;
 };
+
+extern template class Operand<float>;
+extern template class Operand<double>;
+extern template class Operand<int64_t>;
+extern template class Operand<int32_t>;
+extern template class Operand<bool>;
+extern template class Operand<std::complex<float>>;
+extern template class Operand<std::complex<double>>;
+
+// Plans one pass over `out` and its operands: one row where all are contiguous.
+Loops plan_map(const TensorImpl& out, const OperandLayout& a);
+Loops plan_map(const TensorImpl& out, const OperandLayout& a, const OperandLayout& b);
 
 // Whether writing a row at `out` leaves *value unchanged. If not, each element is read when it is used, as in PyTorch's
 // loops.
@@ -219,9 +244,6 @@ void map_row(int64_t length, Out* out, int64_t out_step, const A* a, int64_t a_s
   } else if (out_step == 1 && a_step == 1 && b_step == 0 && keeps(out, length, b)) {
     const B value = *b;
     for (int64_t i = 0; i < length; ++i) out[i] = f(a[i], value);
-  } else if (out_step == 1 && a_step == 0 && b_step == 1 && keeps(out, length, a)) {
-    const A value = *a;
-    for (int64_t i = 0; i < length; ++i) out[i] = f(value, b[i]);
   } else {
     for (int64_t i = 0; i < length; ++i) out[i * out_step] = f(a[i * a_step], b[i * b_step]);
   }
@@ -230,10 +252,7 @@ void map_row(int64_t length, Out* out, int64_t out_step, const A* a, int64_t a_s
 // out = f(a). `out` already has its result's dtype and shape.
 template <class Out, class A, class F>
 void map(const TensorImpl& out, const Operand<A>& a, F f) {
-  if (out.is_contiguous() && a.is_row_like(out))
-    return map_row(out.numel(), out.data<Out>(), 1, a.data(), a.row_stride(), f);
-  const Dims a_strides = a.strides_in(out.sizes());
-  const Loops loops = plan(out.sizes(), {&out.strides(), &a_strides});
+  const Loops loops = plan_map(out, a);
   Out* to = out.data<Out>();
   run<2>(loops, [&](int64_t length, const int64_t* at) {
     map_row(length, to + at[0], row_stride(loops, 0), a.data() + at[1], row_stride(loops, 1), f);
@@ -243,11 +262,7 @@ void map(const TensorImpl& out, const Operand<A>& a, F f) {
 // out = f(a, b)
 template <class Out, class A, class B, class F>
 void map(const TensorImpl& out, const Operand<A>& a, const Operand<B>& b, F f) {
-  if (out.is_contiguous() && a.is_row_like(out) && b.is_row_like(out))
-    return map_row(out.numel(), out.data<Out>(), 1, a.data(), a.row_stride(), b.data(), b.row_stride(), f);
-  const Dims a_strides = a.strides_in(out.sizes());
-  const Dims b_strides = b.strides_in(out.sizes());
-  const Loops loops = plan(out.sizes(), {&out.strides(), &a_strides, &b_strides});
+  const Loops loops = plan_map(out, a, b);
   Out* to = out.data<Out>();
   run<3>(loops, [&](int64_t length, const int64_t* at) {
     map_row(length, to + at[0], row_stride(loops, 0), a.data() + at[1], row_stride(loops, 1), b.data() + at[2],
