@@ -115,6 +115,12 @@ class Wording:
         return f"{variable}.set(())" if variable != self.holder_code else f"{variable} = ()"
 
     @property
+    def leaving(self) -> str:
+        """The method that takes one item out of the holder: `self.tasks.discard`."""
+        family = step_family(self.case.steps[self.holder_step])
+        return f"{self.holder_code}.{'discard' if family == 'set' else 'remove'}"
+
+    @property
     def bounding(self) -> str:
         """The statement that adds to the holder, with one that removes the oldest items; else a line that bounds it."""
         family = step_family(self.case.steps[self.holder_step])

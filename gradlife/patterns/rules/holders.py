@@ -523,6 +523,16 @@ PLAIN_PATHS = (
     ),
     Pattern(
         "GL512",
+        "each step adds a task, and none leaves when it is done",
+        "{holder} has {count} items: each step adds a task, and a finished one keeps its result until it is removed.",
+        "Let each task leave when it is done. Until then something has to hold it: the event loop alone does not.",
+        "task.add_done_callback({leaving})  # where it is created",
+        paths=("@ {growing} task.*|future.* ...", "@ {growing} =task$", "@ {growing} =future$"),
+        kinds=GROWTH,
+        example="module train global variable 'tasks' → set [41] → _asyncio.Task ._result → Tensor",
+    ),
+    Pattern(
+        "GL512",
         "each step adds items to several containers",
         "{holder} has {count} items. Some of them are containers that the steps add to, and nothing removes any.",
         "Keep only the last few in each, or only what you need.",
