@@ -19,10 +19,10 @@ from gradlife.reports.html.environment import asset, environment
 from gradlife.reports.html.heap import facts, type_table
 from gradlife.reports.html.heap_diff import diff_view
 from gradlife.reports.html.heap_map import heap_drawing, legend
-from gradlife.reports.html.hunt import hunt_view
 from gradlife.reports.html.page import as_frame
 from gradlife.reports.html.peak import peak_page
 from gradlife.reports.html.why import why_view
+from gradlife.reports.hunt.document import hunt_digest
 from gradlife.reports.visible_report import shows_report
 from gradlife.visible_text import visible_lines
 
@@ -36,7 +36,7 @@ def fragment(value: object) -> str:
     """Return the piece of HTML. Raises TypeError for anything but a report, trace, snapshot summary or difference."""
     match value:
         case HuntReport():
-            return rendered("notebook_hunt.html", view=hunt_view(value, CARDS), more=len(value.findings) - CARDS)
+            return rendered("notebook_document.html", document=hunt_digest(value, CARDS))
         case Trace():
             return rendered("notebook_why.html", view=why_view(value))
         case HeapDiff():

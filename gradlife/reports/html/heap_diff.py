@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
+from gradlife.reports.document.blocks import NARROW, WIDE
+from gradlife.reports.document.tables import Cell, Column, Table
 from gradlife.reports.drawing import Cell as Area, treemap
 from gradlife.reports.heap.diff import BY_COUNT, BY_IDENTITY, signed
 from gradlife.reports.heap.tables import path_text
-from gradlife.reports.html.heap_map import short_name
 from gradlife.reports.html.page import render_page
-from gradlife.reports.html.tables import Cell, Column, Table
-from gradlife.reports.html.traces import NARROW, WIDE, Drawn
-from gradlife.reports.html.words import short
-from gradlife.reports.values import size
+from gradlife.reports.html.traces import Drawn
+from gradlife.reports.values import short, short_name, size
 from gradlife.reports.visible_report import shows_report
 
 #: Most types with a row, most types with an area, and the height of the map.

@@ -10,13 +10,13 @@ from markupsafe import Markup
 
 from gradlife.model.peak.report import Band, Owner, PeakReport, Saving
 from gradlife.model.source_text import plain_rows
+from gradlife.reports.document.blocks import NARROW, WIDE
+from gradlife.reports.document.tables import Cell, Column, Table
 from gradlife.reports.drawing.areas import Area, AreaChart, Stretch, span_bar
 from gradlife.reports.drawing.svg import Svg
 from gradlife.reports.html.code import code_markup
 from gradlife.reports.html.page import render_page
-from gradlife.reports.html.tables import Cell, Column, Table
-from gradlife.reports.html.traces import NARROW, WIDE, Drawn
-from gradlife.reports.html.words import short
+from gradlife.reports.html.traces import Drawn
 from gradlife.reports.peak.ranks import HEADS, NUMBERS, cells, skew_words
 from gradlife.reports.peak.words import (
     gain,
@@ -30,7 +30,7 @@ from gradlife.reports.peak.words import (
     unread_title,
     verdict,
 )
-from gradlife.reports.values import counted, size
+from gradlife.reports.values import counted, short, size
 from gradlife.reports.visible_report import shows_report
 
 STYLES = {"DRAG": "bad", "drag": "gc", "clean": "good"}

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
 from gradlife.model import RunOk, RunReport, ScenarioInfo, Status
+from gradlife.reports.document.tables import Cell, Column, Table
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.stories import BATCH, packed_stories
-from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.tour import tour_view
 from gradlife.reports.run import problems, totals
 from gradlife.reports.run.grid import Cell as Word

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from gradlife.model.heap_map import MappedObject, OtherEnd
 from gradlife.model.trace import Lifetime, Referrer, Trace, head, sentence
+from gradlife.reports.document.trace import ASKED
 from gradlife.reports.html.heap_map import what
 from gradlife.reports.html.page import render_page
-from gradlife.reports.html.traces import ASKED, TraceView, trace_view
-from gradlife.reports.html.words import short
-from gradlife.reports.values import counted, size
+from gradlife.reports.html.traces import TraceView, trace_view
+from gradlife.reports.values import counted, short, size
 from gradlife.reports.visible_report import shows_report
 
 STYLES = {Lifetime.HELD: "held", Lifetime.GC: "gc", Lifetime.NEVER: "never", Lifetime.UNKNOWN: "inconclusive"}

@@ -13,7 +13,7 @@ from gradlife.reports.theme import BAD, GOOD, QUIET
 PLACE = "at"
 
 #: Styles of the rows by their signs.
-STYLES = {"-": BAD, "+": GOOD, " ": "", PLACE: QUIET}
+SIGNS = {"-": BAD, "+": GOOD, " ": "", PLACE: QUIET}
 
 #: Lines of a unified diff that name its files.
 HEADS = ("--- ", "+++ ")

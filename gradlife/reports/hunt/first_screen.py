@@ -29,10 +29,11 @@ from gradlife.model.hunt import (
 )
 from gradlife.model.ranks import SHARED_MEMORY, Spread
 from gradlife.model.trace import PROFILED, PathStep, Trace
-from gradlife.reports.hunt.changes import STYLES, changed_rows
+from gradlife.reports.document.terminal import STYLES
+from gradlife.reports.hunt.changes import SIGNS, changed_rows
 from gradlife.reports.hunt.held_memory import owners_at_the_end, ran_out_of_memory
 from gradlife.reports.hunt.next_try import details_command, what_next
-from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
+from gradlife.reports.hunt.ranks import leaking_ranks, unexplained_skew, who_has
 from gradlife.reports.hunt.sentences import (
     amounts,
     because_of_it,
@@ -110,7 +111,7 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
         ends = unread_note(report) if is_told else end_notes(report)
         texts = [
             *ends,
-            *first_screen_lines(report),
+            *(Text(line, NOTE) for line in unexplained_skew(report)),
             *(Text(f"Seen: {title_of(one, width)}") for one in report.findings if report.rests_on_unread),
             *filling(report),
             *(Text(sentence(note)) for note in notes),
@@ -151,9 +152,9 @@ def held_lines(report: HuntReport, most: int, width: int) -> Iterator[Text]:
 
 def head_text(report: HuntReport, width: int) -> Text:
     """Return the verdict with the rate. The target gets at most one line, so that the rate fits on the second."""
-    word, style = verdict_word(report)
+    word, tone = verdict_word(report)
     target = middle_out(report.target, width - len(word) - 2)
-    text = Text.assemble((word, style), "  ", (target, TITLE))
+    text = Text.assemble((word, STYLES[tone]), "  ", (target, TITLE))
     if report.verdict in (HuntVerdict.CLEAN, HuntVerdict.INCONCLUSIVE) or not report.findings:
         return text.append(f": {headline(report)}")
     if report.ranks:
@@ -381,7 +382,7 @@ def change_lines(finding: Finding, width: int) -> Iterator[Text]:
     if patch is not None:
         for sign, line in changed_rows(finding):
             rows = folded_lines(Text(line), width - len(INDENT) - 2, MAX_ROWS)
-            style = STYLES[sign]
+            style = SIGNS[sign]
             yield from (Text(f"{INDENT}{' ' if number else sign} {row}", style) for number, row in enumerate(rows))
         if patch.remains:
             yield Text(f"{INDENT}({patch.remains})", QUIET)
@@ -495,7 +496,7 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
         severities = listed(dict.fromkeys(one.severity.value for one in rest))
         yield clipped(Text(f"{len(rest):,} more, {severities}", QUIET), width)
     yield Text("")
-    yield from (part for line in first_screen_lines(report) for part in folded_lines(line, width, MAX_SKEW))
+    yield from (part for line in unexplained_skew(report) for part in folded_lines(Text(line, NOTE), width, MAX_SKEW))
     yield from (part for note in worker_notes(report) for part in folded_lines(Text(sentence(note)), width, MAX_SKEW))
     yield from (part for line in end_notes(report) for part in folded_lines(line, width, MAX_SKEW))
     yield from held_lines(report, MAX_HELD_BESIDE, width)

@@ -8,8 +8,7 @@ from markdown_it.token import Token
 from fabricated import SEVEN, STORY, seven_systems, troubled
 from fabricated_hunts import EVERYTHING
 from gradlife.model import RunReport
-from gradlife.reports.formats.markdown.document import in_a_cell, plain, table
-from gradlife.reports.formats.markdown.hunt import hunt_markdown
+from gradlife.reports.formats.markdown.document import in_a_cell, markdown_of, plain, table
 from gradlife.reports.formats.markdown.run import run_markdown
 
 PARSER = MarkdownIt("commonmark").enable("table")
@@ -109,6 +108,6 @@ def test_a_bar_in_code_does_not_end_a_cell() -> None:
 
 
 def test_the_rounds_of_a_hunt_are_a_table() -> None:
-    (rounds,) = tables(hunt_markdown(EVERYTHING))
+    (rounds,) = tables(markdown_of(EVERYTHING))
     assert rounds[0] == ["round", "steps", "bytes", "tensors", "storages", "nodes", "objects", "bytes/step"]
     assert [row[:2] for row in rounds[1:]] == [["1", "7"], ["2", "11"], ["3", "13"]]

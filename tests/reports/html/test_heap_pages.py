@@ -15,8 +15,8 @@ from gradlife.model.heap import HeapDiff, HeldVariable, LargeObject, PathChange,
 from gradlife.model.heap_map import HeapMap
 from gradlife.reports.html.heap import heap_page
 from gradlife.reports.html.heap_diff import diff_page
-from gradlife.reports.html.heap_map import short_name
 from gradlife.reports.html.why import why_page
+from gradlife.reports.values import short_name
 
 HOSTILE = "<script>alert(1)</script>"
 

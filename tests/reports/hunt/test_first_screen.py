@@ -150,7 +150,7 @@ def test_what_a_program_held_when_it_failed_is_no_growth() -> None:
     held = Explained("owner of device memory", "cuda:0: kept of __main__", 5_000_000)
     report = replace(hunt(LOSSES), explained=(held, Explained("bounded container", "lru_cache of encode")))
     text = printed(lambda console: print_hunt(console, report), 120)
-    assert "Who held the memory\n  owner of device memory  cuda:0: kept of __main__  5 MB\n" in text
+    assert "Who held the memory\n  owner of device memory  cuda:0: kept of __main__, 5 MB\n" in text
     assert "Growth that is meant\n  bounded container  lru_cache of encode\n" in text
     assert "1 growth explained" in text
 

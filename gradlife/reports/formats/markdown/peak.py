@@ -63,7 +63,7 @@ def saving_lines(number: int, saving: Saving, report: PeakReport) -> Iterator[st
     for edit in saving.edits:
         yield f"\n{plain(edit.text)}" + (f" of {code_span(edit.file)}" if edit.file else "")
         if edit.patch:
-            yield from fenced(edit.patch, "diff")
+            yield "\n" + fenced(edit.patch, "diff")
 
 
 def rank_rows(report: PeakReport) -> Iterator[str]:
