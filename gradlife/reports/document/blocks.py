@@ -138,6 +138,28 @@ class Drawing:
     draw: Callable[[float], str]
     caption: str = ""
     wide: float = WIDE  # on a wide page; on a narrow one it is NARROW
+    legend: tuple[tuple[str, str], ...] = ()  # the CSS class of a colour, and its meaning
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A named bar, drawn already."""
+
+    key: str  # its address within a page
+    colour: str  # CSS class
+    name: str
+    place: str
+    amount: str
+    bar: str
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars, made when a page shows them, and the meanings of their parts by CSS class."""
+
+    make: Callable[[], tuple[Bar, ...]]
+    caption: str
+    legend: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -168,11 +190,24 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
     key: str = ""  # its address within a page
-    is_folded: bool = False  # opens on a click where the format can do that
+    is_folded: bool = False  # in Markdown, which has little room, it opens on a click
 
 
 Block = (
-    Paragraph | Facts | List | Table | TraceBlock | Code | Diff | Commands | Charts | Drawing | Summary | Card | Section
+    Paragraph
+    | Facts
+    | List
+    | Table
+    | TraceBlock
+    | Code
+    | Diff
+    | Commands
+    | Charts
+    | Drawing
+    | Bars
+    | Summary
+    | Card
+    | Section
 )
 
 
@@ -188,3 +223,4 @@ class Document:
     headline: str
     head: tuple[Block, ...]
     sections: tuple[Section, ...]
+    styles: str = ""  # the name of its own style sheet and script in a page

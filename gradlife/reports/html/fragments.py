@@ -15,12 +15,12 @@ from gradlife.model.heap_map import HeapSummary
 from gradlife.model.hunt import HuntReport
 from gradlife.model.peak.report import PeakReport
 from gradlife.model.trace import Trace
+from gradlife.reports.html.document import page_of
 from gradlife.reports.html.environment import asset, environment
 from gradlife.reports.html.heap import facts, type_table
 from gradlife.reports.html.heap_diff import diff_view
 from gradlife.reports.html.heap_map import heap_drawing, legend
 from gradlife.reports.html.page import as_frame
-from gradlife.reports.html.peak import peak_page
 from gradlife.reports.html.why import why_view
 from gradlife.reports.hunt.document import hunt_digest
 from gradlife.reports.visible_report import shows_report
@@ -42,7 +42,7 @@ def fragment(value: object) -> str:
         case HeapDiff():
             return rendered("notebook_diff.html", view=diff_view(value), rows=ROWS)
         case PeakReport():
-            return as_frame(peak_page(value))
+            return as_frame(page_of(value))
         case HeapSummary():
             return rendered(
                 "notebook_heap.html",
