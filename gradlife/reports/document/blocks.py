@@ -70,6 +70,7 @@ class Item:
     mark: str = ""
     lead: str = ""
     tone: Tone = ""  # of the mark, or of the words if there is no mark
+    below: tuple[str, ...] = ()  # sentences with details
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def lines_of(blocks: Iterable[Block]) -> Iterator[RenderableType]:
             case Facts():
                 yield from fact_lines(block.rows)
             case List():
-                yield from map(item_line, block.items)
+                yield from (line for item in block.items for line in item_lines(item))
             case Table():
                 yield Grid(block)
             case TraceBlock():
@@ -103,12 +103,13 @@ def fact_lines(rows: Sequence[tuple[str, Words]]) -> Iterator[RenderableType]:
     yield from (Hanging(Text(f"{MARGIN}{name.ljust(width)}  ", QUIET), text_of(words)) for name, words in rows)
 
 
-def item_line(item: Item) -> RenderableType:
-    """Return an item of a list."""
+def item_lines(item: Item) -> Iterator[RenderableType]:
+    """Yield an item of a list, and its details."""
     mark = f"{item.mark} " if item.mark else ""
     lead = f"{item.lead}: " if item.lead else ""
     style = STYLES[item.tone]
-    return Hanging(Text.assemble(MARGIN, (mark, style or QUIET), (lead, QUIET)), text_of(item.words, style))
+    yield Hanging(Text.assemble(MARGIN, (mark, style or QUIET), (lead, QUIET)), text_of(item.words, style))
+    yield from (Hanging(Text(MARGIN * 2), Text(sentence)) for sentence in item.below)
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ def trace_lines(trace: Trace) -> Iterator[RenderableType]:
     if trace.lead:
         yield Hanging(Text(MARGIN), Text("native code holds the first of these:", NOTE))
         yield from path_down(trace.lead)
-    yield from map(item_line, unseen_holders(trace))
+    yield from lines_of([List(tuple(unseen_holders(trace)))])
 
 
 def path_down(steps: Sequence[PathStep]) -> Iterator[RenderableType]:

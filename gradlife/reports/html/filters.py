@@ -44,6 +44,8 @@ def span_markup(span: Span) -> Markup:
     markup = Markup.escape(short(span.text, MAX_SENTENCE))
     if span.is_code:
         markup = Markup("<code>{}</code>").format(markup)
+    elif span.tone == "title":
+        markup = Markup("<strong>{}</strong>").format(markup)
     if span.link:
         own = "" if span.link.startswith("#") else Markup(' rel="noreferrer"')
         return Markup('<a href="{}"{}>{}</a>').format(short(span.link), own, markup)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from gradlife.reports.document.blocks import (
     Block,
@@ -12,6 +12,7 @@ from gradlife.reports.document.blocks import (
     Commands,
     Diff,
     Facts,
+    Item,
     List,
     Paragraph,
     Section,
@@ -30,7 +31,7 @@ SPECIAL = re.compile(r"([\\`*_\[\]<>|~])")
 def markdown_of(report: object) -> str:
     """Return a report for an issue, or for the summary of a job."""
     document = document_of(report)
-    title = f"## {document.tool}: {document.verdict} in {code_span(document.target)}"
+    title = f"## {document.tool}: {document.verdict}" + (f" in {code_span(document.target)}" if document.target else "")
     parts = [title, f"{plain(document.headline)}.", *parts_of(document.head), *parts_of(document.sections)]
     return "\n\n".join(parts) + "\n"
 
@@ -46,10 +47,7 @@ def parts_of(blocks: Iterable[Block]) -> Iterator[str]:
             case Facts():
                 yield "\n".join(f"- {plain(name)}: {sentence(words)}" for name, words in block.rows)
             case List():
-                leads = [f"{plain(item.lead)}: " if item.lead else "" for item in block.items]
-                marks = [f"{item.mark} " if item.mark not in ("", "-") else "" for item in block.items]
-                rows = zip(marks, leads, block.items, strict=True)
-                yield "\n".join(f"- {mark}{lead}{sentence(item.words)}" for mark, lead, item in rows)
+                yield "\n".join(row for item in block.items for row in item_rows(item))
             case Table():
                 yield "\n".join(rows_of(block))
             case TraceBlock():
@@ -69,11 +67,19 @@ def parts_of(blocks: Iterable[Block]) -> Iterator[str]:
                 yield from section_parts(block)
 
 
+def item_rows(item: Item) -> Iterator[str]:
+    """Yield an item of a list, and its details as a list of their own."""
+    mark = f"{item.mark} " if item.mark not in ("", "-") else ""
+    lead = f"{plain(item.lead)}: " if item.lead else ""
+    yield f"- {mark}{lead}{sentence(item.words)}"
+    yield from (f"  - {plain(words)}" for words in item.below)
+
+
 def section_parts(section: Section) -> Iterator[str]:
     """Yield a section that has parts."""
     parts = [*parts_of(section.blocks)]
     if parts and section.is_folded:
-        yield "\n".join(folded(section.title, ["\n\n".join(parts)])).strip()
+        yield "\n\n".join((f"<details><summary>{plain(section.title)}</summary>", *parts, "</details>"))
     elif parts:
         yield from (f"### {plain(section.title)}", *parts)
 
@@ -98,27 +104,14 @@ def rows_of(block: Table) -> Iterator[str]:
     yield f"| {' | '.join(in_a_cell(plain(column.name)) for column in block.columns)} |"
     yield "".join("| ---: " if column.is_number else "| --- " for column in block.columns) + "|"
     for _, cells in block.lines:
-        yield f"| {' | '.join(in_a_cell(plain(str(cell.text))) for cell in cells)} |"
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], align: str = "---") -> Iterator[str]:
-    """Return a table of cells that are Markdown already. A row may have fewer cells than there are headings."""
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{f' {align} |' * len(heads)}"
-    for cells in rows:
-        yield f"| {' | '.join(map(in_a_cell, cells))} |"
+        texts = [in_a_cell(plain(str(cell.text))) for cell in cells]
+        bold = [f"**{text}**" if cell.style == "title" else text for cell, text in zip(cells, texts, strict=True)]
+        yield f"| {' | '.join(bold)} |"
 
 
 def in_a_cell(text: str) -> str:
     """Escape Markdown for a cell: a bar in code would end the cell."""
     return re.sub(r"(?<!\\)\|", r"\|", text)
-
-
-def folded(summary: str, body: Iterable[str]) -> Iterator[str]:
-    """Return a section that opens on a click."""
-    yield f"\n<details><summary>{plain(summary)}</summary>\n"
-    yield from body
-    yield "\n</details>"
 
 
 def fenced(text: str, language: str) -> str:
