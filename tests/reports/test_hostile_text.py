@@ -56,11 +56,10 @@ from gradlife.reports.heap.diff import print_diff
 from gradlife.reports.heap.tables import print_heap
 from gradlife.reports.heap.why import render_trace
 from gradlife.reports.html.devices import device_page
+from gradlife.reports.html.document import diff_page, why_page
 from gradlife.reports.html.fragments import fragment
 from gradlife.reports.html.heap import heap_page
-from gradlife.reports.html.heap_diff import diff_page
 from gradlife.reports.html.run import run_page
-from gradlife.reports.html.why import why_page
 from gradlife.reports.hunt.first_screen import print_first_screen
 from gradlife.reports.hunt.fix import print_fix
 from gradlife.reports.hunt.terminal import print_hunt

@@ -17,7 +17,7 @@ from gradlife.reports.document.tables import Table
 #: Widths of drawings for a wide page and for a narrow one, in pixels.
 WIDE, NARROW = 640.0, 330.0
 #: What a text is about. A format that has no colours leaves it out.
-Tone = Literal["", "good", "bad", "note", "quiet", "title"]
+Tone = Literal["", "good", "bad", "note", "held", "quiet", "title"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ class TraceBlock:
 
     trace: Trace
     title: str = "Who holds it"
+    is_leak: bool = True  # whether the trace is one of a leak: its last object should be gone
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,7 @@ Block = (
 
 @dataclass(frozen=True)
 class Document:
-    """A whole report: the verdict on a target, then sections."""
+    """A whole report: the verdict on a target, if there is one, then sections."""
 
     title: str  # of a page
     tool: str  # "gradlife peak"

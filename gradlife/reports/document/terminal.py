@@ -35,7 +35,7 @@ from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, ReportConsole
 from gradlife.reports.visible_report import shows_report
 
-STYLES = {"": "", "good": GOOD, "bad": BAD, "note": NOTE, "quiet": QUIET, "title": TITLE}
+STYLES = {"": "", "good": GOOD, "bad": BAD, "note": NOTE, "held": "cyan", "quiet": QUIET, "title": TITLE}
 #: Styles of the lines of a diff, by their signs.
 CHANGES = {"-": BAD, "+": GOOD}
 MARGIN = "  "
@@ -54,12 +54,13 @@ def document_lines(document: Document) -> Iterator[RenderableType]:
     """Yield the verdict, the sections, and the verdict again, because readers see the last line first."""
     word = Text(document.verdict, STYLES[document.tone])
     target = Text.assemble((document.target, TITLE), f"  {document.headline}")
-    yield Hanging(Text.assemble(word, MARGIN), target)
+    if document.verdict:
+        yield Hanging(Text.assemble(word, MARGIN), target)
     yield from lines_of(document.head)
     for section in document.sections:
         lines = [*section_lines(section)]
         yield from [Text(""), *lines] if lines else []
-    if document.sections:
+    if document.verdict and document.sections:
         yield Text("")
         yield Hanging(Text.assemble(word, ": "), Text(document.headline))
 

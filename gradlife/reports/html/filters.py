@@ -9,11 +9,12 @@ from typing import Any
 from markupsafe import Markup
 
 from gradlife.model.source_text import plain_rows
-from gradlife.reports.document.blocks import NARROW, Drawing, Span, Words, spans
+from gradlife.reports.document.blocks import NARROW, Drawing, Span, TraceBlock, Words, spans
 from gradlife.reports.document.tables import Cell, Table
+from gradlife.reports.document.trace import ASKED, LEAK
 from gradlife.reports.drawing import growth_chart
 from gradlife.reports.html.code import code_markup
-from gradlife.reports.html.traces import Drawn, trace_view
+from gradlife.reports.html.traces import Drawn, TraceView, trace_view
 from gradlife.reports.values import short
 
 #: Most characters of a sentence, and of code.
@@ -50,6 +51,11 @@ def span_markup(span: Span) -> Markup:
         own = "" if span.link.startswith("#") else Markup(' rel="noreferrer"')
         return Markup('<a href="{}"{}>{}</a>').format(short(span.link), own, markup)
     return Markup('<span class="{}">{}</span>').format(css, markup) if (css := tone(span.tone)) else markup
+
+
+def traced(block: TraceBlock) -> TraceView:
+    """Return the rows of a trace."""
+    return trace_view(block.trace, LEAK if block.is_leak else ASKED)
 
 
 def drawn(drawing: Drawing) -> Drawn:
@@ -103,7 +109,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
         upper_first,
         thousands,
         short,
-        trace_view,
+        traced,
         growth_chart,
     )
 }

@@ -67,7 +67,7 @@ def problem_section(title: str, found: list[problems.Problem], most: int) -> Ite
 
 def problem_item(problem: problems.Problem) -> Item:
     """Return a headline, and the details below it."""
-    tone: Tone = "note" if problem.word == "EXPLAINED" else "bad"
+    tone: Tone = "held" if problem.word == "EXPLAINED" else "bad"
     on = f" on {', '.join(problem.systems)}" if problem.systems else ""
     words = (Span(problem.word, tone), " ", Span(problem.headline, "title"), on)
     return Item(words, below=tuple(problem.sentences))
