@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rich import table as rich_tables
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
@@ -41,6 +40,8 @@ CHANGES = {"-": BAD, "+": GOOD}
 MARGIN = "  "
 #: Blocks with an empty line before and after them in a card.
 APART = (Facts, TraceBlock, Code)
+#: Columns between those of a table.
+GAP = 2
 #: Least columns of a terminal, and the columns of a trace in plain text.
 MIN_WIDTH, PLAIN_WIDTH = 80, 100
 
@@ -120,13 +121,36 @@ class Grid:
     table: Table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        grid = rich_tables.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
+        heads = [Text(column.name, QUIET) for column in self.table.columns]
+        rows = [[Text(str(cell.text), STYLES.get(cell.style, "")) for cell in cells] for _, cells in self.table.lines]
+        widths = [max(text.cell_len for text in column) for column in zip(heads, *rows, strict=True)]
+        if sum(widths) + GAP * (len(widths) - 1) <= options.max_width - len(MARGIN):
+            yield from (self._line(row, widths) for row in (heads, *rows))
+        else:
+            yield from self._folded(rows, console, options)
+
+    def _line(self, row: Sequence[Text], widths: Sequence[int]) -> Text:
+        """Return a row that needs one line."""
+        line = Text(MARGIN, no_wrap=True)
+        for column, text, width in zip(self.table.columns, row, widths, strict=True):
+            blanks = " " * (width - text.cell_len)
+            line = Text.assemble(
+                line, *((blanks, text) if column.is_number else (text, blanks)), " " * GAP, no_wrap=True
+            )
+        line.rstrip()
+        return line
+
+    def _folded(self, rows: Sequence[Sequence[Text]], console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Yield the lines of a table that has to be folded."""
+        from rich.table import Table as RichTable  # loaded where it is needed
+
+        grid = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style=QUIET)
         for column in self.table.columns:
             grid.add_column(column.name, justify="right" if column.is_number else "left", overflow="fold")
-        for _, cells in self.table.lines:
-            grid.add_row(*(Text(str(cell.text), STYLES.get(cell.style, "")) for cell in cells))
-        for row in console.render_lines(grid, options.update(width=options.max_width - len(MARGIN))):
-            line = Text.assemble(MARGIN, *((part.text, part.style or "") for part in row), no_wrap=True)
+        for row in rows:
+            grid.add_row(*row)
+        for parts in console.render_lines(grid, options.update(width=options.max_width - len(MARGIN))):
+            line = Text.assemble(MARGIN, *((part.text, part.style or "") for part in parts), no_wrap=True)
             line.rstrip()
             yield line
 

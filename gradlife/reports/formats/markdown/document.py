@@ -11,6 +11,7 @@ from gradlife.reports.document.blocks import (
     Code,
     Commands,
     Diff,
+    Document,
     Facts,
     Item,
     List,
@@ -30,7 +31,11 @@ SPECIAL = re.compile(r"([\\`*_\[\]<>|~])")
 
 def markdown_of(report: object) -> str:
     """Return a report for an issue, or for the summary of a job."""
-    document = document_of(report)
+    return document_markdown(document_of(report))
+
+
+def document_markdown(document: Document) -> str:
+    """Return a document as Markdown."""
     title = f"## {document.tool}: {document.verdict}" + (f" in {code_span(document.target)}" if document.target else "")
     parts = [title, f"{plain(document.headline)}.", *parts_of(document.head), *parts_of(document.sections)]
     return "\n\n".join(parts) + "\n"
