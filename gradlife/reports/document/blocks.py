@@ -75,7 +75,7 @@ class Item:
 
 @dataclass(frozen=True)
 class List:
-    """Sentences that stand for themselves."""
+    """Sentences that stand for themselves; without one, nothing is shown."""
 
     items: tuple[Item, ...]
 

@@ -147,4 +147,4 @@ def rank_section(report: HuntReport) -> Iterator[Section]:
     notes += [Item(skew_words(one), lead="skew", tone="note") for one in report.skew]
     notes += [Item(cost_words(report.snapshot_cost), lead="snapshots")] if report.snapshot_cost is not None else []
     rows = table("How each rank ended", HEADS, NUMBERS, [cells(row) for row in report.ranks], "rank-table")
-    yield Section("Ranks", (rows, *([List(tuple(notes))] if notes else [])), "ranks")
+    yield Section("Ranks", (rows, List(tuple(notes))), "ranks")

@@ -45,4 +45,4 @@ def shared_memory_section(report: HuntReport) -> Iterator[Section]:
             "Who made it, and who maps it", HEADS, NUMBERS, [cells(row) for row in ledger.rows], "shared-table"
         )
         left = tuple(Item(leftover_words(one), tone="note") for one in ledger.leftovers)
-        yield Section(title, (rows, *([List(left)] if left else [])), "shared")
+        yield Section(title, (rows, List(left)), "shared")

@@ -74,4 +74,4 @@ def worker_section(report: HuntReport) -> Iterator[Section]:
     if report.workers:
         rows = table("What each worker kept", HEADS, NUMBERS, [cells(row) for row in report.workers], "worker-table")
         notes = [Item(note, tone="good" if note.startswith("not a leak") else "note") for note in worker_notes(report)]
-        yield Section("Workers", (rows, *([List(tuple(notes))] if notes else [])), "workers")
+        yield Section("Workers", (rows, List(tuple(notes))), "workers")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradlife.model.peak.report import PeakRank, PeakReport
 from gradlife.model.ranks import Skew, Spread
-from gradlife.reports.document.blocks import Block, Item, List, Paragraph, Section
+from gradlife.reports.document.blocks import Item, List, Paragraph, Section
 from gradlife.reports.document.tables import table
 from gradlife.reports.hunt.ranks import shown_ranks, sizes
 from gradlife.reports.values import size
@@ -62,8 +62,8 @@ def cells(row: PeakRank) -> list[str]:
 def rank_section(report: PeakReport) -> Iterator[Section]:
     """Yield a row for each rank, or for ranks that agree, and what differs between them."""
     if report.ranks:
-        notes = [*map(skew_words, report.skew), *([report.trouble] if report.trouble else [])]
+        words = (*map(skew_words, report.skew), report.trouble)
+        notes = [Item(note, tone="note") for note in words if note]
         rows = table("The peak of each rank", HEADS, NUMBERS, [cells(row) for row in report.ranks], "rank-table")
-        blocks: list[Block] = [rows, *([List(tuple(Item(note, tone="note") for note in notes))] if notes else [])]
         whose = f"All else in this report is of rank {report.worst_rank}, whose peak is the highest."
-        yield Section("The peak by rank", (*blocks, Paragraph(whose, tone="quiet")), "ranks")
+        yield Section("The peak by rank", (rows, List(tuple(notes)), Paragraph(whose, tone="quiet")), "ranks")

@@ -51,7 +51,7 @@ def parts_of(blocks: Iterable[Block]) -> Iterator[str]:
                 yield f"<sub>{words}</sub>" if block.tone == "quiet" else words
             case Facts():
                 yield "\n".join(f"- {plain(name)}: {sentence(words)}" for name, words in block.rows)
-            case List():
+            case List() if block.items:
                 yield "\n".join(row for item in block.items for row in item_rows(item))
             case Table():
                 yield "\n".join(rows_of(block))
