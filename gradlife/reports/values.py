@@ -11,6 +11,8 @@ from gradlife.model.comparison import MISSING
 #: Most characters of a value in a comparison, and how many of them precede the first difference.
 CONTRAST_LIMIT = 100
 CONTRAST_LEAD = 40
+#: Stands for what is left out.
+GAP = "..."
 #: Most characters of one name or description on a page.
 MAX_LETTERS = 300
 

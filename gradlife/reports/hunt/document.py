@@ -23,8 +23,9 @@ from gradlife.reports.document.blocks import (
     Words,
 )
 from gradlife.reports.document.tables import Cell, Column, Table
+from gradlife.reports.hunt.answer import can_be_proven, proof_line
 from gradlife.reports.hunt.finding import answer_card, finding_card
-from gradlife.reports.hunt.first_screen import MAX_FINDINGS, can_be_proven, growth, proof_line
+from gradlife.reports.hunt.growth import growth
 from gradlife.reports.hunt.ranks import rank_section
 from gradlife.reports.hunt.rounds import round_section
 from gradlife.reports.hunt.sentences import (
@@ -42,8 +43,8 @@ from gradlife.reports.hunt.workers import worker_section
 from gradlife.reports.values import short, size
 from gradlife.reports.visible_report import shows_report
 
-#: Most findings with a card; the others are rows of a table.
-CARDS = 60
+#: Most findings with a card, the others are rows of a table; and most at the top of a page.
+CARDS, ANSWERS = 60, 5
 #: Stands for the controls of a hunt that has none.
 NO_CONTROLS = "no control was judged: the hunt did not come that far"
 #: The sign before the command that lifts a limit.
@@ -59,7 +60,7 @@ def hunt_document(
     """Return the whole report. `cards` findings are shown in full, and `more` says how to see the others."""
     word, tone = verdict_word(report)
     sections = (
-        *answer_section(report, min(cards, MAX_FINDINGS)),
+        *answer_section(report, min(cards, ANSWERS)),
         *rank_section(report),
         *worker_section(report),
         *shared_memory_section(report),
@@ -120,7 +121,7 @@ def answer_section(report: HuntReport, most: int) -> Iterator[Section]:
             return tuple(cards)
         proof = report.findings[0].proof
         tone: Tone = "good" if proof is not None and proof.is_sufficient else "note"
-        return *cards, Paragraph(proof_line(report).plain, tone=tone)
+        return *cards, Paragraph(proof_line(report), tone=tone)
 
     if is_leak(report):
         yield Section("What to change", (Summary(answers),), "answer")

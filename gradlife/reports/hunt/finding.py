@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlife.model.hunt import Advice, Amounts, Finding, FindingKind, HuntReport, Proof
-from gradlife.reports.document.blocks import Block, Card, Code, Diff, Facts, Paragraph, Span, Tone, TraceBlock
-from gradlife.reports.hunt.changes import changed_rows
-from gradlife.reports.hunt.first_screen import name_of_holder, pasted_code, path, place_text
+from gradlife.reports.document.blocks import Block, Card, Code, Facts, Paragraph, Span, Tone, TraceBlock
+from gradlife.reports.hunt.answer import DO, answer_blocks, name_of_holder, path
 from gradlife.reports.hunt.ranks import who_has
 from gradlife.reports.hunt.sentences import KINDS, amounts, keywords, problem
-from gradlife.reports.source_places import first_place
 from gradlife.reports.values import counted, size
 
 #: What the rate after a cut shows.
@@ -78,7 +76,7 @@ def grown(per_step: Amounts) -> str:
 def advice_blocks(advice: Advice) -> Iterator[Block]:
     """Yield the advice, its code, and links."""
     if advice.text:
-        yield Paragraph(advice.text, "What to do")
+        yield Paragraph(advice.text, DO)
     if advice.code:
         yield from [Paragraph("For example:")] if advice.is_example else []
         yield Code(advice.code)
@@ -99,16 +97,6 @@ def address_of(link: str) -> str:
 def answer_card(finding: Finding, number: int, report: HuntReport) -> Card:
     """Return a finding as on the first screen: its line, the change and the path."""
     named = name_of_holder(finding.trace, finding.grows_at)
-    patch = finding.patch
-    blocks: list[Block] = []
-    if where := place_text(first_place(finding, report), finding):
-        blocks.append(Paragraph(Span(where, is_code=True)))
-    if patch is not None:
-        blocks.append(Diff("\n".join(map(" ".join, changed_rows(finding)))))
-        blocks += [Paragraph(patch.remains, tone="quiet")] if patch.remains else []
-    elif finding.diagnosis.advice.text:
-        blocks.append(Paragraph(finding.diagnosis.advice.text))
-        blocks += [Code("\n".join(code))] if (code := pasted_code(finding)) else []
-    blocks.append(Paragraph(path(finding.trace, finding.grows_at), tone="quiet"))
+    blocks = (*answer_blocks(finding, report), Paragraph(path(finding.trace, finding.grows_at), tone="quiet"))
     title = Span(f"{named}: {finding.title}" if named else finding.title, link=f"#finding-{number}")
-    return Card(number, title, tuple(blocks), code=f"{finding.code}, {finding.severity.value}:")
+    return Card(number, title, blocks, code=f"{finding.code}, {finding.severity.value}:")

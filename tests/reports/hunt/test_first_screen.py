@@ -29,8 +29,9 @@ from gradlife.model.hunt import (
 )
 from gradlife.model.ranks import FindingRanks, RankEnd, RankRow, Skew, Spread
 from gradlife.model.unread_layout import UnreadLayout
+from gradlife.reports.hunt.answer import path, plain_name
 from gradlife.reports.hunt.changes import changed_rows
-from gradlife.reports.hunt.first_screen import LINES, path, path_lines, plain_name, print_first_screen
+from gradlife.reports.hunt.first_screen import LINES, path_lines, print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
 from printing import printed, widest
 
