@@ -19,7 +19,6 @@ from gradlife.reports.document.blocks import (
     Section,
     Span,
     Summary,
-    Tone,
     Words,
 )
 from gradlife.reports.document.tables import Cell, Column, Table
@@ -117,11 +116,7 @@ def answer_section(report: HuntReport, most: int) -> Iterator[Section]:
 
     def answers() -> tuple[Block, ...]:
         cards = [answer_card(finding, number, report) for number, finding in numbered(report)[:most]]
-        if not can_be_proven(report):
-            return tuple(cards)
-        proof = report.findings[0].proof
-        tone: Tone = "good" if proof is not None and proof.is_sufficient else "note"
-        return *cards, Paragraph(proof_line(report), tone=tone)
+        return *cards, *([Paragraph(proof_line(report))] if can_be_proven(report) else [])
 
     if is_leak(report):
         yield Section("What to change", (Summary(answers),), "answer")

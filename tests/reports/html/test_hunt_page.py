@@ -178,11 +178,11 @@ def test_what_was_kept_is_drawn_by_bytes_with_what_is_meant_beside_it() -> None:
     assert "meant: optimizer state, AdamW, at its first step: 4.1 kB, 0%" in page
 
 
-def test_every_finding_that_has_a_card_can_be_reached_from_the_map() -> None:
+def test_every_link_leads_to_a_part_of_the_page_and_each_part_has_an_address_of_its_own() -> None:
     page = page_of(EVERYTHING)
-    targets = set(re.findall(r'href="#(finding-\d+)"', page))
-    assert targets <= set(re.findall(r'id="(finding-\d+)"', page))
-    assert targets
+    targets, parts = set(re.findall(r'href="#([\w-]+)"', page)), re.findall(r' id="([\w-]+)"', page)
+    assert {"finding-1", "answer", "growth", "limits"} <= targets <= set(parts)
+    assert len(parts) == len(set(parts))
 
 
 def test_the_page_begins_with_what_to_change_and_its_proof() -> None:
