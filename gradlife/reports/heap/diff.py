@@ -53,7 +53,7 @@ def diff_document(
         *place_section(
             "Held by libraries and Python", [row for row in difference.paths if not row.is_program], rows, more
         ),
-        *example_section(types, min(rows, EXAMPLES)),
+        *example_section(types[:rows], 1 if more else EXAMPLES),
     )
     if not sections:
         head = [Paragraph("Nothing changed.")]
@@ -133,10 +133,12 @@ def rest(rows: Sequence[TypeChange | PathChange], noun: str, more: str) -> Itera
         yield Paragraph(f"and {counted(len(rows), f'more {noun}')} with {amount}{more}", tone="quiet")
 
 
-def example_section(types: Sequence[TypeChange], most: int) -> Iterator[Section]:
+def example_section(types: Sequence[TypeChange], each: int) -> Iterator[Section]:
     """Yield paths to some new objects of the types that changed most."""
-    rows = [row for row in types if any(one.steps for one in row.examples)][:most]
-    items = [Item(row.type, below=tuple(path_text(one.steps) for one in row.examples if one.steps)) for row in rows]
+    rows = [row for row in types if any(one.steps for one in row.examples)][:EXAMPLES]
+    items = [
+        Item(row.type, below=tuple(path_text(one.steps) for one in row.examples[:each] if one.steps)) for row in rows
+    ]
     if items:
         yield Section("Paths to new objects", (List(tuple(items)),), "examples")
 
