@@ -172,7 +172,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "program": ("", "hunt", "peak"),
     "patterns": ("matching", "rules", "rewrites", ""),
     "pytest_plugin": ("settings", "outcomes", "checks", "scenarios", ""),
-    "reports": ("", "drawing", "run", "hunt", "peak", "devices", "heap", "formats", "html"),
+    "reports": ("", "document", "drawing", "run", "hunt", "peak", "devices", "heap", "formats", "html"),
     "runner": ("worker", "", "tour"),
 }
 # The engine's modules are torch's, which import one another in circles.

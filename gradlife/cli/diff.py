@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         print_diff(console, difference, args.rows)
 
     def page(difference: HeapDiff) -> str:
-        from gradlife.reports.html.heap_diff import diff_page
+        from gradlife.reports.html.document import diff_page
 
         return diff_page(difference, args.before, args.after)
 

@@ -53,9 +53,9 @@ script that fails itself keeps its own.
 WRITERS: dict[str, Writer] = {
     "json": "gradlife.reports.formats.json.document:hunt_text",
     "junit": "gradlife.reports.formats.junit.hunt:hunt_junit",
-    "markdown": "gradlife.reports.formats.markdown.hunt:hunt_markdown",
+    "markdown": "gradlife.reports.formats.markdown.document:markdown_of",
     "sarif": "gradlife.reports.formats.sarif.findings:hunt_sarif",
-    "html": "gradlife.reports.html.hunt:hunt_page",
+    "html": "gradlife.reports.html.document:page_of",
     "patch": "gradlife.reports.formats.patch.hunt:hunt_patch",
     "svg": "gradlife.cli.hunt:drawn",
 }

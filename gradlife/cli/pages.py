@@ -55,7 +55,7 @@ def why_json(why: Why) -> str:
 def why_page(why: Why) -> str:
     """Return the trace as a page, with the object's neighbourhood."""
     from gradlife.heap.views.heap_map import object_map
-    from gradlife.reports.html.why import why_page as page
+    from gradlife.reports.html.document import why_page as page
 
     return page(why.trace, why.file, object_map(why.snapshot, why.subject))
 

@@ -39,8 +39,8 @@ Exit status: 0; 1 more of the peak is never read again than --fail-on allows;
 
 WRITERS: dict[str, Writer] = {
     "json": "gradlife.model.peak.codec:dumps",
-    "html": "gradlife.reports.html.peak:peak_page",
-    "markdown": "gradlife.reports.formats.markdown.peak:peak_markdown",
+    "html": "gradlife.reports.html.document:page_of",
+    "markdown": "gradlife.reports.formats.markdown.document:markdown_of",
     "sarif": "gradlife.reports.formats.sarif.peak:peak_sarif",
 }
 

@@ -44,7 +44,7 @@ WRITERS: dict[str, Writer] = {
     "json": run_text,
     "html": page_with_tour,
     "junit": "gradlife.reports.formats.junit.run:run_junit",
-    "markdown": "gradlife.reports.formats.markdown.run:run_markdown",
+    "markdown": "gradlife.reports.formats.markdown.document:markdown_of",
     "sarif": "gradlife.reports.formats.sarif.findings:run_sarif",
 }
 

@@ -8,11 +8,10 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from gradlife.reports.values import GAP
+
 #: Fewest columns of a text.
 MIN_TEXT = 16
-
-#: Stands for what is left out.
-GAP = "..."
 
 
 @dataclass(frozen=True)

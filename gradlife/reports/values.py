@@ -11,6 +11,10 @@ from gradlife.model.comparison import MISSING
 #: Most characters of a value in a comparison, and how many of them precede the first difference.
 CONTRAST_LIMIT = 100
 CONTRAST_LEAD = 40
+#: Stands for what is left out.
+GAP = "..."
+#: Most characters of one name or description on a page.
+MAX_LETTERS = 300
 
 
 def plain(value: Any) -> str:
@@ -71,6 +75,21 @@ def letters(number: int) -> str:
         number, digit = divmod(number - 1, 26)
         text = chr(ord("a") + digit) + text
     return text
+
+
+def short(text: str, most: int = MAX_LETTERS) -> str:
+    """Return the text, or its beginning; lone surrogates, which no file can contain, are replaced."""
+    whole = text if len(text) <= most else text[:most] + "…"
+    return whole.encode("utf-8", "replace").decode("utf-8")
+
+
+def short_name(name: str) -> str:
+    """Return a type without its module or namespace; a storage's with its device."""
+    _, is_local, tail = name.rpartition("<locals>.")
+    first, blank, device = name.partition(" ")
+    if is_local:
+        return tail
+    return first.rpartition("::")[2] + blank + device if "::" in first else name.rpartition(".")[2]
 
 
 def counted(count: int, noun: str, many: str = "") -> str:

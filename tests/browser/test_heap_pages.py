@@ -9,9 +9,8 @@ import pytest
 from browsing import Visitor
 from fabricated_heaps import DIFF, heap, mapped, view
 from fabricated_hunts import CTX, HISTORY
+from gradlife.reports.html.document import diff_page, why_page
 from gradlife.reports.html.heap import heap_page
-from gradlife.reports.html.heap_diff import diff_page
-from gradlife.reports.html.why import why_page
 
 HOSTILE = "<script>alert(1)</script>"
 LONG = "SomeVeryLongNameWithoutAnyBreakInIt" * 5

@@ -10,9 +10,9 @@ import pytest
 from jinja2 import DictLoader
 
 from browsing import Visitor
+from gradlife.reports.document.tables import Cell, Column, Table
 from gradlife.reports.html.environment import environment
 from gradlife.reports.html.page import as_frame, render_page
-from gradlife.reports.html.tables import Cell, Column, Table
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)>\u2028</script>&amp;"
 

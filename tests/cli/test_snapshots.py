@@ -115,11 +115,11 @@ def test_why_of_an_address_as_json(gradlife: Gradlife, folder: Path) -> None:
 def test_diff_shows_what_the_program_holds_first(gradlife: Gradlife, folder: Path) -> None:
     status, output, _ = gradlife("diff", str(folder / "a.glheap"), str(folder / "b.glheap"))
     program, _, rest = output.partition("Types by count")
-    title, first, *_ = program.splitlines()
-    assert (status, title) == (0, "Held by the program (objects before, after, bytes)")
-    assert first.split()[:2] == ["30", "100"]
-    assert first.endswith("__main__.Order")
-    assert "'shop'.orders" not in rest.partition("Held by libraries and Python (objects before, after, bytes)")[2]
+    title, _, first, *_ = program.splitlines()[program.splitlines().index("Held by the program") :]
+    assert (status, title) == (0, "Held by the program")
+    assert "__main__.Order " in first
+    assert first.split()[-4:-2] == ["30", "100"]
+    assert "'shop'.orders" not in rest.partition("Held by libraries and Python")[2]
 
 
 def test_as_many_places_of_the_program_as_of_others_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_a_page_on_standard_output_stands_there_alone(gradlife: Gradlife, folder
 
 def test_diff_with_itself_is_empty(gradlife: Gradlife, folder: Path) -> None:
     file = str(folder / "a.glheap")
-    assert gradlife("diff", file, file) == (0, "Nothing changed.\n", "")
+    assert gradlife("diff", file, file) == (0, "  Nothing changed.\n", "")
 
 
 @pytest.mark.parametrize("width", ["80", "120"])

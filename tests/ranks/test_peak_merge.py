@@ -13,8 +13,8 @@ from gradlife.model.peak import codec
 from gradlife.model.peak.report import Band, Owner, PeakReport, Picture, Place
 from gradlife.model.ranks import RankEnd, Skew, Spread
 from gradlife.ranks.peak_merge import RankPeak, merge_peaks
-from gradlife.reports.formats.markdown.peak import peak_markdown
-from gradlife.reports.html.peak import peak_page
+from gradlife.reports.formats.markdown.document import markdown_of
+from gradlife.reports.html.document import page_of
 from gradlife.reports.peak.terminal import print_peak
 from printing import printed
 
@@ -107,8 +107,8 @@ def test_the_first_screen_has_the_peak_of_each_rank() -> None:
 
 def test_every_format_has_a_row_for_each_rank() -> None:
     full = printed(lambda console: print_peak(console, BOTH, in_full=True), 100)
-    assert "0     12 MB" in full
-    assert "| 0 | 12 MB |" in peak_markdown(BOTH)
-    page = peak_page(BOTH)
+    assert "  0     12 MB" in full
+    assert "| 0 | 12 MB |" in markdown_of(BOTH)
+    page = page_of(BOTH)
     assert "The peak by rank" in page
-    assert "All else on this page is of rank 1" in page
+    assert "All else in this report is of rank 1" in page

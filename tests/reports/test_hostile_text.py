@@ -49,18 +49,17 @@ from gradlife.reports.formats.dot.neighbourhood import dot_text
 from gradlife.reports.formats.github.annotations import hunt_annotations, run_annotations
 from gradlife.reports.formats.json import document
 from gradlife.reports.formats.junit.run import run_junit
-from gradlife.reports.formats.markdown.run import run_markdown
+from gradlife.reports.formats.markdown.document import markdown_of
 from gradlife.reports.formats.patch.hunt import hunt_patch
 from gradlife.reports.formats.sarif.findings import run_sarif
 from gradlife.reports.heap.diff import print_diff
 from gradlife.reports.heap.tables import print_heap
 from gradlife.reports.heap.why import render_trace
 from gradlife.reports.html.devices import device_page
+from gradlife.reports.html.document import diff_page, why_page
 from gradlife.reports.html.fragments import fragment
 from gradlife.reports.html.heap import heap_page
-from gradlife.reports.html.heap_diff import diff_page
 from gradlife.reports.html.run import run_page
-from gradlife.reports.html.why import why_page
 from gradlife.reports.hunt.first_screen import print_first_screen
 from gradlife.reports.hunt.fix import print_fix
 from gradlife.reports.hunt.terminal import print_hunt
@@ -210,7 +209,7 @@ def run_formats(report: Any) -> Iterator[tuple[str, str]]:
     yield "sarif", visible_json(run_sarif(report))
     yield "html", run_page(report)
     yield "xml", visible_lines(run_junit(report))
-    yield "markdown", visible_lines(run_markdown(report))
+    yield "markdown", visible_lines(markdown_of(report))
     yield "terminal", printed(lambda console: print_report(console, report, in_full=True))
     yield "terminal", printed(lambda console: print_summary(console, report))
     yield "terminal", printed(lambda console: print_list(console, report.scenarios))

@@ -12,8 +12,9 @@ from gradlife.model.hunt import UNKNOWN_CODE, Finding, FindingKind, HuntReport
 from gradlife.model.trace import PathStep, Trace
 from gradlife.pytest_plugin.outcomes.baseline import SHOWN_DIGITS
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Run
+from gradlife.reports.document.trace import named
 from gradlife.reports.hunt.first_screen import plain_blocks
-from gradlife.reports.hunt.sentences import amounts, folded, named
+from gradlife.reports.hunt.sentences import amounts, folded
 from gradlife.reports.values import counted, size
 from gradlife.reports.visible_report import shows_report
 from gradlife.visible_text import visible_lines

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
+from gradlife.reports.document.blocks import Series
 from gradlife.reports.drawing.axis import ticks
 from gradlife.reports.drawing.drawing import width_of
 from gradlife.reports.drawing.svg import Svg, element, picture
@@ -14,22 +14,6 @@ TEXT_SIZE = 12.0
 TOP, BOTTOM, RIGHT = 30.0, 40.0, 18.0
 #: Least distance between two labels on the axis of steps.
 MIN_APART = 34.0
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """The additions and steps of each round. `format_sum` formats a sum."""
-
-    name: str
-    steps: Sequence[int]
-    added: Sequence[float]
-    format_sum: Callable[[float], str]
-    tone: str = "bad"
-
-    @property
-    def points(self) -> list[tuple[float, float]]:
-        """Return steps so far and the sum of additions so far, starting at zero."""
-        return [(0.0, 0.0), *zip(accumulate(self.steps), accumulate(self.added), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

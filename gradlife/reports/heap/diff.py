@@ -1,70 +1,146 @@
-"""The difference between two snapshots, in the terminal."""
+"""What the difference between two snapshots says: what is new, gone and larger, by place and by type."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console, RenderableType
-from rich.text import Text
+from rich.console import Console
 
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
-from gradlife.reports.heap.tables import named, numbers, path_text, section
-from gradlife.reports.layout import Hanging
-from gradlife.reports.theme import QUIET
-from gradlife.reports.values import counted, size
+from gradlife.reports.document.blocks import (
+    WIDE,
+    Block,
+    Document,
+    Drawing,
+    Facts,
+    Item,
+    List,
+    Paragraph,
+    Section,
+    Words,
+)
+from gradlife.reports.document.tables import Cell, Column, Table
+from gradlife.reports.document.terminal import print_document
+from gradlife.reports.heap.tables import path_text
+from gradlife.reports.values import counted, short, short_name, size
 from gradlife.reports.visible_report import shows_report
 
-IN_PROGRAM = "Held by the program (objects before, after, bytes)"
-ELSEWHERE = "Held by libraries and Python (objects before, after, bytes)"
-BY_IDENTITY = "Types of which objects came, went or grew (new, gone, bytes)"
-BY_COUNT = "Types by count: the snapshots are of two processes (more, fewer, bytes)"
+#: Most rows of a table on a page, most types with an area, and the height of the map.
+ROWS, AREAS, HEIGHT = 2000, 40, 300.0
+#: Most types for which the paths to new objects are shown.
+EXAMPLES = 40
+
+
+def print_diff(console: Console, difference: HeapDiff, rows: int) -> None:
+    """Print the largest changes."""
+    print_document(console, diff_document(difference, rows=rows, more=": --rows N"))
 
 
 @shows_report
-def print_diff(console: Console, difference: HeapDiff, rows: int) -> None:
-    """Print the largest changes."""
-    for part in parts(difference, rows):
-        console.print(part, end="")
+def diff_document(
+    difference: HeapDiff, before: str = "", after: str = "", rows: int = ROWS, more: str = ""
+) -> Document:
+    """Return the difference. `before` and `after` name the snapshots, and `more` says how to see further rows."""
+    types = difference.types
+    head: list[Block] = [Facts(tuple(facts(types, difference.by_identity)))]
+    if not difference.by_identity:
+        head.append(Paragraph("The snapshots are of two processes: only counts can be compared.", tone="note"))
+    sections = (
+        *place_section("Held by the program", [row for row in difference.paths if row.is_program], rows, more),
+        *map_section(types),
+        *type_section(difference, rows, more),
+        *place_section(
+            "Held by libraries and Python", [row for row in difference.paths if not row.is_program], rows, more
+        ),
+        *example_section(types[:rows], 1 if more else EXAMPLES),
+    )
+    if not sections:
+        head = [Paragraph("Nothing changed.")]
+    title = f"Difference {os.path.basename(before)} → {os.path.basename(after)}" if before else "What changed"
+    return Document(title, "gradlife diff", "", "", "", "", tuple(head), sections)
 
 
-def parts(difference: HeapDiff, rows: int) -> Iterator[RenderableType]:
-    """Yield the tables, each with its first rows: what the program holds comes first."""
-    types, paths = difference.types, difference.paths
-    if not types and not paths:
-        yield Text("Nothing changed.\n")
-        return
-    yield from list_places(IN_PROGRAM, [row for row in paths if row.is_program], rows)
-    title = BY_IDENTITY if difference.by_identity else BY_COUNT
-    yield section(title, [*map(type_line, types[:rows]), *rest(len(types) - rows, "type")])
-    yield from list_places(ELSEWHERE, [row for row in paths if not row.is_program], rows)
+def facts(types: Sequence[TypeChange], by_identity: bool) -> Iterator[tuple[str, Words]]:
+    """Yield the totals."""
+    new, gone, grown = (sum(getattr(row, name) for row in types) for name in ("new", "gone", "grown"))
+    more, fewer = ("new", "gone") if by_identity else ("more", "fewer")
+    yield more, f"{new:,}, {size(sum(row.new_bytes for row in types))}"
+    yield fewer, f"{gone:,}, {size(sum(row.gone_bytes for row in types))}"
+    if grown:
+        yield "grown", f"{grown:,}, {signed(sum(row.grown_bytes for row in types))}"
+    yield "together", signed(sum(row.bytes for row in types))
 
 
-def list_places(title: str, paths: Sequence[PathChange], rows: int) -> Iterator[RenderableType]:
-    """Yield a section of places, unless there are none."""
-    if paths:
-        yield section(title, [*map(path_line, paths[:rows]), *rest(len(paths) - rows, "place")])
+def map_section(types: Sequence[TypeChange]) -> Iterator[Section]:
+    """Yield a drawing of the types that have grown, by how many bytes."""
+
+    def draw(width: float) -> str:
+        from gradlife.reports.drawing import Cell as Area, treemap  # only pages draw
+
+        cells = [
+            Area(
+                short(short_name(row.type), 80),
+                row.bytes,
+                f"{short(row.type, 80)}: {signed(row.bytes)}, {row.new:,} new, {row.gone:,} gone",
+                signed(row.bytes),
+                "1" if row.kind == "storage" else "plain",
+            )
+            for row in grown[:AREAS]
+        ]
+        if rest := sum(row.bytes for row in grown[AREAS:]):
+            name = f"{len(grown) - AREAS:,} other types"
+            cells.append(Area(name, rest, f"{name}: {signed(rest)}", signed(rest), "quiet"))
+        text = "; ".join(cell.description for cell in cells[:8])
+        return treemap(cells, width, HEIGHT, "Types that take more", text)
+
+    grown = sorted((row for row in types if row.bytes > 0), key=lambda row: -row.bytes)
+    if grown:
+        yield Section("Types that take more, by bytes", (Drawing(draw, wide=WIDE + 480),), "map")
 
 
-def rest(count: int, noun: str) -> list[RenderableType]:
-    """Count the rows that are not shown."""
-    return [Hanging(Text("  "), Text(f"and {counted(count, f'more {noun}')}: --rows N", QUIET))] if count > 0 else []
+def type_section(difference: HeapDiff, rows: int, more: str) -> Iterator[Section]:
+    """Yield a row per type."""
+    types = difference.types
+    words = ("new", "gone", "grown") if difference.by_identity else ("more", "fewer", "grown")
+    columns = [Column("type"), *(Column(word, True) for word in (*words, "bytes")), Column("kind")]
+    lines: list[list[Cell | str | int | float]] = [
+        [row.type, row.new, row.gone, row.grown, Cell(signed(row.bytes), row.bytes), row.kind] for row in types[:rows]
+    ]
+    if lines:
+        caption = "Types of which objects came, went or grew" if difference.by_identity else "Types by count"
+        table = Table(caption, columns, lines, shown=50, key="type-table")
+        yield Section(caption, (table, *rest(types[rows:], "type", more)), "types")
 
 
-def type_line(row: TypeChange) -> RenderableType:
-    """Return a type's changes, and the path to a new object of it."""
-    lead = numbers(f"+{row.new:,}" if row.new else "", f"-{row.gone:,}" if row.gone else "", signed(row.bytes))
-    name = named(row.type, row.kind)
-    if row.grown:
-        name.append(f"  {row.grown:,} grown", QUIET)
-    if row.examples and row.kind == "python":
-        name.append(f"\n{path_text(row.examples[0].steps)}", QUIET)
-    return Hanging(lead, name)
+def place_section(title: str, paths: Sequence[PathChange], rows: int, more: str) -> Iterator[Section]:
+    """Yield a row per place."""
+    columns = [*map(Column, ("place", "type")), *(Column(word, True) for word in ("before", "after", "bytes"))]
+    lines: list[list[Cell | str | int | float]] = [
+        [row.path, row.type, row.count_before, row.count_after, Cell(signed(row.bytes), row.bytes)]
+        for row in paths[:rows]
+    ]
+    if lines:
+        key = "program" if paths[0].is_program else "others"
+        table = Table("Places at which there is more or less", columns, lines, shown=50, key=f"{key}-table")
+        yield Section(title, (table, *rest(paths[rows:], "place", more)), key)
 
 
-def path_line(row: PathChange) -> RenderableType:
-    """Format the changes at a place."""
-    lead = numbers(f"{row.count_before:,}", f"{row.count_after:,}", signed(row.bytes))
-    return Hanging(lead, Text.assemble(row.type, (f"\n{row.path}", QUIET)))
+def rest(rows: Sequence[TypeChange | PathChange], noun: str, more: str) -> Iterator[Paragraph]:
+    """Yield how many rows are not shown."""
+    if rows:
+        amount = signed(sum(row.bytes for row in rows))
+        yield Paragraph(f"and {counted(len(rows), f'more {noun}')} with {amount}{more}", tone="quiet")
+
+
+def example_section(types: Sequence[TypeChange], each: int) -> Iterator[Section]:
+    """Yield paths to some new objects of the types that changed most."""
+    rows = [row for row in types if any(one.steps for one in row.examples)][:EXAMPLES]
+    items = [
+        Item(row.type, below=tuple(path_text(one.steps) for one in row.examples[:each] if one.steps)) for row in rows
+    ]
+    if items:
+        yield Section("Paths to new objects", (List(tuple(items)),), "examples")
 
 
 def signed(nbytes: int) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from gradlife.model.heap import Cycle, HeapView
 from gradlife.model.hunt import Finding, HuntReport, Round
-from gradlife.model.trace import Trace, ledger_lines as rows_of_ledger, trace_lines as rows_of_trace
+from gradlife.model.trace import Ledger, Trace, ledger_lines as rows_of_ledger, trace_lines as rows_of_trace
+from gradlife.reports.document.terminal import lines_of, trace_lines as lines_of_trace
 from gradlife.reports.heap import tables, why
-from gradlife.reports.hunt.finding import brief_line, finding_part
-from gradlife.reports.hunt.rounds import table_lines
-from gradlife.reports.hunt.trace import facts, path_down, ring
+from gradlife.reports.hunt.finding import finding_card
+from gradlife.reports.hunt.rounds import round_table
+from gradlife.reports.hunt.verification import brief_line
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import QUIET, TITLE
 from gradlife.reports.values import counted
@@ -48,7 +50,7 @@ def file_leak_lines(cycles: Sequence[Cycle], total: int) -> Iterator[RenderableT
 @shows_report
 def round_lines(rounds: Sequence[Round]) -> Iterator[RenderableType]:
     """Yield what the steps run at the prompt added."""
-    yield from lines(table_lines(rounds))
+    yield from lines_of(round_table(rounds))
     if not any(map(has_added, rounds)):
         yield Text("They added nothing.\n")
 
@@ -63,7 +65,7 @@ def has_added(one: Round) -> bool:
 def finding_lines(finding: Finding, report: HuntReport) -> Iterator[RenderableType]:
     """Yield a leak in full."""
     number = report.findings.index(finding) + 1
-    yield from lines(finding_part(finding, number, len(report.findings), report))
+    yield from lines(lines_of([finding_card(finding, number, report)]))
 
 
 @shows_report
@@ -85,9 +87,7 @@ def cycle_lines(found: Trace) -> Iterator[RenderableType]:
     if not found.cycle:
         yield Hanging(Text(""), Text("No cycle keeps it: a root reaches it, or nothing refers to it."))
         return
-    yield from lines(ring(found.cycle))
-    yield from lines(path_down(found.tail))
-    yield from lines(facts(found.tensor))
+    yield from lines_of_trace(replace(found, steps=(), ledger=Ledger(0, ()), lead=(), keepers=(), hidden_references=()))
 
 
 @shows_report

@@ -17,12 +17,13 @@ from gradlife.model.device.memory import (
     Run,
 )
 from gradlife.reports.devices.terminal import failure_lines, name_of, pinned_lines, short_place, source_line, unused
+from gradlife.reports.document.blocks import NARROW, WIDE
+from gradlife.reports.document.tables import Cell, Column, Table
+from gradlife.reports.document.trace import ASKED
 from gradlife.reports.drawing.memory_rows import Bar, MemoryRow, memory_rows
 from gradlife.reports.html.page import render_page
-from gradlife.reports.html.tables import Cell, Column, Table
-from gradlife.reports.html.traces import ASKED, NARROW, WIDE, Drawn, Row, path_rows
-from gradlife.reports.html.words import short
-from gradlife.reports.values import counted, size
+from gradlife.reports.html.traces import Drawn, Row, path_rows
+from gradlife.reports.values import counted, short, size
 from gradlife.reports.visible_report import shows_report
 
 #: Most segments on the map, the largest first, and most runs of blocks in all of them.

@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from gradlife._version import __version__
+from gradlife.reports.html.filters import FILTERS
 from gradlife.reports.visible_report import visible_report
 
 FOLDER = Path(__file__).parent / "templates"
@@ -29,7 +30,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(asset=asset, embedded=embedded, version=__version__)
-    made.filters["thousands"] = thousands
+    made.filters.update(FILTERS)
     return made
 
 
@@ -46,8 +47,3 @@ def embedded(identifier: str, data: object) -> Markup:
     for character in UNSAFE_IN_SCRIPTS:  # several times faster than `str.translate`
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup('<script type="application/json" id="{}">').format(identifier) + Markup(text + "</script>")
-
-
-def thousands(number: float) -> str:
-    """Format a number as 12,345."""
-    return f"{number:,}"

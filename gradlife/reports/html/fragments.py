@@ -15,14 +15,14 @@ from gradlife.model.heap_map import HeapSummary
 from gradlife.model.hunt import HuntReport
 from gradlife.model.peak.report import PeakReport
 from gradlife.model.trace import Trace
+from gradlife.reports.heap.diff import diff_document
+from gradlife.reports.heap.object_document import object_document
+from gradlife.reports.html.document import page_of
 from gradlife.reports.html.environment import asset, environment
 from gradlife.reports.html.heap import facts, type_table
-from gradlife.reports.html.heap_diff import diff_view
 from gradlife.reports.html.heap_map import heap_drawing, legend
-from gradlife.reports.html.hunt import hunt_view
 from gradlife.reports.html.page import as_frame
-from gradlife.reports.html.peak import peak_page
-from gradlife.reports.html.why import why_view
+from gradlife.reports.hunt.document import hunt_digest
 from gradlife.reports.visible_report import shows_report
 from gradlife.visible_text import visible_lines
 
@@ -36,13 +36,13 @@ def fragment(value: object) -> str:
     """Return the piece of HTML. Raises TypeError for anything but a report, trace, snapshot summary or difference."""
     match value:
         case HuntReport():
-            return rendered("notebook_hunt.html", view=hunt_view(value, CARDS), more=len(value.findings) - CARDS)
+            return rendered("notebook_document.html", document=hunt_digest(value, CARDS))
         case Trace():
-            return rendered("notebook_why.html", view=why_view(value))
+            return rendered("notebook_document.html", document=object_document(value))
         case HeapDiff():
-            return rendered("notebook_diff.html", view=diff_view(value), rows=ROWS)
+            return rendered("notebook_document.html", document=diff_document(value))
         case PeakReport():
-            return as_frame(peak_page(value))
+            return as_frame(page_of(value))
         case HeapSummary():
             return rendered(
                 "notebook_heap.html",

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from gradlife.model.heap import Cycle, HeapView, HeldVariable, TypeCount
 from gradlife.model.heap_map import HeapMap, MappedObject, OtherEnd
 from gradlife.model.trace import Lifetime
+from gradlife.reports.document.tables import Cell, Column, Table
 from gradlife.reports.heap.tables import FATES, content_words
 from gradlife.reports.html.devices import DeviceView, device_views
 from gradlife.reports.html.heap_map import heap_drawing, legend, what
 from gradlife.reports.html.page import render_page
-from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.traces import Drawn, Row, path_rows, ring_drawing
-from gradlife.reports.html.words import short
-from gradlife.reports.values import counted, size
+from gradlife.reports.values import counted, short, size
 from gradlife.reports.visible_report import shows_report
 
 #: Most types on a page, those with the most bytes.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gradlife.model.heap_map import Area, HeapMap, MappedObject, OtherEnd
+from gradlife.reports.document.blocks import NARROW, WIDE
 from gradlife.reports.drawing import Cell, Svg, treemap
-from gradlife.reports.html.traces import NARROW, WIDE, Drawn
-from gradlife.reports.html.words import short
-from gradlife.reports.values import size
+from gradlife.reports.html.traces import Drawn
+from gradlife.reports.values import short, short_name, size
 
 #: Most letters of a description in an area, which has little room.
 MAX_LETTERS = 60
@@ -122,12 +122,3 @@ def named(one: OtherEnd | MappedObject) -> str:
 def what(one: OtherEnd | MappedObject) -> str:
     """Return the short type of an object and its details."""
     return short(f"{short_name(one.type)} {one.detail}".strip())
-
-
-def short_name(name: str) -> str:
-    """Return a type without its module or namespace; a storage's with its device."""
-    _, is_local, tail = name.rpartition("<locals>.")
-    first, blank, device = name.partition(" ")
-    if is_local:
-        return tail
-    return first.rpartition("::")[2] + blank + device if "::" in first else name.rpartition(".")[2]

@@ -6,26 +6,24 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote
 
-from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
-from gradlife.model import RunOk, RunReport, ScenarioInfo, Status
+from gradlife.model import RunOk, RunReport, ScenarioInfo
+from gradlife.reports.document.blocks import Section
+from gradlife.reports.document.tables import Cell, Column, Table
+from gradlife.reports.html.filters import tone
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.stories import BATCH, packed_stories
-from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.tour import tour_view
-from gradlife.reports.run import problems, totals
+from gradlife.reports.run import totals
+from gradlife.reports.run.document import FOUND, VERDICTS, difference_section, problem_sections, unavailable_section
 from gradlife.reports.run.grid import Cell as Word
 from gradlife.reports.run.matrix import legend, make_matrix, story_cells
 from gradlife.reports.run.suites import ANSWERS
 from gradlife.reports.run.view import RunView
 from gradlife.reports.theme import BAD, GOOD, MARK_MEANINGS, NOTE, QUIET, VERDICT_STYLES
-from gradlife.reports.values import counted
 from gradlife.reports.visible_report import shows_report
 
 #: Classes of the style sheet for the styles of the terminal.
 CLASSES = {GOOD: "good", BAD: "bad", NOTE: "note-mark", QUIET: "quiet", "cyan": "held"}
-
-ENDINGS = {EXIT_CLEAN: ("clean", "good"), EXIT_COULD_NOT_TELL: ("could not tell", "note-mark")}
-FOUND = ("FOUND", "bad")
 
 FILTERS = {"differs": "only where systems differ", "contradicted": "only what contradicts its story"}
 
@@ -37,25 +35,20 @@ PROBLEMS_SHOWN = 200
 def run_page(report: RunReport, tour: RunReport | None = None) -> str:
     """Return a run as one HTML page. `tour`: the run of the tour's program, which opens the page."""
     view = RunView(report)
-    word, style = ENDINGS.get(report.exit_status, FOUND)
+    word, style = VERDICTS.get(report.exit_status, FOUND)
     return render_page(
         "Lifetime stories",
         "run/run.html",
         tour=tour and tour_view(tour),
         ending=word,
-        ending_style=style,
+        ending_style=tone(style),
         verdict=totals.verdict(report),
-        sentences=[
-            totals.sums(report),
-            *totals.faithfulness(report),
-            *totals.agreement(report),
-            *totals.python_tools(report),
-        ],
+        sentences=totals.sentences(report),
         matrix=matrix_table(view),
         legend=legend_of(view),
         marks=marks_of(view),
         systems=systems_table(view),
-        problems=problem_parts(view),
+        problems=problems_of(view),
         data={"systems": [system.name for system in view.systems], "batch": BATCH, "stories": story_index(view)},
         packed=packed_stories(view),
     )
@@ -125,31 +118,10 @@ def systems_table(view: RunView) -> Table:
 SYSTEM_COLUMNS = ("System", "Framework", "Version", "Python", "Platform")
 
 
-def problem_parts(view: RunView) -> list[dict[str, Any]]:
-    """Yield each kind of problem: its title, the problems, and the number of others."""
-    report = view.report
-    sorts = {
-        "Contradictions: a reading is other than its story declares": problems.contradictions(report),
-        "Disagreements: the heap graph said other than what came": problems.disagreements(report),
-        "Stories that did not come to their end": problems.failures(report),
-        "Unexplained differences from the release that a system imitates": problems.differences(
-            report, view.faithful, Status.DIFFERS
-        ),
-        "Explained differences from the release that a system imitates": problems.differences(
-            report, view.faithful, Status.EXPECTED
-        ),
-        "Not available": [unavailable(*one) for one in problems.unavailable(report)],
-    }
-    return [
-        {"title": title, "problems": found[:PROBLEMS_SHOWN], "more": max(0, len(found) - PROBLEMS_SHOWN)}
-        for title, found in sorts.items()
-        if found
-    ]
-
-
-def unavailable(why: str, count: int, systems: list[str]) -> problems.Problem:
-    """Return the stories that some systems cannot run."""
-    return problems.Problem("NOT AVAILABLE", counted(count, "story", "stories"), [why], systems)
+def problems_of(view: RunView) -> list[Section]:
+    """Return what went wrong, what differs, and what could not run."""
+    wrong = problem_sections(view.report, PROBLEMS_SHOWN)
+    return [*wrong, *difference_section(view, PROBLEMS_SHOWN), *unavailable_section(view.report)]
 
 
 def story_index(view: RunView) -> list[list[Any]]:

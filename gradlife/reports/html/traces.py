@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from gradlife.model.trace import CONFIDENCE, MAX_KEEPERS, Ledger, PathStep, StepStatus, Trace
-from gradlife.reports.drawing import RingNode, Svg, ring
-from gradlife.reports.html.words import short
-from gradlife.reports.hunt.trace import gathered
-from gradlife.reports.values import counted, size
+from gradlife.model.trace import PathStep, StepStatus, Trace
+from gradlife.reports.document.blocks import NARROW, WIDE, Tone, plain_words
+from gradlife.reports.document.trace import LEAK, gathered, tensor_words, unseen_holders
+from gradlife.reports.drawing import RingNode, ring
+from gradlife.reports.values import counted, short
 
-#: The text and the CSS class of each verdict on an object.
-LEAKING = {
-    StepStatus.EXPECTED: ("leaking: no", "good"),
-    StepStatus.UNKNOWN: ("leaking: ?", "quiet"),
-    StepStatus.LEAKING: ("leaking: yes", "bad"),
-}
-#: The same for a trace that answers why an object is alive, without a claim that it leaks.
-ASKED = {
-    StepStatus.EXPECTED: ("expected", "good"),
-    StepStatus.UNKNOWN: ("", "quiet"),
-    StepStatus.LEAKING: ("this object", "bad"),
-}
-Verdicts = Mapping[StepStatus, tuple[str, str]]
+#: The word and the tone of the verdict on each object.
+Verdicts = Mapping[StepStatus, tuple[str, Tone]]
 
 #: Most rows of a path; a longer one is cut in the middle.
 MAX_ROWS = 48
-#: Widths of drawings for a wide page and for a narrow one, in pixels.
-WIDE, NARROW = 640.0, 330.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +38,8 @@ class Row:
 class Drawn:
     """A drawing for a wide page and one for a narrow one."""
 
-    wide: Svg
-    narrow: Svg
+    wide: str
+    narrow: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +51,11 @@ class TraceView:
     members: Sequence[Row]  # the objects of the ring, as a list
     tail: Sequence[Row]
     lead: Sequence[Row]
-    facts: Sequence[str]
-    natives: Sequence[str]
-    hidden_references: Sequence[str] = field(default_factory=tuple)
+    tensor: str  # what is known of the tensor at the end
+    unseen: Sequence[str]  # what only native code holds
 
 
-def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
+def trace_view(trace: Trace, verdicts: Verdicts = LEAK) -> TraceView:
     """Collect the data of a trace without its ledger."""
     return TraceView(
         path=path_rows(trace.steps, verdicts),
@@ -77,13 +63,16 @@ def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
         members=path_rows(trace.cycle, verdicts, is_ring=True),
         tail=path_rows(trace.tail, verdicts),
         lead=path_rows(trace.lead, verdicts),
-        facts=tensor_facts(trace),
-        natives=[*keeper_lines(trace), *native_lines(trace.ledger, bool(trace.steps or trace.cycle))],
-        hidden_references=[short(line) for line in trace.hidden_references],
+        tensor=tensor_words(trace.tensor),
+        unseen=[
+            short(f"{item.lead}: {text}" if item.lead else text)
+            for item in unseen_holders(trace)
+            for text in [plain_words(item.words)]
+        ],
     )
 
 
-def path_rows(steps: Sequence[PathStep], verdicts: Verdicts = LEAKING, *, is_ring: bool = False) -> list[Row]:
+def path_rows(steps: Sequence[PathStep], verdicts: Verdicts = LEAK, *, is_ring: bool = False) -> list[Row]:
     """Return a row per object. Repeated objects are counted, and a long path is cut in the middle."""
     rows = [row_of(step, more, verdicts, is_ring) for step, more in gathered(steps)]
     if len(rows) <= MAX_ROWS:
@@ -137,29 +126,3 @@ def is_unseen(step: PathStep, after: PathStep, hidden_references: Sequence[str])
         if found and f"{found[1]} ".startswith(f"{after.object} ") and step.object in found[2].split(" and "):
             return True
     return False
-
-
-def tensor_facts(trace: Trace) -> list[str]:
-    """Yield the facts about the tensor at the end of the path."""
-    tensor = trace.tensor
-    if tensor is None:
-        return []
-    lines = [f"its grad_fn is {tensor.grad_fn}, with the graph behind it"] if tensor.grad_fn else []
-    lines += ["it is a view: it keeps a whole storage"] if tensor.is_view else []
-    return lines + ([f"its storage has {size(tensor.storage_bytes)}"] if tensor.storage_bytes else [])
-
-
-def keeper_lines(trace: Trace) -> list[str]:
-    """Yield the native memory that holds the first object of the path."""
-    return [short(f"It is held by {one.description}{CONFIDENCE[one.sureness]}") for one in trace.keepers[:MAX_KEEPERS]]
-
-
-def native_lines(ledger: Ledger, has_path: bool) -> list[str]:
-    """Yield references that no object explains, and the native memory that holds them."""
-    if not ledger.unaccounted or (has_path and not ledger.native):
-        return []
-    lines = [f"{counted(ledger.count, 'reference')}, {ledger.unaccounted:,} of which no object explains"]
-    for holder in ledger.native:
-        where = f", {holder.symbol} in {holder.library}" if holder.symbol else ""
-        lines.append(short(f"native code: {holder.description}{where}{CONFIDENCE[holder.sureness]}"))
-    return lines

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from gradlife.model.hunt import Finding
 from gradlife.model.source_text import plain_rows
-from gradlife.reports.theme import BAD, GOOD, QUIET
+from gradlife.reports.document.blocks import Tone
 
 #: The sign of a row that names the line of the change below it.
 PLACE = "at"
 
-#: Styles of the rows by their signs.
-STYLES = {"-": BAD, "+": GOOD, " ": "", PLACE: QUIET}
+#: Tones of the rows by their signs.
+SIGNS: dict[str, Tone] = {"-": "bad", "+": "good", " ": "", PLACE: "quiet"}
 
 #: Lines of a unified diff that name its files.
 HEADS = ("--- ", "+++ ")

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from gradlife.model.hunt import Amounts, Finding
-from gradlife.reports.hunt.changes import STYLES, changed_rows
+from gradlife.reports.document.terminal import STYLES
+from gradlife.reports.hunt.changes import SIGNS, changed_rows
 from gradlife.reports.hunt.sentences import amounts
 from gradlife.reports.theme import BAD, GOOD, QUIET, TITLE
 from gradlife.reports.visible_report import shows_report
@@ -44,7 +45,7 @@ def change_lines(finding: Finding) -> Iterator[Text]:
     stored = finding.stored_at
     yield Text(f"Fix  {stored.file}:{stored.line}" if stored is not None else "Fix", TITLE)
     if patch is not None:
-        yield from (Text(f"{INDENT}{sign} {line}", STYLES[sign]) for sign, line in changed_rows(finding))
+        yield from (Text(f"{INDENT}{sign} {line}", STYLES[SIGNS[sign]]) for sign, line in changed_rows(finding))
         yield from [Text(f"{INDENT}({patch.remains})", QUIET)] if patch.remains else []
     if proof is not None:
         yield Text.assemble((f"{INDENT}before  ", QUIET), rate(proof.before))

@@ -1,23 +1,20 @@
-"""The part of a report about a hunt in several processes: the ranks of a finding, a row for ranks that agree, skew."""
+"""A hunt in several processes: the ranks of a finding, a row for ranks that agree, skew."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from gradlife.model.hunt import Finding, HuntReport
-from gradlife.model.ranks import NO_VERDICT, ROUNDS_OF, FindingRanks, RankRow, Skew, SnapshotCost, Spread
-from gradlife.reports.layout import Hanging
-from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET
+from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, Skew, SnapshotCost, Spread
+from gradlife.reports.document.blocks import Item, List, Section, Tone
+from gradlife.reports.document.tables import Cell, table
 from gradlife.reports.values import counted, plural, size
 
 HEADS = ("rank", "verdict", "end", "findings", "steps", "growth/step", "peak", "host")
 NUMBERS = frozenset({"findings", "steps", "growth/step", "peak"})
-STYLES = {"leak": BAD, "clean": GOOD}
+#: The tones of verdicts; of all others, a note.
+TONES: dict[str, Tone] = {"leak": "bad", "clean": "good"}
 
 #: The end of a skew's reason if only these ranks have the finding.
 ALONE = "not on the other ranks"
@@ -84,13 +81,13 @@ def counts(values: Spread) -> str:
     return most if least == most else f"{least} to {most}"
 
 
-def cells(row: RankRow) -> list[str]:
+def cells(row: RankRow) -> list[str | Cell]:
     """Return a row of the table, under `HEADS`."""
     heard = row.verdict != NO_VERDICT
     many = f" ({row.count:,})" if row.count > 1 else ""
     return [
         shown_ranks(row.ranks) + many,
-        row.verdict if heard else "no report",
+        Cell(row.verdict if heard else "no report", style=TONES.get(row.verdict, "note")),
         row.end.value + (f" ({row.status})" if row.status else ""),
         f"{row.findings:,}" if heard else "-",
         counts(row.steps) if heard else "-",
@@ -133,31 +130,21 @@ def milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:,.0f} ms"
 
 
-def rounds_title(report: HuntReport) -> str:
-    """Return the title of the rounds, with their rank."""
-    return "What each round added" + (f" on rank {report.settings.get(ROUNDS_OF, '0')}" if report.ranks else "")
-
-
-def first_screen_lines(report: HuntReport) -> Iterator[Text]:
+def unexplained_skew(report: HuntReport) -> Iterator[str]:
     """Yield the first skew that the ranks of no finding show already."""
     unexplained = [one for one in report.skew if not (one.code and one.reason.endswith(ALONE))]
     if unexplained:
-        yield Text(f"Skew: {skew_words(unexplained[0])}", NOTE)
+        yield f"Skew: {skew_words(unexplained[0])}"
 
 
-def rank_table(report: HuntReport) -> Iterator[RenderableType]:
-    """Yield the table, then the skew, then the cost of snapshots."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
-    for head in HEADS:
-        table.add_column(head, justify="right" if head in NUMBERS else "left", overflow="fold")
-    for row in report.ranks:
-        first, verdict, *rest = cells(row)
-        table.add_row(first, Text(verdict, STYLES.get(row.verdict, NOTE)), *rest)
-    yield table
-    for row in report.ranks:
-        if row.trouble:
-            yield Hanging(Text(f"  rank {shown_ranks(row.ranks)}: ", QUIET), Text(row.trouble, NOTE))
-    for one in report.skew:
-        yield Hanging(Text("  skew: ", QUIET), Text(skew_words(one), NOTE))
-    if report.snapshot_cost is not None:
-        yield Hanging(Text("  snapshots: ", QUIET), Text(cost_words(report.snapshot_cost)))
+def rank_section(report: HuntReport) -> Iterator[Section]:
+    """Yield the table of ranks, then what went wrong on single ranks, the skew, and the cost of snapshots."""
+    if not report.ranks:
+        return
+    notes = [
+        Item(row.trouble, lead=f"rank {shown_ranks(row.ranks)}", tone="note") for row in report.ranks if row.trouble
+    ]
+    notes += [Item(skew_words(one), lead="skew", tone="note") for one in report.skew]
+    notes += [Item(cost_words(report.snapshot_cost), lead="snapshots")] if report.snapshot_cost is not None else []
+    rows = table("How each rank ended", HEADS, NUMBERS, [cells(row) for row in report.ranks], "rank-table")
+    yield Section("Ranks", (rows, List(tuple(notes))), "ranks")

@@ -1,16 +1,15 @@
-"""The rounds of a hunt as a table, and the conclusion from it."""
+"""The rounds of a hunt: charts, a table, and the conclusion from it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-from rich.console import RenderableType
-from rich.text import Text
+from functools import partial
 
 from gradlife.model.hunt import Amounts, HuntReport, Round
+from gradlife.model.ranks import ROUNDS_OF
+from gradlife.reports.document.blocks import Block, Charts, Item, List, Section, Series
+from gradlife.reports.document.tables import Column, Table
 from gradlife.reports.hunt.sentences import listed, number, rate
-from gradlife.reports.layout import Hanging
-from gradlife.reports.theme import BAD, GOOD, QUIET
 from gradlife.reports.values import size
 
 #: The measures: field, word for one, column heading.
@@ -21,25 +20,50 @@ MEASURES = (
     ("graph_nodes", "grad node", "nodes"),
     ("objects", "Python object", "objects"),
 )
+#: Most charts side by side.
+CHARTS = 3
 
 
-def round_lines(report: HuntReport) -> Iterator[RenderableType]:
-    """Yield a row per round, and the conclusion."""
+def round_section(report: HuntReport) -> Iterator[Section]:
+    """Yield the charts, the table, and what grows and what does not."""
     if report.rounds:
-        yield from table_lines(report.rounds, report.step)
-        yield from conclusion(report)
+        title = "What each round added" + (f" on rank {report.settings.get(ROUNDS_OF, '0')}" if report.ranks else "")
+        conclusion = tuple(
+            Item(sentence, mark="→", tone="bad" if grows else "good") for sentence, grows in conclusions(report)
+        )
+        blocks: tuple[Block, ...] = (
+            Charts(tuple(charts(report))),
+            *round_table(report.rounds, report.step),
+            List(conclusion),
+        )
+        yield Section(title, blocks, "growth")
 
 
-def table_lines(rounds: Sequence[Round], step: str = "step") -> Iterator[RenderableType]:
-    """Yield a row per round; columns with only zeros are left out."""
-    shown = [one for one in MEASURES if any(value_of(each, one[0]) for each in rounds)]
-    if shown:
-        table = [["round", f"{step}s", *(head for _, _, head in shown), f"{shown[0][2]}/{step}"]]
-        table += [row(at, one, [field for field, _, _ in shown]) for at, one in enumerate(rounds, 1)]
-        widths = [max(map(len, column)) + 2 for column in zip(*table, strict=True)]
-        for at, cells in enumerate(table):
-            line = "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-            yield Text(line, QUIET if at == 0 else "")
+def charts(report: HuntReport) -> Iterator[Series]:
+    """Yield a chart for each of the first measures that grew; of bytes if none did."""
+    steps = [one.steps for one in report.rounds]
+    for field, _, head in (grown(report.rounds) or MEASURES[:1])[:CHARTS]:
+        added = [value_of(one, field) for one in report.rounds]
+        yield Series(head, steps, added, partial(figure, field=field), "bad" if min(added) > 0 else "good")
+
+
+def grown(rounds: Sequence[Round]) -> list[tuple[str, str, str]]:
+    """Return the measures to which a round added something."""
+    return [one for one in MEASURES if any(value_of(each, one[0]) for each in rounds)]
+
+
+def round_table(rounds: Sequence[Round], step: str = "step") -> Iterator[Table]:
+    """Yield a table with a row per round, if any round added something."""
+    if shown := grown(rounds):
+        heads = ["round", f"{step}s", *(head for _, _, head in shown), f"{shown[0][2]}/{step}"]
+        rows = [row(at, one, [field for field, _, _ in shown]) for at, one in enumerate(rounds, 1)]
+        yield Table(
+            "Each round in numbers",
+            [Column(head, is_number=True) for head in heads],
+            rows,
+            key="rounds",
+            is_folded=True,
+        )
 
 
 def row(at: int, one: Round, fields: list[str]) -> list[str]:
@@ -48,13 +72,7 @@ def row(at: int, one: Round, fields: list[str]) -> list[str]:
     return [str(at), str(one.steps), *(plus(one.added, field) for field in fields), per_step]
 
 
-def conclusion(report: HuntReport) -> Iterator[RenderableType]:
-    """Yield the conclusion beneath the table: what grows and what does not."""
-    for sentence, grows in conclusion_text(report):
-        yield Hanging(Text("  → ", QUIET), Text(sentence, BAD if grows else GOOD))
-
-
-def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
+def conclusions(report: HuntReport) -> Iterator[tuple[str, bool]]:
     """Yield sentences about constant and other growth, each with whether something grows."""
     exact, more = [], []
     is_objects_alone = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import (
@@ -22,19 +21,20 @@ from gradlife.model.hunt import (
 from gradlife.model.memory_balance import ResidentPart
 from gradlife.model.ranks import SHARED_MEMORY
 from gradlife.model.trace import UNHELD, PathStep, Trace, as_written
+from gradlife.reports.document.blocks import Tone
+from gradlife.reports.document.trace import named
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
-from gradlife.reports.theme import BAD, GOOD, NOTE
 from gradlife.reports.values import counted, size
 
-#: The verdicts, each with its colour.
 #: Names of containers with small growth in a headline.
 MOST_NAMES = 3
 
-WORDS = {
-    HuntVerdict.LEAK: ("LEAK", BAD),
-    HuntVerdict.NEEDS_GC: ("needs-gc", NOTE),
-    HuntVerdict.CLEAN: ("clean", GOOD),
-    HuntVerdict.INCONCLUSIVE: ("could not tell", NOTE),
+#: The verdicts as a reader sees them.
+WORDS: dict[HuntVerdict, tuple[str, Tone]] = {
+    HuntVerdict.LEAK: ("LEAK", "bad"),
+    HuntVerdict.NEEDS_GC: ("needs-gc", "note"),
+    HuntVerdict.CLEAN: ("clean", "good"),
+    HuntVerdict.INCONCLUSIVE: ("could not tell", "note"),
 }
 #: The state of the survivors, after "Each step leaks 1 tensor and 65.5 kB".
 FATES = {
@@ -68,8 +68,6 @@ MIN_EXTRA_BYTES = 1_000
 STRAY_SHARE = 0.05
 #: From this share of the growth on, a finding is all of it.
 NEARLY_ALL = 0.95
-#: The detail of a container.
-LENGTH = re.compile(r"len (\d+)")
 #: Types too common to search for.
 COMMON_TYPES = {
     "dict",
@@ -239,13 +237,6 @@ def freed_holder(finding: Finding) -> str:
     return f"that {finding.trace.steps[finding.grows_at].object}" if finding.grows_at else "its holder"
 
 
-def named(step: PathStep) -> str:
-    """Return the object of a step with its detail: list (20 items)."""
-    length = LENGTH.fullmatch(step.detail)
-    detail = f"({counted(int(length[1]), 'item')})" if length is not None else step.detail
-    return f"{step.object} {detail}".strip()
-
-
 def path_text(steps: tuple[PathStep, ...]) -> str:
     """Format the references of a trace: state.losses[0] → grad_fn."""
     text = ""
@@ -308,12 +299,12 @@ def sums(report: HuntReport) -> str:
     return ", ".join(parts)
 
 
-def verdict_word(report: HuntReport) -> tuple[str, str]:
-    """Return the verdict as a reader sees it, with its colour. LEAK is only what the exit status calls one."""
+def verdict_word(report: HuntReport) -> tuple[str, Tone]:
+    """Return the verdict as a reader sees it, with its tone. LEAK is only what the exit status calls one."""
     if report.tolerated is not None:
-        return report.tolerated.value, NOTE
+        return report.tolerated.value, "note"
     is_growing = report.verdict is HuntVerdict.INCONCLUSIVE and all(one.is_right for one in report.controls)
-    return ("GROWS", BAD) if is_growing and report.unexplained else WORDS[report.verdict]
+    return ("GROWS", "bad") if is_growing and report.unexplained else WORDS[report.verdict]
 
 
 #: What the parts of resident memory are that no object accounts for.

@@ -1,17 +1,13 @@
-"""The part of a report about memory that processes share: a row for each maker, and what was left behind."""
+"""Memory that processes share: a row for each maker, and what was left behind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from gradlife.model.hunt import HuntReport
 from gradlife.model.ranks import SharedLeftover, SharedStorages
-from gradlife.reports.layout import Hanging
-from gradlife.reports.theme import NOTE, QUIET
+from gradlife.reports.document.blocks import Item, List, Section
+from gradlife.reports.document.tables import table
 from gradlife.reports.values import counted, size
 
 HEADS = ("made by", "shared as", "segments", "bytes", "mapped by", "not taken yet")
@@ -19,12 +15,6 @@ NUMBERS = frozenset({"segments", "bytes", "not taken yet"})
 
 #: Most processes of a row that are named.
 MAX_NAMES = 4
-
-
-def shared_title(report: HuntReport) -> str:
-    """Return the title of the table: ``Shared memory at its largest: 12.3 MB in 40 segments``."""
-    ledger = report.shared_memory
-    return f"Shared memory at its largest: {size(ledger.bytes)} in {counted(ledger.segments, 'segment')}"
 
 
 def cells(row: SharedStorages) -> list[str]:
@@ -46,13 +36,13 @@ def leftover_words(one: SharedLeftover) -> str:
     return f"left behind: {one.path} ({one.kind}), {size(one.bytes)}{maker}"
 
 
-def shared_table(report: HuntReport) -> Iterator[RenderableType]:
-    """Yield the table, then what was left."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
-    for head in HEADS:
-        table.add_column(head, justify="right" if head in NUMBERS else "left", overflow="fold")
-    for row in report.shared_memory.rows:
-        table.add_row(*cells(row))
-    yield table
-    for one in report.shared_memory.leftovers:
-        yield Hanging(Text("  "), Text(leftover_words(one), NOTE))
+def shared_memory_section(report: HuntReport) -> Iterator[Section]:
+    """Yield the table of shared memory, then what was left behind."""
+    ledger = report.shared_memory
+    if ledger.segments:
+        title = f"Shared memory at its largest: {size(ledger.bytes)} in {counted(ledger.segments, 'segment')}"
+        rows = table(
+            "Who made it, and who maps it", HEADS, NUMBERS, [cells(row) for row in ledger.rows], "shared-table"
+        )
+        left = tuple(Item(leftover_words(one), tone="note") for one in ledger.leftovers)
+        yield Section(title, (rows, List(left)), "shared")

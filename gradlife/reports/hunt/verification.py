@@ -9,7 +9,8 @@ from rich.text import Text
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
 from gradlife.model.fix_verification import Change, Verification
-from gradlife.reports.hunt.finding import brief_line, grown
+from gradlife.model.hunt import Finding
+from gradlife.reports.hunt.finding import cluster, grown
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted
@@ -35,6 +36,13 @@ def lines(found: Verification) -> Iterator[RenderableType]:
         yield Hanging(Text("  "), Text("not there before, and not counted (see --fail-on):", QUIET))
         yield from map(brief_line, found.minor)
     yield last_line(found)
+
+
+def brief_line(finding: Finding, lead: str = "  ") -> RenderableType:
+    """Return a finding in one line."""
+    return Hanging(
+        Text(lead), Text.assemble((finding.code, NOTE), f"  {finding.title}  ", (cluster(finding, "step"), QUIET))
+    )
 
 
 def change_line(change: Change) -> RenderableType:

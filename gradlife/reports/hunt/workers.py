@@ -1,18 +1,14 @@
-"""The part of a report about worker processes: a row for workers that agree, and memory that they copy by reading."""
+"""Worker processes: a row for workers that agree, and memory that they copy by reading."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from gradlife.model.hunt import HuntReport
 from gradlife.model.ranks import NO_VERDICT, WorkerRow
-from gradlife.reports.hunt.ranks import STYLES, counts, processes, sizes
-from gradlife.reports.layout import Hanging
-from gradlife.reports.theme import GOOD, NOTE, QUIET
+from gradlife.reports.document.blocks import Item, List, Section
+from gradlife.reports.document.tables import Cell, table
+from gradlife.reports.hunt.ranks import TONES, counts, processes, sizes
 from gradlife.reports.values import plural, size
 
 HEADS = ("workers", "verdict", "start", "findings", "steps", "growth/step")
@@ -28,12 +24,12 @@ def name_of(row: WorkerRow) -> str:
     return f"{kind} {row.workers} of {row.group:,}"
 
 
-def cells(row: WorkerRow) -> list[str]:
+def cells(row: WorkerRow) -> list[str | Cell]:
     """Return a row of the table, under `HEADS`."""
     heard = row.verdict != NO_VERDICT
     return [
         name_of(row) + (f" ({row.label})" if row.label else ""),
-        row.verdict if heard else "too few steps",
+        Cell(row.verdict if heard else "too few steps", style=TONES.get(row.verdict, "note")),
         row.start_method,
         f"{row.findings:,}" if heard else "-",
         counts(row.steps) if heard else "-",
@@ -73,14 +69,9 @@ def worker_notes(report: HuntReport) -> Iterator[str]:
             yield f"{name_of(row)}: {row.trouble}"
 
 
-def worker_table(report: HuntReport) -> Iterator[RenderableType]:
-    """Yield the table, then the notes."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
-    for head in HEADS:
-        table.add_column(head, justify="right" if head in NUMBERS else "left", overflow="fold")
-    for row in report.workers:
-        first, verdict, *rest = cells(row)
-        table.add_row(first, Text(verdict, STYLES.get(row.verdict, NOTE)), *rest)
-    yield table
-    for note in worker_notes(report):
-        yield Hanging(Text("  "), Text(note, GOOD if note.startswith("not a leak") else NOTE))
+def worker_section(report: HuntReport) -> Iterator[Section]:
+    """Yield the table of workers, then the notes on them."""
+    if report.workers:
+        rows = table("What each worker kept", HEADS, NUMBERS, [cells(row) for row in report.workers], "worker-table")
+        notes = [Item(note, tone="good" if note.startswith("not a leak") else "note") for note in worker_notes(report)]
+        yield Section("Workers", (rows, List(tuple(notes))), "workers")

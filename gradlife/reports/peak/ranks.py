@@ -1,4 +1,4 @@
-"""The part of a peak report that a run of several processes adds: the peak of each rank, and what differs."""
+"""A peak in several processes: the peak of each rank, and what differs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from gradlife.model.peak.report import PeakRank, PeakReport
 from gradlife.model.ranks import Skew, Spread
+from gradlife.reports.document.blocks import Item, List, Paragraph, Section
+from gradlife.reports.document.tables import table
 from gradlife.reports.hunt.ranks import shown_ranks, sizes
 from gradlife.reports.values import size
 
@@ -55,3 +57,13 @@ def cells(row: PeakRank) -> list[str]:
         row.end.value + (f" ({row.status})" if row.status else ""),
         row.host or "-",
     ]
+
+
+def rank_section(report: PeakReport) -> Iterator[Section]:
+    """Yield a row for each rank, or for ranks that agree, and what differs between them."""
+    if report.ranks:
+        words = (*map(skew_words, report.skew), report.trouble)
+        notes = [Item(note, tone="note") for note in words if note]
+        rows = table("The peak of each rank", HEADS, NUMBERS, [cells(row) for row in report.ranks], "rank-table")
+        whose = f"All else in this report is of rank {report.worst_rank}, whose peak is the highest."
+        yield Section("The peak by rank", (rows, List(tuple(notes)), Paragraph(whose, tone="quiet")), "ranks")

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from gradlife.model.peak.report import PeakReport, Proof, Saving, UnreadMemory, Use
-from gradlife.model.source_text import plain_rows
+from gradlife.model.peak.report import PeakReport, Proof, Saving, UnreadMemory
+from gradlife.reports.document.terminal import STYLES, print_document
 from gradlife.reports.hunt.first_screen import folded_lines
 from gradlife.reports.layout import MIN_TEXT, middle_out
-from gradlife.reports.peak.ranks import HEADS, NUMBERS, cells, rank_lines
+from gradlife.reports.peak.document import is_good, peak_document
+from gradlife.reports.peak.ranks import rank_lines
 from gradlife.reports.peak.words import (
+    TONES,
     bound,
-    checkpoint_words,
     gain,
     headline,
     life,
-    memory_words,
     moment_words,
-    percent,
     proof_words,
     saving_title,
     source_of,
@@ -36,7 +34,6 @@ from gradlife.reports.visible_report import shows_report
 
 LINES = 15
 
-STYLES = {"DRAG": BAD, "drag": NOTE, "lag": NOTE, "unread": NOTE, "clean": GOOD}
 
 #: Most savings on the first screen, three lines each.
 MAX_SAVINGS = 3
@@ -54,20 +51,18 @@ MAX_OWNERS = 4
 @shows_report
 def print_peak(console: Console, report: PeakReport, in_full: bool = False) -> None:
     """Print the first screen, or everything."""
-    is_folded = in_full or not report.peak_bytes
-    lines = list(full_lines(report) if in_full else first_screen(report))
+    if in_full:
+        print_document(console, peak_document(report))
+        return
+    lines = list(first_screen(report))
     room = LINES - len(lines)
     for line in lines:
         rows = folded(line, console)
-        if is_folded or len(rows) - 1 <= room:
+        if not report.peak_bytes or len(rows) - 1 <= room:
             room -= len(rows) - 1
             console.print(*rows, sep="\n", no_wrap=True)
         else:
             console.print(line, no_wrap=True, overflow="ellipsis")
-    if in_full and report.peak_bytes:
-        console.print(owner_table(report))
-    if in_full and report.ranks:
-        console.print(rank_table(report))
 
 
 def folded(line: Text, console: Console) -> list[Text]:
@@ -80,7 +75,7 @@ def folded(line: Text, console: Console) -> list[Text]:
 @shows_report
 def first_screen(report: PeakReport) -> Iterator[Text]:
     """Yield the lines of the first screen."""
-    yield from head_lines(report, short_name)
+    yield from head_lines(report)
     if not report.peak_bytes:
         return
     yield Text("   " + owner_words(report), QUIET)
@@ -94,17 +89,17 @@ def first_screen(report: PeakReport) -> Iterator[Text]:
     yield Text(foot(report), QUIET)
 
 
-def head_lines(report: PeakReport, shown: Callable[[str], str] = str) -> Iterator[Text]:
-    """Yield the verdict, and where the peak is. ``shown``: what is shown of the names."""
+def head_lines(report: PeakReport) -> Iterator[Text]:
+    """Yield the verdict, and where the peak is."""
     if not report.peak_bytes:
-        yield Text.assemble(("could not tell", NOTE), "  ", (shown(report.target), TITLE), f": {report.trouble}")
+        yield Text.assemble(("could not tell", NOTE), "  ", (short_name(report.target), TITLE), f": {report.trouble}")
         return
     if report.ranks and report.trouble:
         yield Text(f"   Note: {report.trouble}", NOTE)
     word = verdict(report)
-    yield Text.assemble((word, STYLES[word]), "  ", (shown(report.target), TITLE), f": {headline(report)}")
+    yield Text.assemble((word, STYLES[TONES[word]]), "  ", (short_name(report.target), TITLE), f": {headline(report)}")
     if report.peak_at is not None:
-        yield Text(f"   {shown(moment_words(report.peak_at))} {source_of(report.peak_at.place)}".rstrip())
+        yield Text(f"   {short_name(moment_words(report.peak_at))} {source_of(report.peak_at.place)}".rstrip())
 
 
 def owner_words(report: PeakReport) -> str:
@@ -146,17 +141,9 @@ def saving_lines(saving: Saving, number: int, report: PeakReport) -> Iterator[Te
     yield Text(f"   {gain(saving, report)}", GOOD)
 
 
-def edit_lines(saving: Saving) -> Iterator[Text]:
-    """Yield all edits of one saving, with their diffs."""
-    for edit in saving.edits:
-        yield Text(f"   edit: {edit.text}" + (f" of {edit.file}" if edit.file else ""))
-        yield from (Text(f"      {row}", QUIET) for row in plain_rows(edit.patch))
-
-
 def proof_line(proof: Proof) -> Text:
     """Return the result of the second run in one line."""
-    is_good = not proof.trouble and (proof.losses_equal or not proof.losses)
-    return Text(f"   {proof_words(proof)}", GOOD if is_good else BAD)
+    return Text(f"   {proof_words(proof)}", GOOD if is_good(proof) else BAD)
 
 
 def foot(report: PeakReport) -> str:
@@ -164,60 +151,3 @@ def foot(report: PeakReport) -> str:
     more = max(0, len(report.savings) - most_savings(report)) + max(0, len(report.unread) - most_unread(report))
     rest = f"{more} more: --full" if more > 0 else "more: --full"
     return f"{bound(report)} · {rest}"
-
-
-def full_lines(report: PeakReport) -> Iterator[Text]:
-    """Yield all savings, and the tables that the first screen omits."""
-    yield from head_lines(report)
-    if not report.peak_bytes:
-        return
-    yield from (Text(f"   {line}", NOTE) for line in rank_lines(report))
-    for number, saving in enumerate(report.savings, 1):
-        yield from saving_lines(saving, number, report)
-        yield from edit_lines(saving)
-    for unread in report.unread:
-        yield from unread_lines(unread, report)
-    if report.proof is not None:
-        yield proof_line(report.proof)
-    for use in Use:
-        nbytes = report.uses.get(use.value, 0)
-        if nbytes and use is not Use.READ_LATER:
-            yield Text(f"   {use.value}: {size(nbytes)} ({percent(nbytes, report.peak_bytes)}), {MEANINGS[use]}")
-    for row in report.checkpoints:
-        yield Text(f"   {checkpoint_words(row, report)}")
-    if report.memory is not None:
-        yield Text(f"   {memory_words(report.memory)}", QUIET)
-    for limit in report.limits:
-        yield Text(f"   {limit}", QUIET)
-    yield Text(bound(report), QUIET)
-
-
-MEANINGS = {
-    Use.LAG: "held before it is first read",
-    Use.DRAG: "held after it was last read",
-    Use.VOID: "never read before it is freed",
-    Use.REUSED: "overwritten before it is read again",
-    Use.UNREAD: "not read in the recorded steps, and held longer than these",
-}
-
-
-def owner_table(report: PeakReport) -> Table:
-    """Return the peak by owner."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("owner")
-    for head in ("bytes", "of the peak", "storages", "never read again"):
-        table.add_column(head, justify="right")
-    for share in report.owners:
-        cells = size(share.bytes), percent(share.bytes, report.peak_bytes), f"{share.storages:,}"
-        table.add_row(share.owner.value, *cells, size(share.unused_bytes) if share.unused_bytes else "")
-    return table
-
-
-def rank_table(report: PeakReport) -> Table:
-    """A row for each rank, or for ranks that agree."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
-    for head in HEADS:
-        table.add_column(head, justify="right" if head in NUMBERS else "left", overflow="fold")
-    for row in report.ranks:
-        table.add_row(*cells(row))
-    return table

@@ -7,7 +7,6 @@ import os
 
 from gradlife.errors import EXIT_FOUND
 from gradlife.model.peak.report import (
-    Checkpoint,
     Moment,
     Owner,
     PeakReport,
@@ -18,7 +17,16 @@ from gradlife.model.peak.report import (
     UnreadMemory,
     Use,
 )
+from gradlife.reports.document.blocks import Tone
 from gradlife.reports.values import counted, size
+
+#: The tones of the verdicts.
+TONES: dict[str, Tone] = {"DRAG": "bad", "drag": "note", "lag": "note", "clean": "good", "could not tell": "note"}
+
+
+def owner_class(owner: Owner) -> str:
+    """Return the CSS class of an owner's colour."""
+    return f"owner-{list(Owner).index(owner) + 1}"
 
 
 def percent(part: int, whole: int) -> str:
@@ -157,13 +165,6 @@ def memory_words(memory: ProcessMemory) -> str:
     own = f", gradlife's records {size(memory.own_bytes)}" if memory.own_bytes > 0 else ""
     rest = f"; {size(memory.unseen_bytes)} is small objects and workspaces" if memory.unseen_bytes > 0 else ""
     return f"storages are {size(recorded)} of the {size(grown)} that malloc gave out up to the peak{own}{rest}"
-
-
-def checkpoint_words(row: Checkpoint, report: PeakReport) -> str:
-    """Return what checkpointing a module saves and costs."""
-    many = f" ({row.modules} modules)" if row.modules > 1 else ""
-    lower = f"{size(row.peak_lower)} ({percent(row.peak_lower, report.peak_bytes)})"
-    return f"checkpoint {row.module}{many}: peak lower by {lower}, {row.recompute_percent:.1f} % of a step to compute again"
 
 
 def bound(report: PeakReport) -> str:

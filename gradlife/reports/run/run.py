@@ -7,23 +7,20 @@ from collections.abc import Iterable, Iterator
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
-from gradlife.model import RunOk, RunReport, Status, SystemInfo
+from gradlife.model import RunOk, RunReport, SystemInfo
+from gradlife.reports.document.terminal import STYLES, lines_of
 from gradlife.reports.layout import Hanging
-from gradlife.reports.run import problems, totals
+from gradlife.reports.run import totals
+from gradlife.reports.run.document import FOUND, VERDICTS, difference_section, problem_sections, unavailable_section
 from gradlife.reports.run.grid import Grid
 from gradlife.reports.run.matrix import legend, make_matrix
 from gradlife.reports.run.suites import Detail, count_of_rows, detail_for, make_suite
 from gradlife.reports.run.timeline import Timeline
 from gradlife.reports.run.view import RunView
-from gradlife.reports.theme import BAD, EXPLAINED, GOOD, MARK_MEANINGS, MARK_STYLES, NOTE, QUIET, TITLE
-from gradlife.reports.values import counted
+from gradlife.reports.theme import MARK_STYLES, QUIET, TITLE
 from gradlife.reports.visible_report import shows_report
 
 BRACKETS = "in brackets, where there is room: the subject whose verdict it is (explain NAME has all)"
-
-#: Most problems of one kind to list; the others are counted.
-PROBLEMS_SHOWN = 25
 
 
 @shows_report
@@ -40,16 +37,8 @@ def parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
     yield section("When the subject of each story is freed", matrix_part(view, detail.in_full))
     yield from suite_parts(view, detail)
     report = view.report
-    yield from problem_section("Differences from the release that a system imitates", differing(view))
-    yield from problem_section(
-        "Contradictions: a reading is other than its story declares",
-        problems.contradictions(report),
-    )
-    yield from problem_section(
-        "Disagreements: the heap graph said other than what came", problems.disagreements(report)
-    )
-    yield from problem_section("Stories that did not come to their end", problems.failures(report))
-    yield from unavailable_part(view)
+    for found in (*difference_section(view), *problem_sections(report), *unavailable_section(report)):
+        yield Group(*lines_of([found]), Text(""))
     yield Group(Text("Totals", TITLE), *closing_part(report))
 
 
@@ -84,11 +73,8 @@ def matrix_part(view: RunView, in_full: bool) -> Iterator[RenderableType]:
 
 def mark_legend(view: RunView, grids: Iterable[Grid]) -> Iterator[RenderableType]:
     """Return the meaning of the marks that occur."""
-    marks = {cell.mark for grid in grids for row in grid.rows for cell in row.cells}
-    for mark, meaning in MARK_MEANINGS.items():
-        if mark in marks:
-            meaning = meaning.format(reference=view.report.against or "the first system")
-            yield Hanging(Text(f"{mark:6} ", MARK_STYLES[mark]), Text(meaning, QUIET))
+    for mark, meaning in view.mark_meanings(grids):
+        yield Hanging(Text(f"{mark:6} ", MARK_STYLES[mark]), Text(meaning, QUIET))
 
 
 def suite_parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
@@ -102,53 +88,12 @@ def suite_parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
         yield Text("Every reading at every stage: --stage-detail\n\n", QUIET)
 
 
-def differing(view: RunView) -> list[problems.Problem]:
-    """Yield unexplained differences, then explained ones."""
-    explained = problems.differences(view.report, view.faithful, Status.EXPECTED)
-    return problems.differences(view.report, view.faithful, Status.DIFFERS) + explained
-
-
-def problem_section(title: str, found: list[problems.Problem]) -> Iterator[RenderableType]:
-    """Yield a section of problems, if there are any."""
-    rest = len(found) - PROBLEMS_SHOWN
-    lines = [line for problem in found[:PROBLEMS_SHOWN] for line in problem_lines(problem)]
-    if rest > 0:
-        lines.append(Hanging(Text("  "), Text(f"and {rest:,} more: --json FILE has them all", QUIET)))
-    if found:
-        yield section(title, lines)
-
-
-def problem_lines(problem: problems.Problem) -> Iterator[RenderableType]:
-    """Yield a headline, then the details."""
-    style = MARK_STYLES[EXPLAINED] if problem.word == "EXPLAINED" else BAD
-    on = f" on {', '.join(problem.systems)}" if problem.systems else ""
-    yield Hanging(Text("  "), Text.assemble((problem.word, style), " ", (problem.headline, TITLE), on))
-    for sentence in problem.sentences:
-        yield Hanging(Text("    "), Text(sentence))
-
-
-def unavailable_part(view: RunView) -> Iterator[RenderableType]:
-    """Yield the stories that could not run, grouped by reason."""
-    found = problems.unavailable(view.report)
-    if found:
-        yield section("Not available", [unavailable_line(*one) for one in found])
-
-
-def unavailable_line(why: str, count: int, systems: list[str]) -> RenderableType:
-    """Return one line for stories that need something that some systems lack."""
-    text = f"{counted(count, 'story', 'stories')} on {', '.join(systems)}"
-    return Hanging(Text("  "), Text.assemble(f"{why}: ", (text, QUIET)))
-
-
 def closing_part(report: RunReport) -> Iterator[RenderableType]:
     """Yield the sums, and the last line, which says what the exit status says."""
-    yield Hanging(Text("  "), Text(totals.sums(report)))
-    for sentence in (*totals.faithfulness(report), *totals.agreement(report), *totals.python_tools(report)):
+    for sentence in totals.sentences(report):
         yield Hanging(Text("  "), Text(sentence))
-    word, style = {EXIT_CLEAN: ("clean", GOOD), EXIT_COULD_NOT_TELL: ("could not tell", NOTE)}.get(
-        report.exit_status, ("FOUND", BAD)
-    )
-    yield Hanging(Text("  "), Text.assemble((word, style), ": ", totals.verdict(report)))
+    word, tone = VERDICTS.get(report.exit_status, FOUND)
+    yield Hanging(Text("  "), Text.assemble((word, STYLES[tone]), ": ", totals.verdict(report)))
 
 
 @shows_report

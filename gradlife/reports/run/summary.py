@@ -11,10 +11,13 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from gradlife.model import RunReport, Status, SystemInfo
+from gradlife.reports.document.blocks import List
+from gradlife.reports.document.terminal import lines_of
 from gradlife.reports.layout import Hanging
 from gradlife.reports.run import problems, release_differences
+from gradlife.reports.run.document import problem_item
 from gradlife.reports.run.grid import GAP, MIN_COLUMN, Cell, Grid
-from gradlife.reports.run.run import closing_part, parts, problem_lines
+from gradlife.reports.run.run import closing_part, parts
 from gradlife.reports.run.suites import ANSWERS, detail_for
 from gradlife.reports.run.totals import sums
 from gradlife.reports.run.view import RunView
@@ -207,7 +210,7 @@ def trouble(view: RunView, width: int) -> Iterator[RenderableType]:
     if not found:
         return
     yield Text("")
-    lines = [line for problem in found for line in problem_lines(problem)]
+    lines = lines_of([List(tuple(map(problem_item, found)))])
     rows = [line for part in lines for line in Console(width=width).render_lines(part, pad=False)]
     for row in rows[:TROUBLE_LINES]:
         yield Text("".join(segment.text for segment in row).rstrip(), no_wrap=True)

@@ -12,6 +12,11 @@ from gradlife.reports.values import counted
 OBJGRAPH = ".objgraph"
 
 
+def sentences(report: RunReport) -> list[str]:
+    """Return the sums, and how well systems agree."""
+    return [sums(report), *faithfulness(report), *agreement(report), *python_tools(report)]
+
+
 def faithfulness(report: RunReport) -> list[str]:
     """Compare each profile with its release: one sentence for each pair of systems."""
     pairs: dict[tuple[str, str], list[PairTotals]] = {}

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from gradlife.model import Reading, RunReport, ScenarioInfo, ScenarioRun, Status, SystemInfo
 from gradlife.model.reading import ReadingKey
-from gradlife.reports.run.grid import Cell
+from gradlife.reports.run.grid import Cell, Grid
 from gradlife.reports.run.names import Heading, heading
-from gradlife.reports.theme import BAD, CONTRADICTED, DIFFERS, EXPLAINED, MARK_STYLES, NOT_AVAILABLE, QUIET, UNSTABLE
+from gradlife.reports.theme import (
+    BAD,
+    CONTRADICTED,
+    DIFFERS,
+    EXPLAINED,
+    MARK_MEANINGS,
+    MARK_STYLES,
+    NOT_AVAILABLE,
+    QUIET,
+    UNSTABLE,
+)
 
 LIVENESS = "liveness"
 
@@ -63,6 +74,12 @@ class RunView:
     def headings(self) -> list[Heading]:
         """A heading for each system."""
         return [heading(system.name, system.version) for system in self.systems]
+
+    def mark_meanings(self, grids: Iterable[Grid]) -> Iterator[tuple[str, str]]:
+        """Yield the marks that occur in tables, each with its meaning."""
+        marks = {cell.mark for grid in grids for row in grid.rows for cell in row.cells}
+        reference = self.report.against or "the first system"
+        yield from ((mark, text.format(reference=reference)) for mark, text in MARK_MEANINGS.items() if mark in marks)
 
     @cached_property
     def suites(self) -> dict[str, list[Family]]:

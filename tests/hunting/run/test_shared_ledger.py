@@ -19,8 +19,8 @@ from gradlife.model.ranks import SharedLedger, SharedLeftover, SharedStorages
 from gradlife.program.hunt.shared_ledger import ORDER, RELEASE, REMOVE, leave_ledger, with_shared_memory
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import RankReport
-from gradlife.reports.formats.markdown.hunt import hunt_markdown
-from gradlife.reports.html.hunt import hunt_page
+from gradlife.reports.formats.markdown.document import markdown_of
+from gradlife.reports.html.document import page_of
 from gradlife.reports.hunt.first_screen import print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
 from printing import printed
@@ -105,7 +105,7 @@ def test_a_file_is_no_object_that_a_run_could_let_go_of(tmp_path: Path) -> None:
 def test_every_format_has_the_ledger(tmp_path: Path) -> None:
     report = left_in(tmp_path, LEDGER)
     full = printed(lambda console: print_hunt(console, report, in_full=True), 120)
-    for text in (full, hunt_markdown(report), hunt_page(report)):
+    for text in (full, markdown_of(report), page_of(report)):
         assert "Shared memory at its largest: 1.28 kB in 4 segments" in text
         assert "pt_data_worker 4711" in text or "pt\\_data\\_worker 4711" in text
         assert "psm_0a1b" in text or "psm\\_0a1b" in text

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from drawn import all_of, number, parsed, words_of
-from gradlife.reports.drawing import Series, growth_chart
+from gradlife.reports.document.blocks import Series
+from gradlife.reports.drawing import growth_chart
 from gradlife.reports.drawing.axis import ticks
 from gradlife.reports.values import size
 

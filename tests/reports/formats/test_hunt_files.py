@@ -10,7 +10,7 @@ from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import Advice, HuntReport
 from gradlife.reports.formats.json.document import hunt_text
-from gradlife.reports.formats.markdown.hunt import hunt_markdown
+from gradlife.reports.formats.markdown.document import markdown_of
 
 
 @pytest.mark.parametrize("report", [CLEAN, LEAKING, EVERYTHING, hunt(replace(LOSSES, proof=PROVEN), trouble="killed")])
@@ -67,18 +67,18 @@ def test_a_field_of_a_later_version_is_left_out() -> None:
 
 
 def test_markdown_has_the_verdict_the_trace_in_a_fence_and_the_advice() -> None:
-    lines = hunt_markdown(LEAKING).splitlines()
-    assert lines[0] == "## gradlife: leak in `train.py`"
+    lines = markdown_of(LEAKING).splitlines()
+    assert lines[0] == "## gradlife: LEAK in `train.py`"
     fence = lines.index("```text")
     assert lines[fence + 1].startswith("┬  module __main__")
     assert "**What to do:** Keep the number, not the tensor." in lines
     assert "run.history.append(loss.item())  # a float: the graph goes" in lines
     assert "| round | steps | bytes | tensors | storages | nodes | objects | bytes/step |" in lines
-    assert "See pytorch/pytorch#1840." in lines
+    assert "**See:** pytorch/pytorch#1840" in lines
 
 
 def test_markdown_of_a_clean_hunt_is_short() -> None:
-    text = hunt_markdown(CLEAN)
+    text = markdown_of(CLEAN)
     assert text.startswith(
         "## gradlife: clean in `train.py`\n\nnothing grew in 3 rounds of 7 steps; 1 growth explained.\n"
     )
@@ -89,8 +89,8 @@ def test_markdown_of_a_clean_hunt_is_short() -> None:
 def test_names_of_the_program_are_no_markup() -> None:
     diagnosis = replace(LOSSES.diagnosis, title="<b>|_x_|", advice=Advice("use `a|b` or <c>", "```\n# fence"))
     trace = replace(CTX, object="``<Evil>")
-    text = hunt_markdown(hunt(replace(LOSSES, diagnosis=diagnosis, trace=trace), target="a`b<i>.py"))
+    text = markdown_of(hunt(replace(LOSSES, diagnosis=diagnosis, trace=trace), target="a`b<i>.py"))
     assert "#### GL402: \\<b\\>\\|\\_x\\_\\|\n" in text
     assert "use `a|b` or \\<c\\>" in text
     assert "````python\n```\n# fence\n````" in text
-    assert text.splitlines()[0] == "## gradlife: leak in `` a`b<i>.py ``"
+    assert text.splitlines()[0] == "## gradlife: LEAK in `` a`b<i>.py ``"

@@ -29,8 +29,9 @@ from gradlife.model.hunt import (
 )
 from gradlife.model.ranks import FindingRanks, RankEnd, RankRow, Skew, Spread
 from gradlife.model.unread_layout import UnreadLayout
+from gradlife.reports.hunt.answer import path, plain_name
 from gradlife.reports.hunt.changes import changed_rows
-from gradlife.reports.hunt.first_screen import LINES, path, path_lines, plain_name, print_first_screen
+from gradlife.reports.hunt.first_screen import LINES, path_lines, print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
 from printing import printed, widest
 
@@ -150,7 +151,7 @@ def test_what_a_program_held_when_it_failed_is_no_growth() -> None:
     held = Explained("owner of device memory", "cuda:0: kept of __main__", 5_000_000)
     report = replace(hunt(LOSSES), explained=(held, Explained("bounded container", "lru_cache of encode")))
     text = printed(lambda console: print_hunt(console, report), 120)
-    assert "Who held the memory\n  owner of device memory  cuda:0: kept of __main__  5 MB\n" in text
+    assert "Who held the memory\n  owner of device memory  cuda:0: kept of __main__, 5 MB\n" in text
     assert "Growth that is meant\n  bounded container  lru_cache of encode\n" in text
     assert "1 growth explained" in text
 

@@ -209,14 +209,15 @@ def test_trouble_and_a_failed_script_are_reported_at_the_top() -> None:
     report = hunt(LOSSES, trouble="killed by signal 9 at 7.9 of 8.0 GB", script_status=137)
     lines = report_text(report, 120).splitlines()
     assert "  trouble    killed by signal 9 at 7.9 of 8.0 GB" in lines[:6]
-    assert "  the script ended with status 137" in lines[:6]
+    assert "  script     ended with status 137" in lines[:6]
 
 
 def test_of_many_findings_the_first_are_reported_in_full() -> None:
     many = hunt(*[replace(LOSSES, fingerprint=f"{number:08x}") for number in range(8)])
     text = report_text(many, 120)
     assert text.count("Problem ") == 5
-    assert "  and 3 more: --full shows them all" in text.splitlines()
+    assert "3 more findings, after the first 5" in text.splitlines()
+    assert "  --full shows them all" in text.splitlines()
     assert report_text(many, 120, in_full=True).count("Problem ") == 8
 
 

@@ -11,16 +11,17 @@ import pytest
 from fabricated_peaks import PICTURED, REPORT, UNREAD
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import ProcessMemory, Use
-from gradlife.reports.formats.markdown.peak import peak_markdown
+from gradlife.reports.formats.markdown.document import markdown_of
 from gradlife.reports.formats.sarif.peak import peak_sarif
-from gradlife.reports.html.peak import peak_page, pieces
+from gradlife.reports.html.document import page_of
+from gradlife.reports.peak.picture import pieces
 from gradlife.reports.peak.words import memory_words
 
 
 def test_the_page_has_the_savings_the_picture_and_the_tables() -> None:
-    page = peak_page(PICTURED)
+    page = page_of(PICTURED)
     for text in (
-        "1. local logits of main (train.py:23): 16.4 MB",
+        "1.</span> local logits of main (train.py:23): 16.4 MB",
         '<span class="line new">+del logits</span>',
         "Live bytes by owner. at most 122 MB; parameters: 7.28 MB; outputs held by names, train.py:15 in head: 114 MB",
         "storages are 100 MB of the 102 MB that malloc gave out up to the peak; 2 MB is small objects and workspaces",
@@ -30,18 +31,18 @@ def test_the_page_has_the_savings_the_picture_and_the_tables() -> None:
 
 
 def test_the_page_of_a_step_without_a_picture_has_none() -> None:
-    assert "Live bytes" not in peak_page(REPORT)
+    assert "Live bytes" not in page_of(REPORT)
 
 
 def test_a_page_says_why_nothing_was_recorded() -> None:
-    assert "no step was seen" in peak_page(
+    assert "no step was seen" in page_of(
         replace(REPORT, peak_bytes=0, savings=(), owners=(), trouble="no step was seen")
     )
 
 
 def test_text_of_a_program_is_no_markup_in_a_page() -> None:
     saving = replace(REPORT.savings[0], holder="local <b> of main")
-    assert "<b>" not in peak_page(replace(REPORT, savings=(saving,)))
+    assert "<b>" not in page_of(replace(REPORT, savings=(saving,)))
 
 
 def test_the_life_of_a_band_is_lag_use_and_drag() -> None:
@@ -53,7 +54,7 @@ def test_the_life_of_a_band_is_lag_use_and_drag() -> None:
 
 
 def test_the_markdown_of_a_peak() -> None:
-    assert peak_markdown(replace(PICTURED, fail_on=5.0)) == MARKDOWN
+    assert markdown_of(replace(PICTURED, fail_on=5.0)) == MARKDOWN
 
 
 MARKDOWN = """\
@@ -61,42 +62,54 @@ MARKDOWN = """\
 
 peak of 122 MB on cpu: 13.5 % of it is never read again.
 
-The peak is in backward at train.py:23 (\\_log\\_softmax\\_backward\\_data).
+- the peak is in: backward at train.py:23 (\\_log\\_softmax\\_backward\\_data)
+- never read again: 16.4 MB (13.5 %)
+- all savings: 16.4 MB
+- lowest possible: 105 MB, if each storage were freed at its last use
+- a step is: `AdamW.step`
 
-### 1. local logits of main (train.py:23): 16.4 MB
+### What to let go of
 
-made at line 15, last read at line 21 (\\_log\\_softmax), held until line 21 of the next step. \
-**saves 16.4 MB (13.5 %), `del logits` after line 21**
+#### 1. local logits of main (train.py:23): 16.4 MB
 
-`del logits` after line 21 of `train.py`
+made at line 15, last read at line 21 (\\_log\\_softmax), held until line 21 of the next step
+
+saves 16.4 MB (13.5 %), `del logits` after line 21
+
+**Edit:** `del logits` after line 21 of `train.py`
 
 ```diff
 +del logits
 ```
 
+### The peak by use
+
+- lag: 131 kB (0.1 %), held before it is first read
+- drag: 16.4 MB (13.5 %), held after it was last read
+
 <details><summary>The peak by owner</summary>
 
-| owner | bytes | of the peak | never read again |
-| --- | --- | --- | --- |
-| saved activations | 50.6 MB | 41.6 % |  |
-| temporaries | 32.8 MB | 26.9 % |  |
-| outputs held by names | 16.4 MB | 13.5 % | 16.4 MB |
-| optimizer state | 14.6 MB | 12.0 % |  |
-| parameters | 7.28 MB | 6.0 % |  |
+| owner | bytes | of the peak | storages | never read again |
+| --- | ---: | ---: | ---: | ---: |
+| saved activations | 50.6 MB | 41.6 % | 55 |  |
+| temporaries | 32.8 MB | 26.9 % | 2 |  |
+| outputs held by names | 16.4 MB | 13.5 % | 4 | 16.4 MB |
+| optimizer state | 14.6 MB | 12.0 % | 153 |  |
+| parameters | 7.28 MB | 6.0 % | 51 |  |
 
 </details>
 
 <details><summary>Activation checkpointing</summary>
 
-| module | saved for backward | peak lower by | of a step to compute again |
-| --- | --- | --- | --- |
-| `blocks.*` | 40 MB | 30 MB | 12.5 % |
+| module | modules | saved for backward | peak lower by | of the peak | of a step to compute again |
+| --- | ---: | ---: | ---: | ---: | ---: |
+| blocks.\\* | 2 | 40 MB | 30 MB | 24.7 % | 12.5 % |
 
 </details>
 
-Process memory: storages are 100 MB of the 102 MB that malloc gave out up to the peak; 2 MB is small objects and workspaces.
+### Process memory
 
-lowest possible peak: 105 MB · steps: AdamW.step 3 to 5
+storages are 100 MB of the 102 MB that malloc gave out up to the peak; 2 MB is small objects and workspaces
 """
 
 
@@ -124,7 +137,7 @@ def test_sarif_has_a_rule_for_each_use(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_markdown_and_sarif_say_what_was_not_seen() -> None:
     limited = replace(REPORT, limits=("A compiled region is one operation here.",))
-    assert "\nA compiled region is one operation here.\n" in peak_markdown(limited)
+    assert "\n- A compiled region is one operation here.\n" in markdown_of(limited)
     [run] = json.loads(peak_sarif(limited))["runs"]
     notices = [one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]]
     assert notices[-1] == "A compiled region is one operation here."
@@ -155,7 +168,7 @@ def test_every_file_has_what_no_recorded_step_reads() -> None:
     [run] = json.loads(peak_sarif(report))["runs"]
     notices = [one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]]
     assert (run["results"], notices[1:]) == ([], [f"{ROW}; {UNREAD.advice}"])
-    for text in (peak_page(report), peak_markdown(report).replace("\\", "")):
+    for text in (page_of(report), markdown_of(report).replace("\\", "")):
         assert ROW in text
         assert "Not read in the recorded steps" in text
     assert codec.loads(codec.dumps(report)) == report

@@ -104,7 +104,7 @@ def test_where_nothing_was_recorded_the_reason_stands() -> None:
 
 def test_the_full_report_has_owners_and_uses() -> None:
     lines = printed(REPORT, in_full=True)
-    assert "   drag: 16.4 MB (13.5 %), held after it was last read" in lines
+    assert "  drag: 16.4 MB (13.5 %), held after it was last read" in lines
     assert any(line.split() == ["parameters", "7.28", "MB", "6.0", "%", "51"] for line in lines)
 
 
@@ -143,4 +143,4 @@ def test_the_third_saving_gives_way_to_what_no_recorded_step_reads() -> None:
     assert [line[:2] for line in lines if line[0] in "123?"] == ["1 ", "2 ", "? "]
     assert len(lines) <= LINES
     assert lines[-1].endswith("2 more: --full")
-    assert sum(line.startswith("?  ") for line in printed(report, in_full=True)) == 2
+    assert sum(line.startswith("  ? ") for line in printed(report, in_full=True)) == 2

@@ -16,7 +16,7 @@ from gradlife.model.history import History
 from gradlife.model.hunt import HuntReport
 from gradlife.model.system import EnvironmentInfo
 from gradlife.model.trace import Trace
-from gradlife.reports.hunt.trace import trace_drawing
+from gradlife.reports.document.terminal import trace_drawing
 
 DOCTOR_FORMAT = "gradlife.doctor/1"
 ENVIRONMENTS_FORMAT = "gradlife.environments/1"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlife.model.hunt import Finding, HuntReport, HuntVerdict
+from gradlife.reports.document.terminal import trace_drawing
 from gradlife.reports.formats.junit.document import ERROR, FAILURE, Case, Ending, Suite, junit_text
 from gradlife.reports.hunt.sentences import KINDS, headline, problem
-from gradlife.reports.hunt.trace import trace_drawing
 from gradlife.reports.source_places import first_place
 from gradlife.reports.visible_report import shows_report
 

@@ -50,7 +50,7 @@ def help_lines(code: str) -> Iterator[str]:
         yield f"\n**{row.title[:1].upper()}{row.title[1:]}.** {with_general_words(row.reason)}"
         yield f"\nWhat to do: {with_general_words(row.advice)}"
         if row.fix:
-            yield from fenced(code_with_general_names(row.fix), "python")
+            yield "\n" + fenced(code_with_general_names(row.fix), "python")
         if row.links:
             yield f"\nSee {', '.join(row.links)}."
     yield f"\n`gradlife explain {code}` shows it in a small program."

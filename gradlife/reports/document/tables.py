@@ -1,8 +1,8 @@
-"""Tables that the reader can sort, filter and search. The page draws only the visible rows."""
+"""Tables. On a page the reader can sort, filter and search them, and the page draws only the visible rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 #: Rows on the page at first; more are drawn on demand or found by the search.
@@ -43,6 +43,8 @@ class Table:
     shown: int = ROWS_SHOWN
     tags: Sequence[str] = ()
     filters: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""  # its id in a page
+    is_folded: bool = False  # a page shows it on a click on its caption
 
     @property
     def lines(self) -> list[tuple[str, list[Cell]]]:
@@ -50,6 +52,13 @@ class Table:
         tags = self.tags or [""] * len(self.rows)
         cells = [[cell if isinstance(cell, Cell) else plain(cell) for cell in row] for row in self.rows]
         return list(zip(tags, cells, strict=True))
+
+
+def table(
+    caption: str, heads: Sequence[str], numbers: Container[str], rows: Sequence[Sequence[Cell | str]], key: str
+) -> Table:
+    """Return a table of texts; those under the heads in `numbers` are numbers."""
+    return Table(caption, [Column(head, head in numbers) for head in heads], rows, key=key)
 
 
 def plain(value: str | int | float) -> Cell:

@@ -8,10 +8,7 @@ from dataclasses import replace
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import Explained, Finding, FindingKind
 from gradlife.reports.drawing import Cell, Svg, treemap
-from gradlife.reports.html.heap_map import short_name
-from gradlife.reports.html.traces import NARROW, WIDE, Drawn
-from gradlife.reports.html.words import short
-from gradlife.reports.values import size
+from gradlife.reports.values import short, short_name, size
 
 #: Most findings with a rectangle; the others share one.
 MOST = 60
@@ -21,20 +18,10 @@ HEIGHT = 260.0
 Numbered = tuple[int, Finding]
 
 
-def retained_map(findings: Sequence[Numbered], explained: Sequence[Explained], cards: int) -> Drawn | None:
-    """Draw the retained bytes of findings and of intended growth; None if there are none.
-
-    `cards`: findings with a number up to this link to a card.
-    """
+def retained_map(findings: Sequence[Numbered], explained: Sequence[Explained], cards: int, width: float) -> Svg:
+    """Draw the retained bytes of findings and of intended growth. Findings with a number up to `cards` link to a card."""
     total = sum(one.retained_bytes for _, one in findings) + sum(one.bytes for one in explained)
-    if not total:
-        return None
     cells = [*finding_cells(findings, cards, total), *meant_cells(explained, total)]
-    return Drawn(drawing(cells, WIDE + 260), drawing(cells, NARROW))
-
-
-def drawing(cells: list[Cell], width: float) -> Svg:
-    """Draw the treemap at a width."""
     text = "; ".join(cell.description for cell in cells[:8])
     return treemap(cells, width, HEIGHT, "What the findings keep, by retained bytes", text)
 

@@ -1,0 +1,1 @@
+"""A report as a document: blocks that each format renders."""
