@@ -525,8 +525,9 @@ PLAIN_PATHS = (
         "GL512",
         "each step adds a task, and none leaves when it is done",
         "{holder} has {count} items: each step adds a task, and a finished one keeps its result until it is removed.",
-        "Let each task leave when it is done. Until then something has to hold it: the event loop alone does not.",
-        "task.add_done_callback({leaving})  # where it is created",
+        "Let each task leave when it is done, with `task.add_done_callback({leaving})`. Until then something has to hold it: the "
+        "event loop alone does not.",
+        "",
         paths=("@ {growing} task.*|future.* ...", "@ {growing} =task$", "@ {growing} =future$"),
         kinds=GROWTH,
         example="module train global variable 'tasks' → set [41] → _asyncio.Task ._result → Tensor",

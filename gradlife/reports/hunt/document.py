@@ -26,6 +26,7 @@ from gradlife.reports.hunt.answer import can_be_proven, proof_line
 from gradlife.reports.hunt.finding import answer_card, finding_card
 from gradlife.reports.hunt.growth import growth
 from gradlife.reports.hunt.ranks import rank_section
+from gradlife.reports.hunt.resident_memory import resident_section
 from gradlife.reports.hunt.rounds import round_section
 from gradlife.reports.hunt.sentences import (
     KINDS,
@@ -64,6 +65,7 @@ def hunt_document(
         *worker_section(report),
         *shared_memory_section(report),
         *round_section(report),
+        *resident_section(report),
         *retained_section(report, cards),
         *finding_sections(report, cards, more),
         *explained_section("Who held the memory", report.at_failure, "failure"),
