@@ -24,12 +24,13 @@ from gradlife.cli.options.attach_tasks import refuse_unused
 from gradlife.cli.options.follow_options import EVERY, add_follow, duration, refuse_without_follow
 from gradlife.cli.pages import Why, print_why
 from gradlife.cli.peak import WRITERS as PEAK_WRITERS
+from gradlife.cli.report_file import ReportFile, add_force
 from gradlife.cli.watching.follow import Follower
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.interactive.heap_source import RunningPatient
 from gradlife.model.hunt import LONGEST_STOP, SECOND, HuntReport
-from gradlife.output import OutputFile, say
+from gradlife.output import say
 from gradlife.program.hunt.running import Progress, Terms
 from gradlife.program.parent import Result
 from gradlife.reports.peak.terminal import print_peak
@@ -94,6 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         json="write the report as JSON; any FILE may be -, for standard output",
         html="write the report as one HTML file",
     )
+    add_force(parser)
 
 
 def process_number(text: str) -> int:
@@ -170,7 +172,7 @@ def reported(
 
 def keep_snapshot(args: argparse.Namespace) -> int:
     """Write the process's heap to a file."""
-    with OutputFile(args.snapshot) as output, taken(args) as path:
+    with ReportFile(args.snapshot, "--snapshot", args.force) as output, taken(args) as path:
         output.fill(lambda descriptor: copy(path, descriptor))
     say(f"gradlife: gradlife open {args.snapshot}")
     return 0

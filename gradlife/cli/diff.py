@@ -9,6 +9,7 @@ from rich.console import Console
 
 from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.cli.options.addresses import count
+from gradlife.cli.report_file import add_force
 from gradlife.heap import open_snapshot
 from gradlife.model.heap import HeapDiff
 from gradlife.reports.formats.json.document import diff_text
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write all that changed as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write it as one HTML file")
     add_svg(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from gradlife.cli.formats import Outputs, add_svg, picture
+from gradlife.cli.report_file import add_force
 from gradlife.doctor.examination import examine
 from gradlife.reports.doctor import print_checkup
 from gradlife.reports.formats.json.document import checkup_text
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
     add_svg(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:

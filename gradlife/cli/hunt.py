@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, refuse_without_follow
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
+from gradlife.cli.report_file import add_force, open_report
 from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT, TRIAL, OwnFolder
@@ -26,7 +27,7 @@ from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import LARGEST_SIZE, document_text
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
-from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason, say, say_to_runner
+from gradlife.output import NoOutput, OutputFile, OutputStream, reason, say, say_to_runner
 from gradlife.program.hunt.parent import HuntGuard
 from gradlife.program.parent import Result, signal_of
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
@@ -120,6 +121,7 @@ def add_report_files(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the worst leak as a small story for a bug report, if possible",
     )
+    add_force(parser)
 
 
 def add_memory_options(parser: argparse.ArgumentParser) -> None:
@@ -216,7 +218,8 @@ def run(args: argparse.Namespace) -> int:
         method=TALK if args.interactive else METHOD,
     )
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
-    with Outputs(args, WRITERS) as outputs, open_output(args.export_scenario) as story, trial_folder(args) as trial:
+    exported = open_report(args.export_scenario, "--export-scenario", args.force)
+    with Outputs(args, WRITERS) as outputs, exported as story, trial_folder(args) as trial:
         settings = replace(settings, trial=trial)
         show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken)
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from gradlife.cli.formats import Outputs, add_svg, picture
+from gradlife.cli.report_file import add_force
 from gradlife.errors import UnknownNameError
 from gradlife.model import ScenarioInfo
 from gradlife.reports.formats.json.document import list_text
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--json", metavar="FILE", help="write them, with all they declare, as JSON; - for standard output"
     )
     add_svg(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:

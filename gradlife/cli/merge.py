@@ -6,6 +6,7 @@ import argparse
 
 from gradlife.cli.formats import Outputs, add_formats
 from gradlife.cli.hunt import WRITERS, Show, add_fail_on, show_merged
+from gradlife.cli.report_file import add_force
 from gradlife.ranks.hunt import rank_count
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import reports_in
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         html="write the report as one HTML file",
         svg="draw the printed output as an SVG picture",
     )
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from gradlife.cli.formats import Outputs, Writer
 from gradlife.cli.hunt import add_step_options, is_command, is_script
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
+from gradlife.cli.report_file import add_force
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.own_folders import PEAK, OwnFolder
 from gradlife.hunting.process.rank import rank_of
@@ -71,6 +72,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run it again with the edits that have a diff, and compare peaks and losses",
     )
+    add_force(parser)
     parser.add_argument("--full", action="store_true", help="print all savings and owners")
     add_rank_options(parser, "record the peak of each")
 

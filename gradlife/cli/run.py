@@ -15,10 +15,11 @@ from gradlife.backends.recorded import PREFIX
 from gradlife.backends.registry import STAND_IN, backend_names, default_backends
 from gradlife.cli.formats import Outputs, Writer, add_formats, add_svg, picture
 from gradlife.cli.progress import ProgressBar
+from gradlife.cli.report_file import add_force, open_report
 from gradlife.environments.probe_script import FRAMEWORKS
 from gradlife.errors import MissingDependencyError, UsageError
 from gradlife.model import RunReport
-from gradlife.output import STDOUT, LostOutputError, open_output, say, say_to_runner
+from gradlife.output import STDOUT, LostOutputError, say, say_to_runner
 from gradlife.reports.formats.github.annotations import is_on_github, run_annotations
 from gradlife.reports.formats.json.document import fidelity_text, run_text
 from gradlife.reports.run.contexts import print_contexts
@@ -96,6 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         html="write an HTML page: the matrix, and drawings of each story in two systems side by side",
     )
     add_svg(parser)
+    add_force(parser)
     parser.add_argument("--full", action="store_true", help="show every story and every difference between systems")
     parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
     parser.add_argument(
@@ -198,7 +200,7 @@ def run_fidelity(args: argparse.Namespace, backends: list[str], paths: list[str]
     for option, is_given in given:
         if is_given:
             raise UsageError(f"--fidelity does not go with {option}", "gradlife run --fidelity --backend recorded:NAME")
-    with open_output(args.json) as output:
+    with open_report(args.json, "--json", args.force) as output:
         with ProgressBar() as progress:
             report = fidelity(paths, backends, args.keyword, progress.show, args.time_limit)
         try:

@@ -6,12 +6,13 @@ import argparse
 import gc
 import os
 
+from gradlife.cli.report_file import ReportFile, add_force, open_report
 from gradlife.devices.live import device_notes
 from gradlife.errors import GradlifeError, UsageError
 from gradlife.heap import snapshot as take_snapshot
 from gradlife.hunting.process.immediate_exit import before_exit
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
-from gradlife.output import OutputFile, OutputStream, open_output, say
+from gradlife.output import OutputFile, OutputStream, say
 from gradlife.program.script import prepared, run_script
 from gradlife.reports.values import counted
 
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--user-text", action="store_true", help="keep keys and attributes that are no identifiers, too"
     )
+    add_force(parser)
     parser.add_argument("--native", action="store_true", help="also search for C++ objects that Python does not reach")
     parser.add_argument("-m", dest="is_module", action="store_true", help="SCRIPT is the name of a module: python -m")
     parser.add_argument("script", metavar="SCRIPT", help="the Python file to run, or a console script on PATH")
@@ -49,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     program = prepared(target)
     pid = os.getpid()
     gc.collect()  # so that the snapshot has the script's objects, not the parser's leftovers
-    with OutputFile(args.output) as output, open_output(args.html) as page:
+    output, page = ReportFile(args.output, "-o", args.force), open_report(args.html, "--html", args.force)
+    with output, page:
         with before_exit(lambda: write_before_exit(args, output, page)):
             status = run_script(program.code, program.main).status
         if os.getpid() == pid:  # not a child that the script forked
