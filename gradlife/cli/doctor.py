@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from gradlife.cli.formats import Outputs, add_svg, picture
+from gradlife.cli.progress import working
 from gradlife.cli.report_file import add_force
 from gradlife.doctor.examination import examine
 from gradlife.reports.doctor import print_checkup
@@ -32,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the checks, print the result and write it to files."""
     with Outputs(args, {"json": checkup_text, "svg": picture(print_checkup, "gradlife doctor")}) as outputs:
-        checkup = examine()
+        with working("checking this installation"):
+            checkup = examine()
         if not outputs.is_stdout_taken:
             print_checkup(make_console(sys.stdout), checkup)
         outputs.write(checkup)

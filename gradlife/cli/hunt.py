@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, refuse_without_follow
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
+from gradlife.cli.program_view import ProgramView, name_of
 from gradlife.cli.report_file import add_force, open_report
 from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
@@ -57,9 +58,12 @@ WRITERS: dict[str, Writer] = {
     "markdown": "gradlife.reports.formats.markdown.hunt:hunt_markdown",
     "sarif": "gradlife.reports.formats.sarif.findings:hunt_sarif",
     "html": "gradlife.reports.html.hunt:hunt_page",
-    "patch": "gradlife.reports.formats.patch.hunt:hunt_patch",
+    "patch": "gradlife.cli.hunt:patch_text",
     "svg": "gradlife.cli.hunt:drawn",
 }
+
+#: What follows the program's name in the line at the start, where standard error is no terminal.
+AT_START = "; the program runs as usual, and the report comes at its end or as soon as a leak is certain"
 
 #: Count a cycle that waits for the collector as found.
 NEEDS_GC = "needs-gc"
@@ -241,19 +245,31 @@ def run(args: argparse.Namespace) -> int:
 
 def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs: Outputs) -> Result[HuntReport]:
     """Run the program in one process and prove the findings; ranks that the program starts are merged."""
-    hears = nobody if args.prove else show.answer
     memory = Memory(args.memory_limit, args.at_rss)
-    with OwnFolder(HUNT) as folder:
-        guard = HuntGuard(settings, memory, hears, meanwhile=lambda: load_reports(outputs), folder=folder)
+    with OwnFolder(HUNT) as folder, view_of(args) as view:
+
+        def answer(report: HuntReport) -> None:
+            if not args.prove:
+                view.end()
+                show.answer(report)
+
+        guard = HuntGuard(settings, memory, answer, meanwhile=lambda: load_reports(outputs), folder=folder, viewer=view)
         result = guard.run()
         if folders_of_ranks(folder):
+            view.end()
             say_unproven(args)
             return with_ranks(result, folder)
-    if args.prove and result.report is not None:
-        from gradlife.program.hunt.proof import proven
+        if args.prove and result.report is not None:
+            from gradlife.program.hunt.proof import proven
 
-        result = replace(result, report=proven(result.report, settings, quietly(args)))
+            result = replace(result, report=proven(result.report, settings, quietly(args, view)))
     return result
+
+
+def view_of(args: argparse.Namespace) -> ProgramView:
+    """Return what shows the program's progress; nothing beside a prompt, which has the terminal."""
+    start = "" if args.interactive else AT_START
+    return ProgramView(f"hunting {name_of(args.target)}", args.steps, start, is_hidden=args.interactive)
 
 
 def trial_folder(args: argparse.Namespace) -> AbstractContextManager[str]:
@@ -280,7 +296,8 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
     try:
         texts = changed_files(patched)
         before = {path: text_of(path) for path in texts}
-        found = try_texts(texts, settings, quietly(args))
+        with view_of(args) as view:
+            found = try_texts(texts, settings, quietly(args, view))
     except (GradlifeError, OSError) as error:
         say(f"gradlife: nothing was tried: {error}")
         return False
@@ -366,12 +383,14 @@ def nobody(report: HuntReport) -> None:
     """Show nothing yet: the report is incomplete."""
 
 
-def quietly(args: argparse.Namespace) -> Callable[[Settings], Result[HuntReport]]:
+def quietly(args: argparse.Namespace, view: ProgramView) -> Callable[[Settings], Result[HuntReport]]:
     """Hunt the same program again, without its output, input and prompt."""
 
     def run(settings: Settings) -> Result[HuntReport]:
         settings = replace(settings, method=METHOD)
-        return HuntGuard(settings, Memory(args.memory_limit, args.at_rss), nobody, is_quiet=True).run()
+        view.begin("running it again without the leak" if settings.cut else "running it again with the change")
+        memory = Memory(args.memory_limit, args.at_rss)
+        return HuntGuard(settings, memory, nobody, is_quiet=True, viewer=view).run()
 
     return run
 
@@ -395,6 +414,14 @@ def compare(before: HuntReport, after: HuntReport, fail_on: str = Severity.MAJOR
     found = verify(before, failing_on(after, fail_on))
     print_verification(make_console(sys.stdout), found)
     return found.exit_status
+
+
+def patch_text(report: HuntReport) -> str:
+    """Return the patches below a line that `git apply` skips, and that says who wrote them; empty if there are none."""
+    from gradlife.reports.formats.patch.hunt import hunt_patch
+
+    diffs = hunt_patch(report)
+    return f"# gradlife hunt\n{diffs}" if diffs else ""
 
 
 def drawn(report: HuntReport, in_full: bool = False) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from gradlife.cli.formats import Outputs, Writer
 from gradlife.cli.hunt import add_step_options, is_command, is_script
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
+from gradlife.cli.program_view import ProgramView, name_of
 from gradlife.cli.report_file import add_force
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.own_folders import PEAK, OwnFolder
@@ -37,6 +38,9 @@ The first steps run untouched, three are recorded, all others run untouched.
 Exit status: 0; 1 more of the peak is never read again than --fail-on allows;
 2 usage error; 3 no peak was recorded; a script that fails itself keeps its own.
 """
+
+#: What follows the program's name in the line at the start, where standard error is no terminal.
+AT_START = "; the program runs as usual, and the report comes after three recorded steps"
 
 WRITERS: dict[str, Writer] = {
     "json": "gradlife.model.peak.codec:dumps",
@@ -126,21 +130,33 @@ def finish(result: Result[PeakReport], show: Show, outputs: Outputs) -> int:
 
 def run_alone(args: argparse.Namespace, settings: Settings, show: Show) -> Result[PeakReport]:
     """Run the program in one process and prove the savings; ranks that the program starts are merged."""
-    hears = hear_nothing if args.prove else show.answer
-    with OwnFolder(PEAK) as folder:
-        first = PeakGuard(replace(settings, trial=folder if args.prove else ""), hears, folder=folder).run()
+    with OwnFolder(PEAK) as folder, ProgramView(f"recording {name_of(args.target)}", None, AT_START) as view:
+
+        def answer(report: PeakReport) -> None:
+            if not args.prove:
+                view.end()
+                show.answer(report)
+
+        settings = replace(settings, tells_progress=view.wants_progress)
+        trial = folder if args.prove else ""
+        first = PeakGuard(replace(settings, trial=trial), answer, folder=folder, viewer=view).run()
         if folders_of_ranks(folder):
+            view.end()
             say_unproven(args)
             return with_peaks(first, args.target, folder)
-        return proven_result(first, settings) if args.prove else first
+        return proven_result(first, settings, view) if args.prove else first
 
 
-def proven_result(first: Result[PeakReport], settings: Settings) -> Result[PeakReport]:
+def proven_result(first: Result[PeakReport], settings: Settings, view: ProgramView) -> Result[PeakReport]:
     """Run the program again with its edits."""
     if first.report is None or not first.report.peak_bytes:
         return first
-    again = proven(first.report, settings, lambda other: PeakGuard(other, hear_nothing, is_quiet=True).run().report)
-    return Result(first.status, again)
+
+    def run_again(changed: Settings) -> PeakReport | None:
+        view.begin("running it again with the changes")
+        return PeakGuard(changed, hear_nothing, is_quiet=True, viewer=view).run().report
+
+    return Result(first.status, proven(first.report, settings, run_again))
 
 
 def hear_nothing(report: PeakReport) -> None:

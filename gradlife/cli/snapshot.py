@@ -6,6 +6,7 @@ import argparse
 import gc
 import os
 
+from gradlife.cli.live_line import announced
 from gradlife.cli.report_file import ReportFile, add_force, open_report
 from gradlife.devices.live import device_notes
 from gradlife.errors import GradlifeError, UsageError
@@ -78,10 +79,11 @@ def notes_of_devices() -> tuple[tuple[str, str], ...]:
 
 def write(args: argparse.Namespace, output: OutputFile, page: OutputFile | OutputStream) -> None:
     """Take the snapshot and write it."""
-    snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
-    if not args.no_labels:
-        snapshot = snapshot.with_notes(notes_of_devices())
-    snapshot.write_to(output, labels=not args.no_labels)
+    with announced(f"taking the snapshot for {args.output}"):
+        snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
+        if not args.no_labels:
+            snapshot = snapshot.with_notes(notes_of_devices())
+        snapshot.write_to(output, labels=not args.no_labels)
     if args.html is not None:
         from gradlife.cli.pages import snapshot_page  # not earlier: the snapshot must not have its modules
 

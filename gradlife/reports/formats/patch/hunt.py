@@ -10,9 +10,6 @@ from gradlife.model.hunt import HuntReport, Patch
 from gradlife.model.source_text import rows_of
 from gradlife.visible_text import visible, visible_lines
 
-#: The first line, which `git apply` skips: it tells a patch of gradlife from other diffs.
-MARK = "# gradlife hunt\n"
-
 HUNK = re.compile(r"@@ -(?P<line>[0-9]+)")
 
 
@@ -30,8 +27,7 @@ def hunt_patch(report: HuntReport) -> str:
 
     A patch whose lines cannot be shown as they are is left out: it would fit no file. `--fix --write` makes the change.
     """
-    diffs = dict.fromkeys(text_of(one.patch) for one in report.findings if one.patch is not None)
-    return "".join([MARK, *diffs]) if diffs else ""
+    return "".join(dict.fromkeys(text_of(one.patch) for one in report.findings if one.patch is not None))
 
 
 def text_of(patch: Patch) -> str:
