@@ -38,17 +38,33 @@ from gradlife.reports.theme import make_console
 from gradlife.reports.values import counted
 
 EPILOG = """\
-gdb or lldb starts one thread in the process, which hunts while the program runs, and
-then ends. Where neither is allowed, the program can open a socket: gradlife.serve(),
-or GRADLIFE_SERVE=1 before `import gradlife`.
+gdb or lldb starts one thread in the process, which hunts while the program
+runs, and then ends. Where neither is allowed, the program can open a socket:
+gradlife.serve(), or GRADLIFE_SERVE=1 before `import gradlife`. Ctrl-C detaches.
 
-A step is an optimizer step, a DataLoader batch or a backward pass; in a process with an
+A step is an optimizer step, a DataLoader batch or a backward pass; with an
 optimizer also a replay of a CUDA graph; or else a second.
-Ctrl-C detaches.
 
-Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error, or attaching is not allowed;
-3 could not tell, or the process ended.
+Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error, or
+attaching is not allowed; 3 could not tell, or the process ended.
 """
+
+#: Options that only `--help-all` shows.
+RARE = frozenset(
+    {
+        "--inject",
+        "--every",
+        "--findings",
+        "--state",
+        "--metrics",
+        "--memory-limit",
+        "--junit",
+        "--markdown",
+        "--sarif",
+        "--github",
+        "--step-on",
+    }
+)
 
 #: Default length of a hunt, in seconds.
 USUAL_SECONDS = 300.0
@@ -92,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fail_on(parser)
     add_formats(
         parser,
-        json="write the report as JSON; any FILE may be -, for standard output",
+        json="write the report as JSON; - is standard output",
         html="write the report as one HTML file",
     )
     add_force(parser)

@@ -14,9 +14,9 @@ from gradlife.reports.formats.json.document import checkup_text
 from gradlife.reports.theme import make_console
 
 EPILOG = """\
-It checks versions, the compiled extensions, what gradlife can read of this PyTorch
-and this machine, the data that ships with it, registered environments, and itself:
-a planted leak must be found, and its clean twin must be clean.
+It checks versions, the compiled extensions, what gradlife can read of this
+PyTorch and this machine, the data that ships with it, registered environments,
+and itself: a planted leak must be found, and its clean twin must be clean.
 
 Exit status: 0 healthy; 1 something that gradlife relies on is broken.
 """

@@ -19,7 +19,8 @@ from gradlife.reports.values import size
 EPILOG = """\
 An environment is a folder below $GRADLIFE_HOME/environments, by default in the
 user's data folder. pip installs the packages with its own configuration
-(PIP_INDEX_URL and the like); an interrupted `gradlife env add` continues when repeated.
+(PIP_INDEX_URL and the like); an interrupted `gradlife env add` continues when
+repeated.
 """
 
 

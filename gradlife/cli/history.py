@@ -18,8 +18,8 @@ from gradlife.reports.theme import make_console
 from gradlife.runner.history import history
 
 EPILOG = """\
-A row for each subject and probe, a column for each recorded release. A row shows
-the last stage at which the releases differ, or else the last stage.
+A row for each subject and probe, a column for each recorded release. A row
+shows the last stage at which the releases differ, or else the last stage.
 
 Exit status: 0; 2 usage error; 3 no release has a reading of the story.
 """

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, refuse_without_follow
+from gradlife.cli.options.from_project import project_note
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.cli.program_view import ProgramView, name_of
 from gradlife.cli.report_file import add_force, open_report
@@ -42,14 +43,35 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 TARGET is a script with its own arguments, -m module, a console script on PATH
-(accelerate launch train.py), file.py::function or module:function.
-Arguments after a script that reads its command line belong to the script.
-A function is called once per step. If the file has setup(), its result is the first
-argument; a function with two arguments also gets the step's number.
+(accelerate launch train.py), or file.py::function and module:function, which
+are called once per step: with the result of setup(), if the file has it, and
+the number of the step. Arguments after a script that reads them are its own.
 
-Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error; 3 could not tell; a
-script that fails itself keeps its own.
+Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error; 3 could
+not tell; a script that fails itself keeps its own.
 """
+
+#: Options that only `--help-all` shows.
+RARE = frozenset(
+    {
+        "--lines",
+        "--junit",
+        "--markdown",
+        "--sarif",
+        "--patch",
+        "--svg",
+        "--github",
+        "--export-scenario",
+        "--every",
+        "--findings",
+        "--state",
+        "--metrics",
+        "--at-rss",
+        "--memory-limit",
+        "--run-folder",
+        "--rank-timeout",
+    }
+)
 
 #: The writer of each format.
 WRITERS: dict[str, Writer] = {
@@ -64,6 +86,9 @@ WRITERS: dict[str, Writer] = {
 
 #: What follows the program's name in the line at the start, where standard error is no terminal.
 AT_START = "; the program runs as usual, and the report comes at its end or as soon as a leak is certain"
+
+#: The key of a report's settings that says which options the project sets.
+PROJECT = "project"
 
 #: Count a cycle that waits for the collector as found.
 NEEDS_GC = "needs-gc"
@@ -91,9 +116,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="record where objects are created in every round, not only where something grows",
     )
     add_report_files(parser)
-    parser.add_argument(
-        "--verify", metavar="BEFORE", help="compare with a report from before a fix; TARGET may be a report, too"
-    )
+    parser.add_argument("--verify", metavar="BEFORE", help="compare with an earlier report; TARGET may be one, too")
     add_follow(parser)
     add_fail_on(parser)
     add_memory_options(parser)
@@ -115,7 +138,7 @@ def add_report_files(parser: argparse.ArgumentParser) -> None:
     """Declare the options that write files."""
     add_formats(
         parser,
-        json="write the report as JSON; any FILE may be -, for standard output",
+        json="write the report as JSON; - is standard output",
         html="write the report as one HTML file",
         patch="write the source change that ends the leak, if one is known to be safe, for `git apply`",
         svg="draw the printed output as an SVG picture",
@@ -147,7 +170,7 @@ def add_fixing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prove",
         action="store_true",
-        help="run again with the patch, or with the suspect reference cut after each step, and compare rates and losses",
+        help="run again with the patch, or with the suspect reference cut, and compare rates and losses",
     )
     parser.add_argument(
         "--fix",
@@ -164,9 +187,10 @@ def add_fail_on(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=[*(one.value for one in Severity), LEAK, NEEDS_GC],
+        metavar="SEVERITY",
         default=Severity.MAJOR.value,
-        help="the least severity that makes the exit status 1: critical, major, minor or note (%(default)s); leak: any leak; "
-        "needs-gc: also cycles that wait for the collector",
+        help="the least severity for exit status 1: critical, major, minor, note; leak: any; needs-gc: cycles for the "
+        "collector, too (%(default)s)",
     )
 
 
@@ -219,6 +243,7 @@ def run(args: argparse.Namespace) -> int:
         args.step_on,
         args.lines,
         memory_limit=args.memory_limit,
+        python=args.python,
         method=TALK if args.interactive else METHOD,
     )
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
@@ -447,6 +472,7 @@ class Show:
 
     def __init__(self, args: argparse.Namespace, is_script: bool, is_stdout_taken: bool) -> None:
         self.in_full = args.full
+        self.project = project_note(args)  # which options the project sets
         self._annotates = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
         self._stream = sys.stderr if is_script or is_stdout_taken else sys.stdout
         self.verdict: HuntVerdict | None = None  # of the report shown last, and its trouble
@@ -459,6 +485,8 @@ class Show:
         from gradlife.reports.theme import make_console
 
         print_report(make_console(self._stream), report, self.in_full)
+        if self.in_full and self.project:
+            say(self.project, self._stream)
         self._stream.flush()
         self._shown = report
         self.verdict, self.trouble = report.verdict, report.trouble
@@ -503,6 +531,8 @@ def finish(result: Result[HuntReport], show: Show, outputs: Outputs, fail_on: st
         show.answer(report)
     is_strict = fail_on == NEEDS_GC
     report = failing_on(report, fail_on)
+    if show.project:
+        report = replace(report, settings={**report.settings, PROJECT: show.project})
     show.annotate(report, is_strict)
     outputs.write(report, is_strict=is_strict, in_full=show.in_full)
     return result.status or report.exit_status

@@ -12,13 +12,25 @@ from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import reports_in
 
 EPILOG = """\
-FOLDER is the run folder of `gradlife hunt --run-folder FOLDER`, or any folder with one
-JSON report for each rank (`gradlife hunt --json FOLDER/rank-3.json TARGET`). The last
-number in a file's name is its rank.
+FOLDER is the run folder of `gradlife hunt --run-folder FOLDER`, or any folder
+with one JSON report for each rank (`gradlife hunt --json FOLDER/rank-3.json
+TARGET`). The last number in a file's name is its rank.
 
-Exit status: 0 clean; 1 a leak was found on any rank (see --fail-on); 2 usage error;
-3 could not tell; a rank whose program failed gives its status.
+Exit status: 0 clean; 1 a leak was found on any rank (see --fail-on); 2 usage
+error; 3 could not tell; a rank whose program failed gives its status.
 """
+
+
+#: Options that only `--help-all` shows.
+RARE = frozenset(
+    {
+        "--junit",
+        "--markdown",
+        "--sarif",
+        "--svg",
+        "--github",
+    }
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from gradlife.cli.formats import Outputs, Writer
 from gradlife.cli.hunt import add_step_options, is_command, is_script
+from gradlife.cli.options.from_project import project_note
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.cli.program_view import ProgramView, name_of
 from gradlife.cli.report_file import add_force
@@ -30,8 +31,8 @@ from gradlife.ranks.run_folder import VARIABLE
 
 EPILOG = """\
 TARGET is a script with its own arguments, -m module, a console script on PATH
-(torchrun train.py), file.py::function or module:function. A function is called once a
-step, as by gradlife hunt.
+(torchrun train.py), file.py::function or module:function. A function is called
+once a step, as by gradlife hunt.
 
 The first steps run untouched, three are recorded, all others run untouched.
 
@@ -48,6 +49,17 @@ WRITERS: dict[str, Writer] = {
     "markdown": "gradlife.reports.formats.markdown.peak:peak_markdown",
     "sarif": "gradlife.reports.formats.sarif.peak:peak_sarif",
 }
+
+
+#: Options that only `--help-all` shows.
+RARE = frozenset(
+    {
+        "--markdown",
+        "--sarif",
+        "--run-folder",
+        "--rank-timeout",
+    }
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,11 +110,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         args = take_late_options(args, add_options, args.target if is_script(args.target) else None, "peak")
     target = parse(args.target, tuple(args.arguments))
-    settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, method=METHOD)
+    settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, python=args.python, method=METHOD)
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
     with Outputs(args, WRITERS) as outputs:
         to_stderr = not isinstance(target, FunctionTarget) or outputs.is_stdout_taken
-        show = Show(args.full, args.fail_on, to_stderr)
+        show = Show(args.full, args.fail_on, to_stderr, project_note(args))
 
         def end(result: Result[PeakReport]) -> int:
             return finish(result, show, outputs)
@@ -166,7 +178,8 @@ def hear_nothing(report: PeakReport) -> None:
 class Show:
     """Prints the report once."""
 
-    def __init__(self, in_full: bool, fail_on: float | None, to_stderr: bool) -> None:
+    def __init__(self, in_full: bool, fail_on: float | None, to_stderr: bool, project: str = "") -> None:
+        self._project = project  # which options the project sets
         self._in_full = in_full
         self.fail_on = fail_on
         self._stream = sys.stderr if to_stderr else sys.stdout
@@ -186,4 +199,6 @@ class Show:
         from gradlife.reports.theme import make_console
 
         print_peak(make_console(self._stream), replace(report, fail_on=self.fail_on), self._in_full)
+        if self._in_full and self._project:
+            say(self._project, self._stream)
         self._stream.flush()

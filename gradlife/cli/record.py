@@ -30,8 +30,9 @@ from gradlife.visible_text import visible_json
 ROUNDS = 3
 
 EPILOG = """\
-STORY is as for `gradlife run`. With stories named, or -k, only those are renewed: the others in
-FILE stay as they are. Without, the whole file is rewritten.
+STORY is as for `gradlife run`. With stories named, or -k, only those are
+renewed: the others in FILE stay as they are. Without, the whole file is
+rewritten.
 
 Afterwards `--backend recorded:FILE` and `--against recorded:FILE` read from it.
 

@@ -12,9 +12,7 @@ from gradlife.overwriting import refuse_overwriting
 
 def add_force(parser: argparse.ArgumentParser) -> None:
     """Declare the option that lets a report replace a file."""
-    parser.add_argument(
-        "--force", action="store_true", help="replace files that gradlife did not write, except source files"
-    )
+    parser.add_argument("--force", action="store_true", help="replace files of other tools, too; never a source")
 
 
 class ReportFile(OutputFile):

@@ -32,6 +32,23 @@ from gradlife.runner.fidelity import fidelity
 from gradlife.runner.tour import run_tour
 from gradlife.visible_text import visible_json
 
+#: Options that only `--help-all` shows.
+RARE = frozenset(
+    {
+        "--fidelity",
+        "--matrix",
+        "--svg",
+        "--github",
+        "--stage-detail",
+        "--timeline",
+        "--in-process",
+        "--time-limit",
+        "--junit",
+        "--markdown",
+        "--sarif",
+    }
+)
+
 
 def page_with_tour(report: RunReport) -> str:
     """Return the page of a run, which opens with the guided tour."""
@@ -59,18 +76,18 @@ EPILOG = """\
 STORY is NAME for a built-in story, FILE, FILE::NAME or FOLDER; without any, the
 built-in stories are run.
 
-Systems: torch, mini:PROFILE (such as mini:torch-1.2), mini:PROFILE+AXIS=VALUE for
-a profile with one policy replaced, torch@INTERPRETER or oneflow@INTERPRETER for the
-framework of another Python (its path, or an environment of `gradlife env`), and
-recorded:NAME or recorded:FILE for readings that `gradlife record` took of a system
-elsewhere.
+Systems: torch, mini:PROFILE (such as mini:torch-1.2), mini:PROFILE+AXIS=VALUE
+for a profile with one policy replaced, torch@INTERPRETER or oneflow@INTERPRETER
+for the framework of another Python (its path, or an environment of `gradlife
+env`), and recorded:NAME or recorded:FILE for readings that `gradlife record`
+took.
 
-With --fidelity every recording that gradlife comes with, or each system of --backend,
-is compared with the profile nearest to it: one line per system, and every difference
-with its reason. A difference without a reason makes the exit status 1.
+With --fidelity every recording that gradlife comes with, or each system of
+--backend, is compared with the profile nearest to it: one line per system, and
+every difference with its reason. One without a reason makes the exit status 1.
 
-Exit status: 0 all as declared; 1 a reading contradicts its story, or a story did
-not finish; 2 usage error; 3 could not tell.
+Exit status: 0 all as declared; 1 a reading contradicts its story, or a story
+did not finish; 2 usage error; 3 could not tell.
 """
 
 

@@ -7,6 +7,7 @@ import gc
 import os
 
 from gradlife.cli.live_line import announced
+from gradlife.cli.options.python_words import is_python, read_python_words
 from gradlife.cli.report_file import ReportFile, add_force, open_report
 from gradlife.devices.live import device_notes
 from gradlife.errors import GradlifeError, UsageError
@@ -18,11 +19,12 @@ from gradlife.program.script import prepared, run_script
 from gradlife.reports.values import counted
 
 EPILOG = """\
-The script runs in this process, as `python SCRIPT` would run it, and the snapshot
-is taken when it ends, even if it fails. Inside a program,
+The script runs in this process, as `python SCRIPT` would run it, and the
+snapshot is taken when it ends, even if it fails. Inside a program,
 gradlife.snapshot().save(FILE) takes one at any moment.
 
-Exit status: the script's own; 2 usage error; 3 the snapshot could not be written.
+Exit status: the script's own; 2 usage error; 3 the snapshot could not be
+written.
 """
 
 
@@ -44,6 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the script, then write the snapshot."""
+    if is_python(args.script):
+        command = read_python_words([args.script, *args.arguments])
+        if command.options:
+            raise UsageError(
+                f"gradlife snapshot runs the script in its own interpreter, without {command.options[0]}",
+                f"python {' '.join(command.options)} -m gradlife snapshot -o FILE SCRIPT",
+            )
+        args.is_module = args.is_module or command.is_module
+        args.script, *args.arguments = command.program
     target = parse(MODULE_MARK * args.is_module + args.script, tuple(args.arguments))
     if isinstance(target, FunctionTarget):
         raise UsageError(

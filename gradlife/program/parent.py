@@ -182,9 +182,9 @@ class Guard(ABC, Generic[Report]):
 
 
 def command(settings: Settings) -> list[str]:
-    """Return the command that starts the child: the same interpreter with the same options."""
+    """Return the command that starts the child: the same interpreter with the same options, and the program's."""
     options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    return [sys.executable, *options, "-c", START, settings.dump()]
+    return [sys.executable, *options, *settings.python, "-c", START, settings.dump()]
 
 
 def is_heard(number: int) -> bool:

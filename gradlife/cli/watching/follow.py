@@ -87,7 +87,9 @@ def follow_program(args: argparse.Namespace, target: str) -> Result[HuntReport]:
         path = os.path.join(folder, "socket")
         options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         with held():
-            child = subprocess.Popen([sys.executable, *options, "-c", START, path, target, *args.arguments])
+            child = subprocess.Popen(
+                [sys.executable, *options, *args.python, "-c", START, path, target, *args.arguments]
+            )
         forward(child)
         report = None
         try:

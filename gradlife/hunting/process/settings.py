@@ -40,6 +40,7 @@ class Settings:
     requests: int = -1  # file descriptor: a byte for each report requested
     in_step: bool = False  # one of several ranks, which take snapshots after the same steps
     tells_progress: bool = False  # after each step that is recorded
+    python: tuple[str, ...] = ()  # options of the interpreter besides this one's
     method: str = HUNT  # what is run beside the program
 
     def for_rank(self, folder: str, memory: int) -> Settings:
@@ -58,7 +59,7 @@ class Settings:
 def load_settings(text: str) -> Settings:
     """Decode settings."""
     words = json.loads(text)
-    return Settings(**{**words, "arguments": tuple(words["arguments"])})
+    return Settings(**{**words, **{name: tuple(words[name]) for name in ("arguments", "python")}})
 
 
 def refuse(folder: str) -> None:
