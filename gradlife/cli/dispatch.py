@@ -10,6 +10,7 @@ from gradlife.cli.options.python_words import is_python
 from gradlife.cli.parser import COMMANDS, WELCOME, MainParser, command_module, make_parser
 from gradlife.errors import UnknownNameError, UsageError
 from gradlife.output import OutputStream
+from gradlife.overwriting import remedy_for
 
 
 def dispatch(arguments: list[str]) -> int:
@@ -32,9 +33,20 @@ def parsed(parser: MainParser, arguments: list[str]) -> argparse.Namespace:
     from gradlife.cli.project_options import read_project_options  # it imports a parser of TOML
 
     options = read_project_options(parser.chosen, arguments[0])
-    args = options.parse(parser.chosen, parser, arguments)
+    try:
+        args = options.parse(parser.chosen, parser, arguments)
+    except UsageError as error:
+        raise taken_script(arguments, error) from None
     args.project = options
     return args
+
+
+def taken_script(arguments: list[str], error: UsageError) -> UsageError:
+    """Return the error of a command line without a program; say so if an option took the script as its file."""
+    *_, option, word = ["", *arguments]
+    if not ("required: TARGET" in error.message and option.startswith("--") and os.path.isfile(script_in(word))):
+        return error
+    return UsageError(f"{option} took {word} as its file: no program is left", remedy_for(word, option))
 
 
 def with_command(arguments: list[str]) -> list[str]:

@@ -55,6 +55,14 @@ def test_a_source_file_is_never_overwritten(gradlife: Gradlife, program: Path, n
     assert not program.with_name("begun").exists()
 
 
+def test_a_script_that_an_option_took_as_its_file_is_named(gradlife: Gradlife, program: Path) -> None:
+    status, output, errors = gradlife("hunt", "--html", "train.py")
+    assert (status, output) == (2, "")
+    assert errors == (
+        "gradlife: error: --html took train.py as its file: no program is left (try: --html report.html train.py)\n"
+    )
+
+
 def test_a_link_to_a_source_file_is_that_source_file(gradlife: Gradlife, stories: str, tmp_path: Path) -> None:
     link = tmp_path / "report.json"
     link.symlink_to(stories)
