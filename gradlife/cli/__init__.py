@@ -26,7 +26,7 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status of the process."""
     try:
-        from gradlife.cli.parser import dispatch
+        from gradlife.cli.dispatch import dispatch
 
         open_missing_streams()
         forgive_narrow_encodings()

@@ -24,12 +24,13 @@ from gradlife.cli.options.attach_tasks import refuse_unused
 from gradlife.cli.options.follow_options import EVERY, add_follow, duration, refuse_without_follow
 from gradlife.cli.pages import Why, print_why
 from gradlife.cli.peak import WRITERS as PEAK_WRITERS
+from gradlife.cli.report_file import ReportFile, add_force
 from gradlife.cli.watching.follow import Follower
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.interactive.heap_source import RunningPatient
 from gradlife.model.hunt import LONGEST_STOP, SECOND, HuntReport
-from gradlife.output import OutputFile, say
+from gradlife.output import say
 from gradlife.program.hunt.running import Progress, Terms
 from gradlife.program.parent import Result
 from gradlife.reports.peak.terminal import print_peak
@@ -37,17 +38,33 @@ from gradlife.reports.theme import make_console
 from gradlife.reports.values import counted
 
 EPILOG = """\
-gdb or lldb starts one thread in the process, which hunts while the program runs, and
-then ends. Where neither is allowed, the program can open a socket: gradlife.serve(),
-or GRADLIFE_SERVE=1 before `import gradlife`.
+gdb or lldb starts one thread in the process, which hunts while the program
+runs, and then ends. Where neither is allowed, the program can open a socket:
+gradlife.serve(), or GRADLIFE_SERVE=1 before `import gradlife`. Ctrl-C detaches.
 
-A step is an optimizer step, a DataLoader batch or a backward pass; in a process with an
+A step is an optimizer step, a DataLoader batch or a backward pass; with an
 optimizer also a replay of a CUDA graph; or else a second.
-Ctrl-C detaches.
 
-Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error, or attaching is not allowed;
-3 could not tell, or the process ended.
+Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error, or
+attaching is not allowed; 3 could not tell, or the process ended.
 """
+
+#: Options that only `--help-all` shows.
+RARE = frozenset(
+    {
+        "--inject",
+        "--every",
+        "--findings",
+        "--state",
+        "--metrics",
+        "--memory-limit",
+        "--junit",
+        "--markdown",
+        "--sarif",
+        "--github",
+        "--step-on",
+    }
+)
 
 #: Default length of a hunt, in seconds.
 USUAL_SECONDS = 300.0
@@ -91,9 +108,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fail_on(parser)
     add_formats(
         parser,
-        json="write the report as JSON; any FILE may be -, for standard output",
+        json="write the report as JSON; - is standard output",
         html="write the report as one HTML file",
     )
+    add_force(parser)
 
 
 def process_number(text: str) -> int:
@@ -170,7 +188,7 @@ def reported(
 
 def keep_snapshot(args: argparse.Namespace) -> int:
     """Write the process's heap to a file."""
-    with OutputFile(args.snapshot) as output, taken(args) as path:
+    with ReportFile(args.snapshot, "--snapshot", args.force) as output, taken(args) as path:
         output.fill(lambda descriptor: copy(path, descriptor))
     say(f"gradlife: gradlife open {args.snapshot}")
     return 0

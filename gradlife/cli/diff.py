@@ -9,6 +9,8 @@ from rich.console import Console
 
 from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.cli.options.addresses import count
+from gradlife.cli.progress import working
+from gradlife.cli.report_file import add_force
 from gradlife.heap import open_snapshot
 from gradlife.model.heap import HeapDiff
 from gradlife.reports.formats.json.document import diff_text
@@ -24,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write all that changed as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write it as one HTML file")
     add_svg(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
         return diff_page(difference, args.before, args.after)
 
     with Outputs(args, {"json": diff_text, "html": page, "svg": picture(show, "gradlife diff")}) as outputs:
-        difference = open_snapshot(args.before).diff(open_snapshot(args.after))
+        with working(f"comparing {args.before} and {args.after}"):
+            difference = open_snapshot(args.before).diff(open_snapshot(args.after))
         if not outputs.is_stdout_taken:
             show(make_console(sys.stdout), difference)
         outputs.write(difference)

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from gradlife.cli.formats import Outputs, add_svg, picture
+from gradlife.cli.report_file import add_force
 from gradlife.environments.add import add, remove
 from gradlife.environments.listing import info_of, listed
 from gradlife.errors import UsageError
@@ -18,7 +19,8 @@ from gradlife.reports.values import size
 EPILOG = """\
 An environment is a folder below $GRADLIFE_HOME/environments, by default in the
 user's data folder. pip installs the packages with its own configuration
-(PIP_INDEX_URL and the like); an interrupted `gradlife env add` continues when repeated.
+(PIP_INDEX_URL and the like); an interrupted `gradlife env add` continues when
+repeated.
 """
 
 
@@ -33,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list the environments", description="List the environments.")
     listing.add_argument("--json", metavar="FILE", help="write them as JSON; - for standard output")
     add_svg(listing)
+    add_force(listing)
     removing = actions.add_parser("remove", help="remove an environment", description="Remove an environment.")
     removing.add_argument("name", metavar="NAME")
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from gradlife.backends.registry import DEFAULT_BACKENDS, backend_names
 from gradlife.cli.formats import Outputs, add_svg, picture
+from gradlife.cli.report_file import add_force
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
 from gradlife.hunting.findings.expectations import EXPECTATIONS
 from gradlife.model import Declared, RunReport, ScenarioInfo, SystemInfo
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-run", action="store_true", help="describe a built-in story without running it")
     add_svg(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:

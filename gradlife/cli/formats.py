@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from gradlife.cli.report_file import open_report
 from gradlife.errors import UsageError
-from gradlife.output import STDOUT, LostOutputError, OutputFile, OutputStream, open_output, write_all
+from gradlife.output import STDOUT, LostOutputError, OutputFile, OutputStream, write_all
 from gradlife.visible_text import visible_json, visible_lines
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Outputs:
 
     def __init__(self, args: argparse.Namespace, writers: Mapping[str, Writer]) -> None:
         self._writers = writers
+        self._is_forced = getattr(args, "force", False)
         self._paths = {name: path for name in writers if (path := getattr(args, name, None)) is not None}
         self._stack = ExitStack()
         self._open: dict[str, OutputFile | OutputStream] = {}
@@ -85,7 +87,7 @@ class Outputs:
         refuse_twice(self._paths)
         with self._stack:  # close those already opened if another cannot be opened
             for name, path in self._paths.items():
-                output: OutputFile | OutputStream = open_output(path)
+                output = open_report(path, f"--{name}", self._is_forced)
                 self._stack.enter_context(output)
                 self._open[name] = output
             self._stack = self._stack.pop_all()

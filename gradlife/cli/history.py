@@ -9,6 +9,7 @@ from rich.console import Console
 
 from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.cli.progress import ProgressBar
+from gradlife.cli.report_file import add_force
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
 from gradlife.model.history import History
 from gradlife.reports.formats.json.document import history_text
@@ -17,8 +18,8 @@ from gradlife.reports.theme import make_console
 from gradlife.runner.history import history
 
 EPILOG = """\
-A row for each subject and probe, a column for each recorded release. A row shows
-the last stage at which the releases differ, or else the last stage.
+A row for each subject and probe, a column for each recorded release. A row
+shows the last stage at which the releases differ, or else the last stage.
 
 Exit status: 0; 2 usage error; 3 no release has a reading of the story.
 """
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stage-detail", action="store_true", help="a row for each stage, and all probes")
     parser.add_argument("--json", metavar="FILE", help="write it as JSON; - for standard output")
     add_svg(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, refuse_without_follow
+from gradlife.cli.options.from_project import project_note
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
+from gradlife.cli.program_view import ProgramView, name_of
+from gradlife.cli.report_file import add_force, open_report
 from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT, TRIAL, OwnFolder
@@ -26,7 +29,7 @@ from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import LARGEST_SIZE, document_text
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
-from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason, say, say_to_runner
+from gradlife.output import NoOutput, OutputFile, OutputStream, reason, say, say_to_runner
 from gradlife.program.hunt.parent import HuntGuard
 from gradlife.program.parent import Result, signal_of
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
@@ -40,14 +43,35 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 TARGET is a script with its own arguments, -m module, a console script on PATH
-(accelerate launch train.py), file.py::function or module:function.
-Arguments after a script that reads its command line belong to the script.
-A function is called once per step. If the file has setup(), its result is the first
-argument; a function with two arguments also gets the step's number.
+(accelerate launch train.py), or file.py::function and module:function, which
+are called once per step: with the result of setup(), if the file has it, and
+the number of the step. Arguments after a script that reads them are its own.
 
-Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error; 3 could not tell; a
-script that fails itself keeps its own.
+Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error; 3 could
+not tell; a script that fails itself keeps its own.
 """
+
+#: Options that only `--help-all` shows.
+RARE = frozenset(
+    {
+        "--lines",
+        "--junit",
+        "--markdown",
+        "--sarif",
+        "--patch",
+        "--svg",
+        "--github",
+        "--export-scenario",
+        "--every",
+        "--findings",
+        "--state",
+        "--metrics",
+        "--at-rss",
+        "--memory-limit",
+        "--run-folder",
+        "--rank-timeout",
+    }
+)
 
 #: The writer of each format.
 WRITERS: dict[str, Writer] = {
@@ -56,9 +80,15 @@ WRITERS: dict[str, Writer] = {
     "markdown": "gradlife.reports.formats.markdown.document:markdown_of",
     "sarif": "gradlife.reports.formats.sarif.findings:hunt_sarif",
     "html": "gradlife.reports.html.document:page_of",
-    "patch": "gradlife.reports.formats.patch.hunt:hunt_patch",
+    "patch": "gradlife.cli.hunt:patch_text",
     "svg": "gradlife.cli.hunt:drawn",
 }
+
+#: What follows the program's name in the line at the start, where standard error is no terminal.
+AT_START = "; the program runs as usual, and the report comes at its end or as soon as a leak is certain"
+
+#: The key of a report's settings that says which options the project sets.
+PROJECT = "project"
 
 #: Count a cycle that waits for the collector as found.
 NEEDS_GC = "needs-gc"
@@ -86,9 +116,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="record where objects are created in every round, not only where something grows",
     )
     add_report_files(parser)
-    parser.add_argument(
-        "--verify", metavar="BEFORE", help="compare with a report from before a fix; TARGET may be a report, too"
-    )
+    parser.add_argument("--verify", metavar="BEFORE", help="compare with an earlier report; TARGET may be one, too")
     add_follow(parser)
     add_fail_on(parser)
     add_memory_options(parser)
@@ -110,7 +138,7 @@ def add_report_files(parser: argparse.ArgumentParser) -> None:
     """Declare the options that write files."""
     add_formats(
         parser,
-        json="write the report as JSON; any FILE may be -, for standard output",
+        json="write the report as JSON; - is standard output",
         html="write the report as one HTML file",
         patch="write the source change that ends the leak, if one is known to be safe, for `git apply`",
         svg="draw the printed output as an SVG picture",
@@ -120,6 +148,7 @@ def add_report_files(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the worst leak as a small story for a bug report, if possible",
     )
+    add_force(parser)
 
 
 def add_memory_options(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +170,7 @@ def add_fixing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prove",
         action="store_true",
-        help="run again with the patch, or with the suspect reference cut after each step, and compare rates and losses",
+        help="run again with the patch, or with the suspect reference cut, and compare rates and losses",
     )
     parser.add_argument(
         "--fix",
@@ -158,9 +187,10 @@ def add_fail_on(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=[*(one.value for one in Severity), LEAK, NEEDS_GC],
+        metavar="SEVERITY",
         default=Severity.MAJOR.value,
-        help="the least severity that makes the exit status 1: critical, major, minor or note (%(default)s); leak: any leak; "
-        "needs-gc: also cycles that wait for the collector",
+        help="the least severity for exit status 1: critical, major, minor, note; leak: any; needs-gc: cycles for the "
+        "collector, too (%(default)s)",
     )
 
 
@@ -213,10 +243,12 @@ def run(args: argparse.Namespace) -> int:
         args.step_on,
         args.lines,
         memory_limit=args.memory_limit,
+        python=args.python,
         method=TALK if args.interactive else METHOD,
     )
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
-    with Outputs(args, WRITERS) as outputs, open_output(args.export_scenario) as story, trial_folder(args) as trial:
+    exported = open_report(args.export_scenario, "--export-scenario", args.force)
+    with Outputs(args, WRITERS) as outputs, exported as story, trial_folder(args) as trial:
         settings = replace(settings, trial=trial)
         show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken)
 
@@ -238,19 +270,31 @@ def run(args: argparse.Namespace) -> int:
 
 def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs: Outputs) -> Result[HuntReport]:
     """Run the program in one process and prove the findings; ranks that the program starts are merged."""
-    hears = nobody if args.prove else show.answer
     memory = Memory(args.memory_limit, args.at_rss)
-    with OwnFolder(HUNT) as folder:
-        guard = HuntGuard(settings, memory, hears, meanwhile=lambda: load_reports(outputs), folder=folder)
+    with OwnFolder(HUNT) as folder, view_of(args) as view:
+
+        def answer(report: HuntReport) -> None:
+            if not args.prove:
+                view.end()
+                show.answer(report)
+
+        guard = HuntGuard(settings, memory, answer, meanwhile=lambda: load_reports(outputs), folder=folder, viewer=view)
         result = guard.run()
         if folders_of_ranks(folder):
+            view.end()
             say_unproven(args)
             return with_ranks(result, folder)
-    if args.prove and result.report is not None:
-        from gradlife.program.hunt.proof import proven
+        if args.prove and result.report is not None:
+            from gradlife.program.hunt.proof import proven
 
-        result = replace(result, report=proven(result.report, settings, quietly(args)))
+            result = replace(result, report=proven(result.report, settings, quietly(args, view)))
     return result
+
+
+def view_of(args: argparse.Namespace) -> ProgramView:
+    """Return what shows the program's progress; nothing beside a prompt, which has the terminal."""
+    start = "" if args.interactive else AT_START
+    return ProgramView(f"hunting {name_of(args.target)}", args.steps, start, is_hidden=args.interactive)
 
 
 def trial_folder(args: argparse.Namespace) -> AbstractContextManager[str]:
@@ -277,7 +321,8 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
     try:
         texts = changed_files(patched)
         before = {path: text_of(path) for path in texts}
-        found = try_texts(texts, settings, quietly(args))
+        with view_of(args) as view:
+            found = try_texts(texts, settings, quietly(args, view))
     except (GradlifeError, OSError) as error:
         say(f"gradlife: nothing was tried: {error}")
         return False
@@ -363,12 +408,14 @@ def nobody(report: HuntReport) -> None:
     """Show nothing yet: the report is incomplete."""
 
 
-def quietly(args: argparse.Namespace) -> Callable[[Settings], Result[HuntReport]]:
+def quietly(args: argparse.Namespace, view: ProgramView) -> Callable[[Settings], Result[HuntReport]]:
     """Hunt the same program again, without its output, input and prompt."""
 
     def run(settings: Settings) -> Result[HuntReport]:
         settings = replace(settings, method=METHOD)
-        return HuntGuard(settings, Memory(args.memory_limit, args.at_rss), nobody, is_quiet=True).run()
+        view.begin("running it again without the leak" if settings.cut else "running it again with the change")
+        memory = Memory(args.memory_limit, args.at_rss)
+        return HuntGuard(settings, memory, nobody, is_quiet=True, viewer=view).run()
 
     return run
 
@@ -394,6 +441,14 @@ def compare(before: HuntReport, after: HuntReport, fail_on: str = Severity.MAJOR
     return found.exit_status
 
 
+def patch_text(report: HuntReport) -> str:
+    """Return the patches below a line that `git apply` skips, and that says who wrote them; empty if there are none."""
+    from gradlife.reports.formats.patch.hunt import hunt_patch
+
+    diffs = hunt_patch(report)
+    return f"# gradlife hunt\n{diffs}" if diffs else ""
+
+
 def drawn(report: HuntReport, in_full: bool = False) -> str:
     """Return the report for an SVG picture."""
     from gradlife.reports.svg import svg_of
@@ -417,6 +472,7 @@ class Show:
 
     def __init__(self, args: argparse.Namespace, is_script: bool, is_stdout_taken: bool) -> None:
         self.in_full = args.full
+        self.project = project_note(args)  # which options the project sets
         self._annotates = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
         self._stream = sys.stderr if is_script or is_stdout_taken else sys.stdout
         self.verdict: HuntVerdict | None = None  # of the report shown last, and its trouble
@@ -429,6 +485,8 @@ class Show:
         from gradlife.reports.theme import make_console
 
         print_report(make_console(self._stream), report, self.in_full)
+        if self.in_full and self.project:
+            say(self.project, self._stream)
         self._stream.flush()
         self._shown = report
         self.verdict, self.trouble = report.verdict, report.trouble
@@ -473,6 +531,8 @@ def finish(result: Result[HuntReport], show: Show, outputs: Outputs, fail_on: st
         show.answer(report)
     is_strict = fail_on == NEEDS_GC
     report = failing_on(report, fail_on)
+    if show.project:
+        report = replace(report, settings={**report.settings, PROJECT: show.project})
     show.annotate(report, is_strict)
     outputs.write(report, is_strict=is_strict, in_full=show.in_full)
     return result.status or report.exit_status

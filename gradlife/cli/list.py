@@ -6,11 +6,12 @@ import argparse
 import sys
 
 from gradlife.cli.formats import Outputs, add_svg, picture
+from gradlife.cli.pager import paged
+from gradlife.cli.report_file import add_force
 from gradlife.errors import UnknownNameError
 from gradlife.model import ScenarioInfo
 from gradlife.reports.formats.json.document import list_text
 from gradlife.reports.run.listing import print_list
-from gradlife.reports.theme import make_console
 from gradlife.runner import api
 
 
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--json", metavar="FILE", help="write them, with all they declare, as JSON; - for standard output"
     )
     add_svg(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         if args.source:
             stories = from_source(stories, args.source)
         if not outputs.is_stdout_taken:
-            print_list(make_console(sys.stdout), stories)
+            paged(lambda console: print_list(console, stories), sys.stdout)
         outputs.write(stories)
     return 0
 

@@ -6,18 +6,31 @@ import argparse
 
 from gradlife.cli.formats import Outputs, add_formats
 from gradlife.cli.hunt import WRITERS, Show, add_fail_on, show_merged
+from gradlife.cli.report_file import add_force
 from gradlife.ranks.hunt import rank_count
 from gradlife.ranks.merge import merge
 from gradlife.ranks.rank_report import reports_in
 
 EPILOG = """\
-FOLDER is the run folder of `gradlife hunt --run-folder FOLDER`, or any folder with one
-JSON report for each rank (`gradlife hunt --json FOLDER/rank-3.json TARGET`). The last
-number in a file's name is its rank.
+FOLDER is the run folder of `gradlife hunt --run-folder FOLDER`, or any folder
+with one JSON report for each rank (`gradlife hunt --json FOLDER/rank-3.json
+TARGET`). The last number in a file's name is its rank.
 
-Exit status: 0 clean; 1 a leak was found on any rank (see --fail-on); 2 usage error;
-3 could not tell; a rank whose program failed gives its status.
+Exit status: 0 clean; 1 a leak was found on any rank (see --fail-on); 2 usage
+error; 3 could not tell; a rank whose program failed gives its status.
 """
+
+
+#: Options that only `--help-all` shows.
+RARE = frozenset(
+    {
+        "--junit",
+        "--markdown",
+        "--sarif",
+        "--svg",
+        "--github",
+    }
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         html="write the report as one HTML file",
         svg="draw the printed output as an SVG picture",
     )
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 from gradlife.cli.formats import Outputs, Writer, add_svg, picture
 from gradlife.cli.options.addresses import address_or_type, count
 from gradlife.cli.pages import WHY_WRITERS, Why, print_why, snapshot_page
+from gradlife.cli.progress import working
+from gradlife.cli.report_file import add_force
 from gradlife.devices.allocator_state import allocator_state
 from gradlife.devices.memory_report import report_of
 from gradlife.devices.plain_pickle import AllocatorFileError, is_pickle, read_pickle
@@ -53,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the shown tables as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write the objects that retain most as one HTML file")
     add_svg(parser)
+    add_force(parser)
     parser.add_argument("-i", "--interactive", action="store_true", help="open a prompt on the snapshot")
     parser.add_argument("--tui", action="store_true", help="browse the snapshot with keys and mouse")
 
@@ -132,8 +135,9 @@ def show_tables(args: argparse.Namespace) -> int:
         "svg": picture(print_heap, "gradlife open"),
     }
     with Outputs(args, writers) as outputs:
-        snapshots.append(open_snapshot(args.file))
-        view = view_of(snapshots[0], args)
+        with working(f"reading {args.file}"):
+            snapshots.append(open_snapshot(args.file))
+            view = view_of(snapshots[0], args)
         if not outputs.is_stdout_taken:
             print_heap(make_console(sys.stdout), view)
         outputs.write(view)

@@ -10,7 +10,10 @@ from dataclasses import replace
 
 from gradlife.cli.formats import Outputs, Writer
 from gradlife.cli.hunt import add_step_options, is_command, is_script
+from gradlife.cli.options.from_project import project_note
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
+from gradlife.cli.program_view import ProgramView, name_of
+from gradlife.cli.report_file import add_force
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.own_folders import PEAK, OwnFolder
 from gradlife.hunting.process.rank import rank_of
@@ -28,8 +31,8 @@ from gradlife.ranks.run_folder import VARIABLE
 
 EPILOG = """\
 TARGET is a script with its own arguments, -m module, a console script on PATH
-(torchrun train.py), file.py::function or module:function. A function is called once a
-step, as by gradlife hunt.
+(torchrun train.py), file.py::function or module:function. A function is called
+once a step, as by gradlife hunt.
 
 The first steps run untouched, three are recorded, all others run untouched.
 
@@ -37,12 +40,26 @@ Exit status: 0; 1 more of the peak is never read again than --fail-on allows;
 2 usage error; 3 no peak was recorded; a script that fails itself keeps its own.
 """
 
+#: What follows the program's name in the line at the start, where standard error is no terminal.
+AT_START = "; the program runs as usual, and the report comes after three recorded steps"
+
 WRITERS: dict[str, Writer] = {
     "json": "gradlife.model.peak.codec:dumps",
     "html": "gradlife.reports.html.document:page_of",
     "markdown": "gradlife.reports.formats.markdown.document:markdown_of",
     "sarif": "gradlife.reports.formats.sarif.peak:peak_sarif",
 }
+
+
+#: Options that only `--help-all` shows.
+RARE = frozenset(
+    {
+        "--markdown",
+        "--sarif",
+        "--run-folder",
+        "--rank-timeout",
+    }
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +88,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run it again with the edits that have a diff, and compare peaks and losses",
     )
+    add_force(parser)
     parser.add_argument("--full", action="store_true", help="print all savings and owners")
     add_rank_options(parser, "record the peak of each")
 
@@ -92,11 +110,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         args = take_late_options(args, add_options, args.target if is_script(args.target) else None, "peak")
     target = parse(args.target, tuple(args.arguments))
-    settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, method=METHOD)
+    settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, python=args.python, method=METHOD)
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
     with Outputs(args, WRITERS) as outputs:
         to_stderr = not isinstance(target, FunctionTarget) or outputs.is_stdout_taken
-        show = Show(args.full, args.fail_on, to_stderr)
+        show = Show(args.full, args.fail_on, to_stderr, project_note(args))
 
         def end(result: Result[PeakReport]) -> int:
             return finish(result, show, outputs)
@@ -124,21 +142,33 @@ def finish(result: Result[PeakReport], show: Show, outputs: Outputs) -> int:
 
 def run_alone(args: argparse.Namespace, settings: Settings, show: Show) -> Result[PeakReport]:
     """Run the program in one process and prove the savings; ranks that the program starts are merged."""
-    hears = hear_nothing if args.prove else show.answer
-    with OwnFolder(PEAK) as folder:
-        first = PeakGuard(replace(settings, trial=folder if args.prove else ""), hears, folder=folder).run()
+    with OwnFolder(PEAK) as folder, ProgramView(f"recording {name_of(args.target)}", None, AT_START) as view:
+
+        def answer(report: PeakReport) -> None:
+            if not args.prove:
+                view.end()
+                show.answer(report)
+
+        settings = replace(settings, tells_progress=view.wants_progress)
+        trial = folder if args.prove else ""
+        first = PeakGuard(replace(settings, trial=trial), answer, folder=folder, viewer=view).run()
         if folders_of_ranks(folder):
+            view.end()
             say_unproven(args)
             return with_peaks(first, args.target, folder)
-        return proven_result(first, settings) if args.prove else first
+        return proven_result(first, settings, view) if args.prove else first
 
 
-def proven_result(first: Result[PeakReport], settings: Settings) -> Result[PeakReport]:
+def proven_result(first: Result[PeakReport], settings: Settings, view: ProgramView) -> Result[PeakReport]:
     """Run the program again with its edits."""
     if first.report is None or not first.report.peak_bytes:
         return first
-    again = proven(first.report, settings, lambda other: PeakGuard(other, hear_nothing, is_quiet=True).run().report)
-    return Result(first.status, again)
+
+    def run_again(changed: Settings) -> PeakReport | None:
+        view.begin("running it again with the changes")
+        return PeakGuard(changed, hear_nothing, is_quiet=True, viewer=view).run().report
+
+    return Result(first.status, proven(first.report, settings, run_again))
 
 
 def hear_nothing(report: PeakReport) -> None:
@@ -148,7 +178,8 @@ def hear_nothing(report: PeakReport) -> None:
 class Show:
     """Prints the report once."""
 
-    def __init__(self, in_full: bool, fail_on: float | None, to_stderr: bool) -> None:
+    def __init__(self, in_full: bool, fail_on: float | None, to_stderr: bool, project: str = "") -> None:
+        self._project = project  # which options the project sets
         self._in_full = in_full
         self.fail_on = fail_on
         self._stream = sys.stderr if to_stderr else sys.stdout
@@ -168,4 +199,6 @@ class Show:
         from gradlife.reports.theme import make_console
 
         print_peak(make_console(self._stream), replace(report, fail_on=self.fail_on), self._in_full)
+        if self._in_full and self._project:
+            say(self._project, self._stream)
         self._stream.flush()

@@ -1,8 +1,9 @@
-"""A progress bar on standard error, shown only on a terminal."""
+"""A progress bar and a line about work, on standard error, shown only on a terminal."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -43,3 +44,8 @@ class ProgressBar:
             self._failures += progress.run.is_failure
             text = progress.run.system + (f", {self._failures} failed" if self._failures else "")
         self._bar.update(self._task, completed=progress.done, total=progress.total, description=text)
+
+
+def working(text: str) -> AbstractContextManager[object]:
+    """Show what is done in a block, with a sign of life; it is erased at the end of the block."""
+    return make_console(sys.stderr).status(text, spinner="line") if sys.stderr.isatty() else nullcontext()

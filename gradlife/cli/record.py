@@ -12,12 +12,13 @@ from gradlife.backends.base import Backend
 from gradlife.backends.recorded import RecordedBackend, read
 from gradlife.backends.registry import get_backend
 from gradlife.cli.progress import ProgressBar
+from gradlife.cli.report_file import add_force, open_report
 from gradlife.cli.run import apart, seconds
 from gradlife.errors import EXIT_CLEAN, GradlifeError, UsageError
 from gradlife.model import RunUnavailable, ScenarioRun
 from gradlife.model.recording import Recording
 from gradlife.model.recording_codec import dumps
-from gradlife.output import STDOUT, open_output
+from gradlife.output import STDOUT
 from gradlife.reports.run.recording import print_recording
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
@@ -29,8 +30,9 @@ from gradlife.visible_text import visible_json
 ROUNDS = 3
 
 EPILOG = """\
-STORY is as for `gradlife run`. With stories named, or -k, only those are renewed: the others in
-FILE stay as they are. Without, the whole file is rewritten.
+STORY is as for `gradlife run`. With stories named, or -k, only those are
+renewed: the others in FILE stay as they are. Without, the whole file is
+rewritten.
 
 Afterwards `--backend recorded:FILE` and `--against recorded:FILE` read from it.
 
@@ -49,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", dest="output", required=True, metavar="FILE", help="the recording file; - for standard output"
     )
+    add_force(parser)
     parser.add_argument("--rounds", type=rounds, default=ROUNDS, metavar="N", help="runs of each story (%(default)s)")
     parser.add_argument(
         "--time-limit", type=seconds, default=api.TIME_LIMIT, metavar="S", help="seconds for one story (%(default)g)"
@@ -69,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if isinstance(backend, RecordedBackend):
         raise UsageError(f"{backend.name} is a recording already", "a system that runs: torch, mini:PROFILE")
     kept = to_be_kept(args, backend)
-    with open_output(args.output) as output:
+    with open_report(args.output, "-o", args.force) as output:
         stories = api.select_stories(paths, args.keyword)
         result = run_rounds(stories, backend, args)
         if kept is None and all(isinstance(run, RunUnavailable) for runs in result for run in runs):

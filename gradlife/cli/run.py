@@ -15,10 +15,11 @@ from gradlife.backends.recorded import PREFIX
 from gradlife.backends.registry import STAND_IN, backend_names, default_backends
 from gradlife.cli.formats import Outputs, Writer, add_formats, add_svg, picture
 from gradlife.cli.progress import ProgressBar
+from gradlife.cli.report_file import add_force, open_report
 from gradlife.environments.probe_script import FRAMEWORKS
 from gradlife.errors import MissingDependencyError, UsageError
 from gradlife.model import RunReport
-from gradlife.output import STDOUT, LostOutputError, open_output, say, say_to_runner
+from gradlife.output import STDOUT, LostOutputError, say, say_to_runner
 from gradlife.reports.formats.github.annotations import is_on_github, run_annotations
 from gradlife.reports.formats.json.document import fidelity_text, run_text
 from gradlife.reports.run.contexts import print_contexts
@@ -30,6 +31,23 @@ from gradlife.runner import api
 from gradlife.runner.fidelity import fidelity
 from gradlife.runner.tour import run_tour
 from gradlife.visible_text import visible_json
+
+#: Options that only `--help-all` shows.
+RARE = frozenset(
+    {
+        "--fidelity",
+        "--matrix",
+        "--svg",
+        "--github",
+        "--stage-detail",
+        "--timeline",
+        "--in-process",
+        "--time-limit",
+        "--junit",
+        "--markdown",
+        "--sarif",
+    }
+)
 
 
 def page_with_tour(report: RunReport) -> str:
@@ -58,18 +76,18 @@ EPILOG = """\
 STORY is NAME for a built-in story, FILE, FILE::NAME or FOLDER; without any, the
 built-in stories are run.
 
-Systems: torch, mini:PROFILE (such as mini:torch-1.2), mini:PROFILE+AXIS=VALUE for
-a profile with one policy replaced, torch@INTERPRETER or oneflow@INTERPRETER for the
-framework of another Python (its path, or an environment of `gradlife env`), and
-recorded:NAME or recorded:FILE for readings that `gradlife record` took of a system
-elsewhere.
+Systems: torch, mini:PROFILE (such as mini:torch-1.2), mini:PROFILE+AXIS=VALUE
+for a profile with one policy replaced, torch@INTERPRETER or oneflow@INTERPRETER
+for the framework of another Python (its path, or an environment of `gradlife
+env`), and recorded:NAME or recorded:FILE for readings that `gradlife record`
+took.
 
-With --fidelity every recording that gradlife comes with, or each system of --backend,
-is compared with the profile nearest to it: one line per system, and every difference
-with its reason. A difference without a reason makes the exit status 1.
+With --fidelity every recording that gradlife comes with, or each system of
+--backend, is compared with the profile nearest to it: one line per system, and
+every difference with its reason. One without a reason makes the exit status 1.
 
-Exit status: 0 all as declared; 1 a reading contradicts its story, or a story did
-not finish; 2 usage error; 3 could not tell.
+Exit status: 0 all as declared; 1 a reading contradicts its story, or a story
+did not finish; 2 usage error; 3 could not tell.
 """
 
 
@@ -96,6 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         html="write an HTML page: the matrix, and drawings of each story in two systems side by side",
     )
     add_svg(parser)
+    add_force(parser)
     parser.add_argument("--full", action="store_true", help="show every story and every difference between systems")
     parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
     parser.add_argument(
@@ -198,7 +217,7 @@ def run_fidelity(args: argparse.Namespace, backends: list[str], paths: list[str]
     for option, is_given in given:
         if is_given:
             raise UsageError(f"--fidelity does not go with {option}", "gradlife run --fidelity --backend recorded:NAME")
-    with open_output(args.json) as output:
+    with open_report(args.json, "--json", args.force) as output:
         with ProgressBar() as progress:
             report = fidelity(paths, backends, args.keyword, progress.show, args.time_limit)
         try:

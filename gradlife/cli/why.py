@@ -9,6 +9,7 @@ from gradlife.cli.formats import Outputs, Writer, add_svg
 from gradlife.cli.options.addresses import address_or_type
 from gradlife.cli.pages import WHY_WRITERS, Why, print_why, why_dot
 from gradlife.cli.pictures import drawn, picture_kind
+from gradlife.cli.report_file import add_force
 from gradlife.heap import open_snapshot
 from gradlife.reports.theme import make_console
 
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--picture", metavar="FILE", help="draw the neighbourhood with graphviz: FILE.png, FILE.svg or FILE.pdf"
     )
     add_svg(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:

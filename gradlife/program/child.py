@@ -24,6 +24,7 @@ from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.main_definitions import count_when_loaded
 from gradlife.hunting.steps.targets import FunctionTarget, ProgramTarget, ScriptTarget, TargetError, parse
 from gradlife.output import reason, say
+from gradlife.program.progress import BEGUN, StepProgress
 from gradlife.program.script import (
     INTERRUPTED,
     Ended,
@@ -90,6 +91,7 @@ class Child(ABC):
             follow_children(self._settings)
         program = prepared(target)
         code = self._hear_in(program) if counted is None else counted_code(counted, program, self._is_launcher)
+        self._announce(BEGUN)
         ended = run_script(code, program.main)
         self._leave_at_end(ended.status, ended.error)
         return ended
@@ -162,9 +164,22 @@ class Child(ABC):
                     say(f"gradlife: error: {words}")
             self._lost = moment
             return
+        self._announce(moment)
+
+    def announce_progress(self) -> None:
+        """Tell the watching process how far the program is."""
+        if not self._is_copy:
+            self._announce(self._progress().dump())
+
+    def _progress(self) -> StepProgress:
+        """Return how far the program is. It may be called in any thread, in the midst of a step."""
+        return StepProgress()
+
+    def _announce(self, line: str) -> None:
+        """Send a line to the watching process."""
         if self._settings.channel >= 0:
-            with suppress(OSError):  # the watching process is gone
-                os.write(self._settings.channel, f"{moment}\n".encode())
+            with suppress(OSError):  # it is gone
+                os.write(self._settings.channel, f"{line}\n".encode())
 
 
 def guarded(run: Callable[[], None]) -> Ended:

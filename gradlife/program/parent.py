@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -19,12 +20,16 @@ from gradlife.hunting.process.interrupts import held
 from gradlife.hunting.process.own_folders import OwnFolder
 from gradlife.hunting.process.settings import ANSWER, Settings
 from gradlife.model.codec import CodecError
+from gradlife.program.progress import BEGUN, Viewer, load_progress
 from gradlife.readable import readable
 
 Report = TypeVar("Report")
 
 #: Seconds between two looks at the child.
 INTERVAL = 0.1
+
+#: Seconds between two questions how far the program is.
+PROGRESS_INTERVAL = 0.5
 
 #: Signals passed on to the program. A terminal sends its own to the child as well.
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -63,12 +68,16 @@ class Guard(ABC, Generic[Report]):
         is_quiet: bool = False,
         meanwhile: Callable[[], object] = lambda: None,
         folder: str | None = None,
+        viewer: Viewer | None = None,
     ) -> None:
         self._silence = subprocess.DEVNULL if is_quiet else None  # in place of the input and output of a repeated run
         self._settings = settings
         self._on_answer = on_answer
         self._meanwhile = meanwhile  # called once the program runs
         self._folder = folder  # where the reports stay; None: in a temporary folder
+        self._viewer = viewer or Viewer()
+        self._heard = b""  # the beginning of a line
+        self._next_question = 0.0
         self._latest: Report | None = None
 
     def run(self) -> Result[Report]:
@@ -102,6 +111,7 @@ class Guard(ABC, Generic[Report]):
         is_open = True
         while child.poll() is None:
             self._attend(child.pid, requests)
+            self._look_on(requests)
             if is_open and readable([channel], INTERVAL):
                 is_open = self._hear(channel, folder)
             elif not is_open:
@@ -111,15 +121,36 @@ class Guard(ABC, Generic[Report]):
             is_open = self._hear(channel, folder)
 
     def _hear(self, channel: int, folder: str) -> bool:
-        """Read one message, and the reports that it announces; return False at the end."""
+        """Read lines, and the reports that they announce; return False at the end."""
         text = os.read(channel, 4096)
-        for moment in text.decode().split():
-            report = self.read_report(folder, moment)
-            if report is not None:
-                self._latest = report
-                if moment == self.answer:
-                    self._on_answer(report)
+        *lines, self._heard = (self._heard + text).split(b"\n")
+        for line in lines:
+            self._hear_line(line.decode(), folder)
         return bool(text)
+
+    def _hear_line(self, line: str, folder: str) -> None:
+        if line == BEGUN:
+            self._viewer.see_start()
+        elif line.startswith("{"):
+            self._viewer.see(load_progress(line))
+        elif (report := self.read_report(folder, line)) is not None:
+            self._latest = report
+            if line == self.answer:
+                self._on_answer(report)
+
+    def _look_on(self, requests: int) -> None:
+        """Let the viewer see time pass, and ask how far the program is from time to time."""
+        self._viewer.wait(self._resident())
+        if self._viewer.wants_progress and time.monotonic() >= self._next_question:
+            self._next_question = time.monotonic() + PROGRESS_INTERVAL
+            self._ask(requests)
+
+    def _resident(self) -> int:
+        """Return the resident bytes of the program; 0 if they are unknown."""
+        return 0
+
+    def _ask(self, requests: int) -> None:
+        """Ask how far the program is. A method whose process tells it by itself need not ask."""
 
     def _environment(self) -> dict[str, str] | None:
         """Return the environment of the program; None: this process's."""
@@ -151,9 +182,9 @@ class Guard(ABC, Generic[Report]):
 
 
 def command(settings: Settings) -> list[str]:
-    """Return the command that starts the child: the same interpreter with the same options."""
+    """Return the command that starts the child: the same interpreter with the same options, and the program's."""
     options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    return [sys.executable, *options, "-c", START, settings.dump()]
+    return [sys.executable, *options, *settings.python, "-c", START, settings.dump()]
 
 
 def is_heard(number: int) -> bool:

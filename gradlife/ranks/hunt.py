@@ -33,7 +33,7 @@ Finish = Callable[[Result[HuntReport]], int]
 def add_rank_options(parser: argparse.ArgumentParser, task: str = "hunt in each") -> None:
     """Add the options for runs with several processes. ``task``: what is done in each rank."""
     parser.add_argument(
-        "--nproc-per-node", type=rank_count, metavar="N", help=f"start N ranks with torch.distributed.run, and {task}"
+        "--nproc-per-node", type=rank_count, metavar="N", help=f"start N ranks with torch.distributed.run, {task}"
     )
     parser.add_argument("--run-folder", metavar="FOLDER", help="keep the reports of the ranks in this folder")
     parser.add_argument(
@@ -91,7 +91,8 @@ def target_words(args: argparse.Namespace) -> list[str]:
     """Return the words for the program and its own arguments. ``--`` keeps these from being read as gradlife's."""
     is_module = args.target.startswith(MODULE_MARK)
     target = ["-m", args.target.removeprefix(MODULE_MARK)] if is_module else [args.target]
-    return [*target, "--", *args.arguments]
+    python = ["python", *args.python] if args.python else []
+    return [*python, *target, "--", *args.arguments]
 
 
 def hunt_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finish: Finish) -> int:

@@ -1,4 +1,4 @@
-"""The doctor's report for the terminal: one line per sign, then the problems with their remedies."""
+"""The doctor's report for the terminal: the verdict, one line per sign, then the problems with their remedies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def print_checkup(console: Console, checkup: Checkup) -> None:
 
 
 def parts(checkup: Checkup) -> Iterator[RenderableType]:
-    """Yield the sections, then the problems, then the verdict."""
+    """Yield the verdict, the sections, the problems, and the verdict again: a terminal shows the last lines."""
+    yield verdict(checkup)
+    yield Text("\n")
     for title, signs in checkup.sections.items():
         yield Text(f"{title}\n", TITLE)
         yield from section_lines(signs)
@@ -65,7 +67,7 @@ def problem_lines(sign: Sign) -> Iterator[RenderableType]:
 
 
 def verdict(checkup: Checkup) -> RenderableType:
-    """Return the last line, which says what the exit status says."""
+    """Return the first and last line, which says what the exit status says."""
     broken = sum(sign.health is Health.BROKEN for sign in checkup.signs)
     less = len(checkup.problems) - broken
     rest = f"; {counted(less, 'thing')} that gradlife can do without, and tells less" if less else ""

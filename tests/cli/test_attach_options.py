@@ -49,6 +49,7 @@ def test_every_option_of_attach_is_known_to_the_table() -> None:
     """A new one must be refused, too, where it does nothing."""
     args = vars(make_parser("attach").parse_args(["attach", PID]))
     others = {"command", "pid", "socket", "inject", "every", "findings", "state", "metrics"}  # these need --follow
+    others.add("force")
     assert {name for name in args if name not in others} == {*OPTIONS, *TASKS}
     assert {name: args[name] for name in OPTIONS} == OPTIONS
     assert name_of("fail_on") == "--fail-on"

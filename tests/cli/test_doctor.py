@@ -233,8 +233,12 @@ SICK = Checkup(
 )
 
 
-def test_the_report_ends_with_the_problems_the_worst_first_and_a_remedy_for_each() -> None:
+VERDICT = "NOT WELL: 1 thing that gradlife relies on; 1 thing that gradlife can do without,\n          and tells less\n"
+
+
+def test_the_report_begins_with_the_verdict_and_ends_with_the_problems_and_the_verdict() -> None:
     assert printed(lambda console: print_checkup(console, SICK)) == (
+        f"{VERDICT}\n"
         "Versions\n"
         "  ✔ gradlife  0.1.0\n"
         "  · memray    not installed\n"
@@ -251,14 +255,14 @@ def test_the_report_ends_with_the_problems_the_worst_first_and_a_remedy_for_each
         "  ! malloc: malloc reports nothing\n"
         "    try: glibc\n"
         "\n"
-        "NOT WELL: 1 thing that gradlife relies on; 1 thing that gradlife can do without, and tells less\n"
-    ).replace("do without, and tells less", "do without,\n          and tells less")
+        f"{VERDICT}"
+    )
 
 
 def test_a_section_of_many_alike_signs_takes_one_line() -> None:
     many = Checkup(tuple(Sign("Readers", f"reader {n}", "can be read") for n in range(30)))
     text = printed(lambda console: print_checkup(console, many))
-    assert text.startswith("Readers\n  ✔ 30 of 30: reader 0, reader 1, ")
+    assert text.startswith("well: 30 things looked at\n\nReaders\n  ✔ 30 of 30: reader 0, reader 1, ")
     assert text.endswith("\nwell: 30 things looked at\n")
 
 

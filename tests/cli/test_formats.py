@@ -15,9 +15,11 @@ from fabricated_hunts import CLEAN
 from gradlife.output import AppendedFile, OutputFile, open_output
 from gradlife.reports.formats.json.document import hunt_text
 from sarif_rules import wrong_in
+from written import besides_files
 
 Gradlife = Callable[..., tuple[int, str, str]]
 FAKE = ("--backend", "fake", "fake:fake-leaky")
+EARLIER = '{"format": "gradlife.run/1"}'
 FORMATS = ("json", "junit", "markdown", "sarif")
 
 LEAK = """
@@ -51,7 +53,7 @@ def check_files(folder: Path, status: int) -> None:
 
 def test_one_run_writes_every_format(gradlife: Gradlife, stories: str, tmp_path: Path) -> None:
     status, output, errors = gradlife("run", stories, *FAKE, *files_in(tmp_path))
-    assert (status, errors) == (0, "")
+    assert (status, besides_files(errors)) == (0, "")
     assert "Totals" in output
     check_files(tmp_path, 0)
 
@@ -88,7 +90,7 @@ def test_a_hunt_writes_every_format(gradlife: Gradlife, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_format_on_standard_output_is_alone_there(gradlife: Gradlife, stories: str, name: str) -> None:
     status, output, errors = gradlife("run", stories, *FAKE, f"--{name}", "-")
-    assert (status, errors) == (0, "")
+    assert (status, besides_files(errors)) == (0, "")
     assert output.startswith({"json": "{", "junit": "<?xml", "markdown": "## gradlife run: clean", "sarif": "{"}[name])
     assert "Totals" not in output
 
@@ -120,14 +122,14 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work_is_begun(
     target = tmp_path / "target.py"
     target.write_text("import pathlib; pathlib.Path(__file__ + '.begun').touch()", encoding="utf-8")
     kept = tmp_path / "kept"
-    kept.write_text("earlier", encoding="utf-8")
+    kept.write_text(EARLIER, encoding="utf-8")
     other = "junit" if name == "json" else "json"
     bad = tmp_path / "no" / "file"
     status, output, errors = gradlife(command, f"--{other}", str(kept), f"--{name}", str(bad), str(target))
     assert (status, output) == (2, "")
     assert errors.startswith(f"gradlife: error: cannot write {bad}: no such file or directory (try: ")
     assert errors.count("\n") == 1
-    assert kept.read_text("utf-8") == "earlier"
+    assert kept.read_text("utf-8") == EARLIER
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "target.py"]
 
 
@@ -165,7 +167,9 @@ def test_a_disk_that_is_full_costs_no_other_format(gradlife: Gradlife, stories: 
     status, output, errors = gradlife("run", stories, *FAKE, "--json", "/dev/full", "--junit", str(junit))
     assert status == 3
     assert "Totals" in output
-    assert errors.startswith("gradlife: error: the report could not be written to /dev/full: no space left on device")
+    assert besides_files(errors).startswith(
+        "gradlife: error: the report could not be written to /dev/full: no space left on device"
+    )
     assert junitparser.JUnitXml.fromstring(junit.read_bytes()).tests == 6
 
 

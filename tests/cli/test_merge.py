@@ -29,7 +29,7 @@ def leave(folder: Path, *reports: HuntReport) -> str:
 def test_a_leak_on_one_rank_is_found_named_and_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["merge", leave(folder, CLEAN, LEAKING)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "LEAK  train.py, rank 1 of 2, grows by 65.5 kB per step"
+    assert lines[0] == "LEAK  train.py, rank 1 of 2, grows by 65.5 kB per step over 21 steps"
     assert lines[3] == "   rank 1 of 2 only, 65.5 kB per step"
 
 

@@ -11,6 +11,7 @@ import pytest
 import gradlife
 from dot_parser import parse
 from gradlife.cli import pictures
+from written import besides_files
 
 Gradlife = Callable[..., tuple[int, str, str]]
 
@@ -35,7 +36,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_the_neighbourhood_is_a_graph(gradlife: Gradlife, snapshot: str, tmp_path: Path) -> None:
     file = tmp_path / "x.dot"
     status, output, errors = gradlife("why", snapshot, "Kept", "--dot", str(file))
-    assert (status, errors) == (0, "")
+    assert (status, besides_files(errors)) == (0, "")
     assert output.startswith("Kept is held: a root reaches it")
     graph = parse(file.read_text("utf-8"))
     target = graph.labelled("Kept")
@@ -101,7 +102,7 @@ def test_a_graphviz_that_fails_costs_no_other_format(
     options = zip(("--json", "--picture", "--svg"), map(str, files), strict=True)
     status, _, errors = gradlife("why", snapshot, "Kept", *(word for pair in options for word in pair))
     assert status == 3
-    assert errors.startswith(f"gradlife: error: {message}")
+    assert besides_files(errors).startswith(f"gradlife: error: {message}")
     assert errors.endswith("(try: --dot FILE)\n")
     assert [file.exists() for file in files] == [True, False, True]
 
@@ -140,7 +141,7 @@ def test_what_a_command_prints_is_a_picture_too(
     monkeypatch.setenv("GRADLIFE_HOME", str(tmp_path / "home"))
     words = [{"FILE": snapshot, "STORIES": stories}.get(word, word) for word in arguments]
     status, output, errors = gradlife(*words, "--svg", str(tmp_path / "x.svg"))
-    assert (status, errors) == (0, "")
+    assert (status, besides_files(errors)) == (0, "")
     root = ElementTree.parse(tmp_path / "x.svg").getroot()
     drawn = "".join(part for one in root.iter("{http://www.w3.org/2000/svg}text") for part in one.itertext())
     first = "".join(output.splitlines()[0].split())

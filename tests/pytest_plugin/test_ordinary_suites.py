@@ -246,6 +246,14 @@ def test_a_report_in_a_folder_that_does_not_exist_is_refused_before_any_test(tmp
     assert "gradlife: cannot write" in ran.text
 
 
+@pytest.mark.parametrize("name", ["mine.json", "setup.py"])
+def test_a_report_in_a_file_of_somebody_else_is_refused_before_any_test(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine = 1\n", encoding="utf-8")
+    ran = run_suite(tmp_path, f"--leaks-report={name}", test_suite=FOLDER)
+    assert (ran.status, ran.outcomes) == (4, {})
+    assert (tmp_path / name).read_text(encoding="utf-8") == "mine = 1\n"
+
+
 def test_the_options_of_a_folder_that_follows_leaks_are_known(tmp_path: Path) -> None:
     folder = tmp_path / "slow"
     folder.mkdir()

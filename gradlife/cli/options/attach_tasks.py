@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from gradlife.cli.options.from_project import is_from_project
 from gradlife.errors import UsageError
 from gradlife.model.hunt import Severity
 
@@ -51,7 +52,7 @@ def given(args: argparse.Namespace, options: dict[str, object]) -> Iterator[str]
     """Yield the options that were given; a switch that is off is not."""
     for name, default in options.items():
         value = getattr(args, name)
-        if value != default and value is not False:
+        if value != default and value is not False and not is_from_project(args, name):
             yield name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
+from gradlife.cli.options.from_project import is_from_project
 from gradlife.errors import UsageError
 from gradlife.program.durations import seconds_of
 
@@ -29,9 +30,7 @@ EVERY = 600.0
 
 def add_follow(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "--follow", action="store_true", help="watch for days, in rounds that grow longer; Ctrl-C ends it"
-    )
+    parser.add_argument("--follow", action="store_true", help="watch for days, in ever longer rounds, until Ctrl-C")
     parser.add_argument(
         "--every",
         type=duration,
@@ -52,14 +51,16 @@ def add_follow(parser: argparse.ArgumentParser) -> None:
 
 def refuse_without_follow(args: argparse.Namespace) -> None:
     """Raise UsageError if an option of --follow is given without it."""
-    wrong = next((option for name, option in OPTIONS.items() if getattr(args, name) is not None), None)
+    given = (name for name in OPTIONS if getattr(args, name) is not None and not is_from_project(args, name))
+    wrong = next(map(OPTIONS.get, given), None)
     if wrong is not None and not args.follow:
         raise UsageError(f"{wrong} is an option of --follow", f"--follow {wrong}")
 
 
 def refuse_with_follow(args: argparse.Namespace) -> None:
     """Raise UsageError for options that would do nothing."""
-    wrong = next((option for name, option in OTHERS.items() if getattr(args, name)), None)
+    given = (name for name in OTHERS if getattr(args, name) and not is_from_project(args, name))
+    wrong = next(map(OTHERS.get, given), None)
     if wrong is not None:
         raise UsageError(f"--follow has no {wrong}", f"gradlife hunt {wrong}, without --follow")
     if args.step_on:

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
+from gradlife.cli.options.python_words import is_python, read_python_words
 from gradlife.cli.parser import Parser
 from gradlife.output import say
 
@@ -31,11 +32,16 @@ class TakeTarget(argparse.Action):
         """Keep the words as ``target`` and ``arguments``."""
         assert isinstance(values, list)
         words = values[1:] if values[0] == "--" else values
+        if is_python(words[0]):
+            command = read_python_words(words)
+            namespace.python, words = command.options, [*command.program]
+            namespace.is_module = namespace.is_module or command.is_module
         namespace.target, namespace.arguments = words[0], words[1:]
 
 
 def add_target(parser: argparse.ArgumentParser, text: str) -> None:
-    """Declare the program with its own arguments."""
+    """Declare the program with its own arguments. Options of Python before it are kept as ``python``."""
+    parser.set_defaults(python=())
     parser.add_argument(
         "target", action=TakeTarget, nargs=argparse.PARSER, default=argparse.SUPPRESS, metavar="TARGET", help=text
     )

@@ -16,11 +16,12 @@ from gradlife.attach.client import Session, Unanswered, connect
 from gradlife.attach.launched import START
 from gradlife.attach.protocol import folder_for_sockets
 from gradlife.cli.options.follow_options import EVERY
-from gradlife.errors import GradlifeError, UsageError
+from gradlife.errors import GradlifeError, OutputError, UsageError
 from gradlife.hunting.process.interrupts import held
 from gradlife.hunting.process.own_folders import FOLLOW, OwnFolder
 from gradlife.model.hunt import HuntReport
 from gradlife.output import say
+from gradlife.overwriting import is_source
 from gradlife.program.hunt.findings_log import FindingsLog
 from gradlife.program.hunt.running import Progress, Terms
 from gradlife.program.parent import Result, passing_on
@@ -37,6 +38,9 @@ class Follower:
     """Show findings when they become certain, write them, and serve measurements to Prometheus."""
 
     def __init__(self, args: argparse.Namespace) -> None:
+        for option, path in (("--findings", args.findings), ("--state", args.state)):
+            if path is not None and is_source(path) and os.path.isfile(path):
+                raise OutputError(f"{option} {path}: a source file is never changed", f"{option} with another name")
         self._log = FindingsLog(args.findings, args.state)
         self._metrics = metrics_at(args.metrics)
         self._console = make_console(sys.stdout)
@@ -83,7 +87,9 @@ def follow_program(args: argparse.Namespace, target: str) -> Result[HuntReport]:
         path = os.path.join(folder, "socket")
         options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         with held():
-            child = subprocess.Popen([sys.executable, *options, "-c", START, path, target, *args.arguments])
+            child = subprocess.Popen(
+                [sys.executable, *options, *args.python, "-c", START, path, target, *args.arguments]
+            )
         forward(child)
         report = None
         try:

@@ -16,6 +16,9 @@ PEAK = "gradlife.program.peak.child:PeakChild"
 #: File names of reports, by the moment at which they are written.
 ANSWER, INTERIM, END = "answer", "interim", "end"
 
+#: The byte that asks for progress; any other asks for an interim report.
+PROGRESS = b"p"
+
 #: The file that tells that the program was not run, and that its process has printed why.
 REFUSED = "refused"
 
@@ -36,6 +39,8 @@ class Settings:
     channel: int = -1  # file descriptor: a line for each report written
     requests: int = -1  # file descriptor: a byte for each report requested
     in_step: bool = False  # one of several ranks, which take snapshots after the same steps
+    tells_progress: bool = False  # after each step that is recorded
+    python: tuple[str, ...] = ()  # options of the interpreter besides this one's
     method: str = HUNT  # what is run beside the program
 
     def for_rank(self, folder: str, memory: int) -> Settings:
@@ -54,7 +59,7 @@ class Settings:
 def load_settings(text: str) -> Settings:
     """Decode settings."""
     words = json.loads(text)
-    return Settings(**{**words, "arguments": tuple(words["arguments"])})
+    return Settings(**{**words, **{name: tuple(words[name]) for name in ("arguments", "python")}})
 
 
 def refuse(folder: str) -> None:

@@ -8,13 +8,14 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
 from gradlife import _heap
 from gradlife.descriptors import pipe
 from gradlife.hunting.process.memory_limits import Memory
-from gradlife.hunting.process.settings import INTERIM
+from gradlife.hunting.process.settings import INTERIM, PROGRESS
 from gradlife.hunting.session.step_counter import Counter
 from gradlife.own_thread import OwnThread
 from gradlife.readable import readable
@@ -45,10 +46,20 @@ class Taker(Protocol):
 
 
 class InterimReport(OwnThread):
-    """Waits for requests. If no other process watches this one, ``memory`` tells when a report is due."""
+    """Waits for requests. If no other process watches this one, ``memory`` tells when a report is due.
 
-    def __init__(self, taker: Taker, requests: int, memory: Memory | None = None) -> None:
+    ``announce_progress`` tells the watching process how far the program is.
+    """
+
+    def __init__(
+        self,
+        taker: Taker,
+        requests: int,
+        memory: Memory | None = None,
+        announce_progress: Callable[[], object] = lambda: None,
+    ) -> None:
         super().__init__("gradlife")
+        self._announce_progress = announce_progress
         self._taker = taker
         self._requests = requests
         self._pipe = os.fstat(requests).st_ino if requests >= 0 else 0
@@ -70,12 +81,20 @@ class InterimReport(OwnThread):
                 self._taker.end_by_signal(number)
                 _heap.announce_signals(-1, [])
                 os.kill(os.getpid(), number)
-            elif os.read(self._requests, 1):
-                self._take()
+            elif asked := os.read(self._requests, 1):
+                self._answer(asked)
             else:
                 heard = [self._signals]
                 if os.fstat(self._requests).st_ino == self._pipe:  # not a file that the program opened in its place
                     os.kill(os.getpid(), signal.SIGTERM)  # a program that nobody watches is not left behind
+
+    def _answer(self, asked: bytes) -> None:
+        """Answer a request: for progress, or for a report."""
+        if asked == PROGRESS:
+            with suppress(Exception):  # read in the midst of a step
+                self._announce_progress()
+        else:
+            self._take()
 
     def _take(self) -> None:
         counter = self._taker.counter

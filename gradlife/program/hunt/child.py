@@ -56,6 +56,7 @@ from gradlife.program.hunt.report_notes import (
     with_steps_named,
 )
 from gradlife.program.last_report import undisturbed
+from gradlife.program.progress import BEGUN, MOST_TYPES, StepProgress
 from gradlife.program.script import (
     Ended,
     Program,
@@ -96,7 +97,7 @@ class HuntChild(Child):
         """Begin the hunt. A rank is hunted in even if no step comes."""
         super()._prepare()
         memory = Memory(self._settings.memory_limit) if self._is_unwatched_rank else None
-        InterimReport(self, self._settings.requests, memory).start()
+        InterimReport(self, self._settings.requests, memory, self.announce_progress).start()
         if not self._is_launched:
             hunt_in_workers(self._settings.folder, self._leave_to_worker)
 
@@ -112,6 +113,7 @@ class HuntChild(Child):
         if not found:
             self._leave_at_end(ended.status, ended.error)
             return ended
+        self._announce(BEGUN)
         return self._run_steps(found[0], target.function)
 
     def _run_steps(self, stepper: Stepper, name: str) -> Ended:
@@ -382,6 +384,11 @@ class HuntChild(Child):
             if moment == INTERIM and not report.findings:
                 report = with_owners(report)
             self._write(report, moment)
+
+    def _progress(self) -> StepProgress:
+        hunt = self._hunt
+        types = sorted({name.rpartition(".")[2] for name in hunt.suspects.types})[:MOST_TYPES] if hunt.suspects else ()
+        return StepProgress(self._stepped_by, hunt.steps_now, len(hunt.snapshots), tuple(types), self._has_ended)
 
     def _write(self, report: HuntReport, moment: str) -> None:
         self._write_text(hunt_codec.dumps(report), moment)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT
-from gradlife.hunting.process.settings import ANSWER, END, INTERIM, Settings, was_refused
+from gradlife.hunting.process.settings import ANSWER, END, INTERIM, PROGRESS, Settings, was_refused
 from gradlife.hunting.process.shared_memory import Key, SharedMemoryWatch, files_there
 from gradlife.hunting.process.start_folder import environment
 from gradlife.hunting.workers.merge import with_workers
@@ -17,6 +17,7 @@ from gradlife.model import hunt_codec
 from gradlife.model.hunt import LEFT_NONE, HuntReport
 from gradlife.program.hunt.shared_ledger import leave_ledger, with_shared_memory
 from gradlife.program.parent import Guard, Result
+from gradlife.program.progress import Viewer
 
 #: How a program can end without a report, and when a signal killed it that left none.
 HOW_LOST = "it became another program (os.exec), or C code ended it"
@@ -37,8 +38,9 @@ class HuntGuard(Guard[HuntReport]):
         is_quiet: bool = False,
         meanwhile: Callable[[], object] = lambda: None,
         folder: str | None = None,
+        viewer: Viewer | None = None,
     ) -> None:
-        super().__init__(settings, on_answer, is_quiet, meanwhile, folder)
+        super().__init__(settings, on_answer, is_quiet, meanwhile, folder, viewer)
         self._memory = memory
         self._files_before: set[Key] = set()
         self._shared: SharedMemoryWatch  # once the program runs
@@ -59,6 +61,13 @@ class HuntGuard(Guard[HuntReport]):
         if self._memory.is_time(pid):
             with suppress(OSError):
                 os.write(requests, b"?")
+
+    def _resident(self) -> int:
+        return self._memory.resident
+
+    def _ask(self, requests: int) -> None:
+        with suppress(OSError):
+            os.write(requests, PROGRESS)
 
     def _last_report(self, code: int, folder: str) -> HuntReport | None:
         report = self._latest or left_report(folder) or self._without_report(code, folder)

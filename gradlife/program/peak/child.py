@@ -23,6 +23,7 @@ from gradlife.peaks.session import RECORDED, WARMUP, PeakSession
 from gradlife.program.child import Child, guarded
 from gradlife.program.peak.api import peak_of
 from gradlife.program.peak.parent import REPORT
+from gradlife.program.progress import BEGUN, StepProgress
 from gradlife.program.script import Ended
 from gradlife.program.trial import losses_of
 from gradlife.safe_access import short_class_name
@@ -63,7 +64,12 @@ class PeakChild(Child):
             InterimReport(self, -1).start()
 
     def _run_function(self, target: FunctionTarget) -> Ended:
-        return guarded(lambda: self._write(peak_of(load(target), self._settings.target)))
+        def record() -> None:
+            stepper = load(target)
+            self._announce(BEGUN)
+            self._write(peak_of(stepper, self._settings.target))
+
+        return guarded(record)
 
     def _hear(self) -> None:
         self._heard = hear_torch(
@@ -97,10 +103,15 @@ class PeakChild(Child):
         except Exception as error:  # of the recording, not of the program
             self._fail(error)
         self._steps += 1
+        if self._settings.tells_progress and self._session.report is None:
+            self.announce_progress()
         if self._settings.steps is not None and self._steps >= self._settings.steps:
             if not is_main_thread():
                 self.leave(END, 0, None)
             end_program()
+
+    def _progress(self) -> StepProgress:
+        return StepProgress(self._session.about.stepped_by if self._session is not None else "", self._steps)
 
     def _fail(self, error: Exception) -> None:
         """Record no more, and say why in the report."""

@@ -12,7 +12,8 @@ import pytest
 from gradlife._version import __version__
 from gradlife.errors import OutputError
 from gradlife.model.trace import text_of, trace_lines
-from gradlife.output import STDOUT, open_output
+from gradlife.output import STDOUT, is_summary, open_output
+from gradlife.overwriting import refuse_overwriting
 from gradlife.pytest_plugin.outcomes import github, results, sarif, summary
 from gradlife.pytest_plugin.outcomes.baseline import Baseline, dumps, updated
 from gradlife.pytest_plugin.outcomes.results import ATTRIBUTE, Checked
@@ -68,7 +69,10 @@ class Reporter:
         """Raise OutputError if a file cannot be written, before any test runs."""
         options = self._options
         for path in (options.report, options.sarif, *options.baseline[: options.update_baseline]):
-            with open_output(self._anchored(path)):
+            target = self._anchored(path)
+            if target not in (None, STDOUT) and not is_summary(target):
+                refuse_overwriting(target)
+            with open_output(target):
                 pass
 
     def _anchored(self, path: str | None) -> str | None:

@@ -9,7 +9,7 @@ from gradlife.model.hunt import Finding, FindingKind, HuntReport, Severity
 from gradlife.model.ranks import SHARED_MEMORY, Spread
 from gradlife.reports.hunt.held_memory import ran_out_of_memory
 from gradlife.reports.hunt.sentences import amounts
-from gradlife.reports.values import size
+from gradlife.reports.values import counted, size
 
 
 def growth(report: HuntReport) -> str:
@@ -60,7 +60,15 @@ def growth_of(growing: Sequence[Finding], report: HuntReport) -> str:
     rate = up_to + size(round(nbytes)) if nbytes >= 1 else amounts(growing[0].per_step)
     rate += " per second" if seconds and nbytes >= 1 else f" per {report.step}"
     end = out_of_memory(growing, seconds, report)
-    return f"grows by {rate}{end or on_device(growing)}"
+    return f"grows by {rate}{judged_over(report, seconds)}{end or on_device(growing)}"
+
+
+def judged_over(report: HuntReport, seconds: float) -> str:
+    """Say over how many steps the growth was measured; empty without rounds. ``seconds``: of a step that is a time."""
+    steps = sum(one.steps for one in report.rounds)
+    if not steps:
+        return ""
+    return f" over {counted(round(steps * seconds), 'second') if seconds else counted(steps, report.step)}"
 
 
 def kept_after_steps(findings: Sequence[Finding], step: str) -> str:

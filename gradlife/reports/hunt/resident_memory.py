@@ -38,7 +38,9 @@ def resident_section(report: HuntReport) -> Iterator[Section]:
     heads = [Column("part"), *(Column(f"round {at}", is_number=True) for at, _ in last)]
     sentence = resident_sentence(report)
     said = (List((Item(sentence, mark="→"),)),) if sentence else ()
-    yield Section("What each round added to resident memory", (Table("", heads, rows, key="resident"), *said), "resident")
+    yield Section(
+        "What each round added to resident memory", (Table("", heads, rows, key="resident"), *said), "resident"
+    )
 
 
 def is_shown(part: str, memories: list[MemoryBalance]) -> bool:

@@ -67,7 +67,11 @@ def test_a_program_that_changes_its_working_folder_is_fixed_where_it_lies(tmp_pa
     assert (written.returncode, written.stderr.splitlines()[-1]) == (0, "fixed: project/train.py changed")
     assert "Fix  project/train.py:14" in written.stderr.splitlines()
     assert "losses.append(loss.item())" in (folder / "train.py").read_text()
-    assert (tmp_path / "fix.diff").read_text().startswith("--- a/project/train.py\n+++ b/project/train.py\n")
+    assert (
+        (tmp_path / "fix.diff")
+        .read_text()
+        .startswith("# gradlife hunt\n--- a/project/train.py\n+++ b/project/train.py\n")
+    )
 
 
 @pytest.mark.whole

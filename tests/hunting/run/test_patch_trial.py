@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from gradlife.cli.hunt import quietly
+from gradlife.cli.program_view import ProgramView
 from gradlife.errors import UsageError
 from gradlife.hunting.process.settings import HUNT, TALK, Settings
 from gradlife.hunting.stores.patches import patch_of
@@ -192,7 +193,9 @@ def test_a_second_run_has_neither_prompt_nor_input(monkeypatch: pytest.MonkeyPat
             return Result(0, None, was_killed=False)
 
     monkeypatch.setattr("gradlife.cli.hunt.HuntGuard", Guarded)
-    quietly(Namespace(memory_limit=None, at_rss=0.9))(Settings("train.py", method=TALK))
+    quietly(Namespace(memory_limit=None, at_rss=0.9), ProgramView("hunting train.py"))(
+        Settings("train.py", method=TALK)
+    )
     assert seen == [(HUNT, subprocess.DEVNULL)]
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from written import report_in
+
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="signals and copies as Linux has them")
 
 #: A step keeps a function, which is a leak without torch, and needs no more than a moment.
@@ -197,11 +199,11 @@ def test_an_exit_past_all_handlers_leaves_a_report(tmp_path: Path) -> None:
 )
 def test_an_end_before_any_report_is_shown_and_written(tmp_path: Path, source: str, status: int, trouble: str) -> None:
     """A crash at import printed nothing, and an earlier report.json stayed in its place."""
-    (tmp_path / "report.json").write_text("{}")
+    (tmp_path / "report.json").write_text('{"format": "gradlife.hunt/1"}')
     returned, _, errors, report = hunt(tmp_path, source)
     assert (returned, report["verdict"]) == (status, "inconclusive")
     assert re.fullmatch(trouble, report["trouble"])
-    assert errors.startswith("could not tell  program.py: ")
+    assert report_in(errors).startswith("could not tell  program.py: ")
 
 
 def test_a_fix_of_a_program_that_fails_is_compared_too(tmp_path: Path) -> None:
@@ -216,7 +218,7 @@ def test_a_fix_of_a_program_that_fails_is_compared_too(tmp_path: Path) -> None:
 def test_a_step_function_that_is_never_called_is_the_reason_why_nothing_is_known(tmp_path: Path) -> None:
     status, _, errors, _ = hunt(tmp_path, "time.sleep(0.01)\n", "--step-on", "json:loads")
     assert status == 3
-    assert errors.splitlines() == [
+    assert report_in(errors).splitlines() == [
         "could not tell  program.py: json:loads was never called",
         "Try: gradlife hunt program.py",
     ]

@@ -15,6 +15,7 @@ import gradlife
 from gradlife.cli import main
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import Owner, Use
+from written import report_in
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -88,7 +89,7 @@ def test_logits_that_a_name_holds_through_backward_are_found(tmp_path: Path) -> 
     assert saving.last_read.place.line == 13
     assert saving.saved_bytes == 128 * 4000 * 4
     assert report.script_status == 0
-    assert done.stderr.startswith("DRAG  train.py: peak of")
+    assert report_in(done.stderr).startswith("DRAG  train.py: peak of")
 
 
 @pytest.mark.whole
@@ -100,7 +101,10 @@ def test_the_program_keeps_its_status(tmp_path: Path) -> None:
 def test_a_signal_that_ends_the_program_is_named(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import os\nos.kill(os.getpid(), 9)\n")
     done = run(tmp_path, "train.py")
-    assert (done.returncode, done.stderr) == (137, "gradlife: SIGKILL ended the program before it left a report\n")
+    assert (done.returncode, report_in(done.stderr)) == (
+        137,
+        "gradlife: SIGKILL ended the program before it left a report\n",
+    )
 
 
 #: Leaves the folder in which it was started, and trains in a thread.
@@ -145,7 +149,7 @@ def test_a_recording_of_a_thread_that_is_gone_ends_without_an_error(tmp_path: Pa
     (tmp_path / "train.py").write_text(MOVES.replace("range(12)", "range(5)").replace("    assert", "    0 and"))
     done = run(tmp_path, "train.py")
     assert (done.returncode, done.stdout) == (3, "")
-    [line] = " ".join(done.stderr.split()).splitlines()
+    [line] = " ".join(report_in(done.stderr).split()).splitlines()
     assert line.startswith("could not tell train.py: the program ended after 5 optimizer steps; a peak needs 6")
 
 
@@ -162,7 +166,7 @@ def test_a_program_without_steps_has_no_peak(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("print('hello')\n")
     done = run(tmp_path, "train.py")
     assert (done.returncode, done.stdout) == (3, "hello\n")
-    assert done.stderr.startswith("could not tell  train.py: no step was seen")
+    assert report_in(done.stderr).startswith("could not tell  train.py: no step was seen")
 
 
 @pytest.mark.whole

@@ -77,7 +77,8 @@ def test_colour_adds_nothing_but_colour(name: str) -> None:
 def test_growth_is_told_per_second_where_seconds_were_counted() -> None:
     report = hunt(replace(LOSSES, steps_to_limit=93412), stepped_by=SECOND)
     lines = screen(report, 120).splitlines()
-    assert lines[0] == "LEAK  train.py grows by 65.5 kB per second: out of memory after about 93,000 more seconds"
+    rate = "LEAK  train.py grows by 65.5 kB per second over 21 seconds"
+    assert lines[0] == f"{rate}: out of memory after about 93,000 more seconds"
     text = printed(lambda console: print_hunt(console, report), 200)
     assert "3 seconds of warm-up, then 3 rounds of 7 seconds" in text
     assert (
@@ -91,13 +92,14 @@ def test_a_device_that_is_full_first_is_named() -> None:
     report = hunt(replace(LOSSES, steps_to_limit=1234, fills="cuda:0", severity=Severity.CRITICAL))
     report = replace(report, settings={**report.settings, "memory_limit": "64000000000"})
     first = screen(report, 120).splitlines()[0]
-    assert first == "LEAK  train.py grows by 65.5 kB per step: out of memory on cuda:0 after about 1,200 more steps"
+    rate = "LEAK  train.py grows by 65.5 kB per step over 21 steps"
+    assert first == f"{rate}: out of memory on cuda:0 after about 1,200 more steps"
 
 
 def test_screen_begins_with_the_answer_and_ends_with_proof_and_details() -> None:
     assert screen(hunt(replace(LOSSES, steps_to_limit=93412, severity=Severity.CRITICAL))).splitlines() == [
-        "LEAK  train.py grows by 65.5 kB per step: out of memory after about 93,000 more",
-        "steps",
+        "LEAK  train.py grows by 65.5 kB per step over 21 steps: out of memory after",
+        "about 93,000 more steps",
         "",
         "1. run.history: A list of losses keeps the graph of each         GL402, critical",
         "   created at train.py:41 in step",
@@ -137,14 +139,15 @@ def test_a_holder_of_200_columns_leaves_the_title_its_line() -> None:
 def test_a_critical_leak_says_when_memory_runs_out_and_how_much_there_is() -> None:
     ending = replace(LOSSES, severity=Severity.CRITICAL, steps_to_limit=9_345)
     report = replace(hunt(ending), settings={"memory_limit": "8000000000"})
-    line = "LEAK  train.py grows by 65.5 kB per step: out of memory after about 9,300 more steps (8 GB)"
+    line = "LEAK  train.py grows by 65.5 kB per step over 21 steps: out of memory after about 9,300 more steps (8 GB)"
     assert " ".join(screen(report).split()).startswith(" ".join(line.split()))
 
 
 def test_a_program_that_has_run_out_of_memory_has_no_steps_left() -> None:
     ending = replace(LOSSES, severity=Severity.CRITICAL, steps_to_limit=9_345)
     report = replace(hunt(ending), trouble="the program ended with OutOfMemoryError after 110 counted steps")
-    assert screen(report).splitlines()[0] == "LEAK  train.py grows by 65.5 kB per step and ran out of memory"
+    rate = "LEAK  train.py grows by 65.5 kB per step over 21 steps"
+    assert screen(report).splitlines()[0] == f"{rate} and ran out of memory"
 
 
 def test_what_a_program_held_when_it_failed_is_no_growth() -> None:
@@ -165,9 +168,9 @@ def test_a_line_that_may_be_another_says_so() -> None:
 
 def test_rate_is_that_of_retained_bytes_where_they_are_known() -> None:
     grown = replace(LOSSES, per_step=replace(LOSSES.per_step, retained_bytes=2_000_000))
-    assert screen(hunt(grown, CYCLE)).startswith("LEAK  train.py grows by 3.05 MB per step\n")
+    assert screen(hunt(grown, CYCLE)).startswith("LEAK  train.py grows by 3.05 MB per step over 21 steps\n")
     objects = replace(LOSSES, per_step=Amounts(objects=14))
-    assert screen(hunt(objects)).startswith("LEAK  train.py grows by 14 objects per step\n")
+    assert screen(hunt(objects)).startswith("LEAK  train.py grows by 14 objects per step over 21 steps\n")
 
 
 def test_a_clean_screen_says_how_a_program_ended_that_failed() -> None:
@@ -278,7 +281,7 @@ def test_a_path_calls_variables_by_their_names(kind: str) -> None:
 def test_growth_that_is_mostly_on_a_device_names_it() -> None:
     kept = (TypeCount("torch::StorageImpl cuda:0", "storage", 30, 60_000), TypeCount("Tensor", "python", 30, 900))
     report = hunt(replace(LOSSES, retained_types=kept, retained_bytes=70_000, steps_to_limit=None))
-    assert screen(report, 120).splitlines()[0].endswith("per step, most of it on cuda:0")
+    assert screen(report, 120).splitlines()[0].endswith("per step over 21 steps, most of it on cuda:0")
     assert report.findings[0].device_bytes == {"cuda:0": 60_000}
 
 
@@ -511,7 +514,7 @@ def test_a_screen_without_rounds_names_who_held_the_memory_that_ran_out(trouble:
 def test_a_leak_that_filled_the_memory_stands_beside_who_held_it() -> None:
     report = hunt(LOSSES, trouble="the program ended with RuntimeError after 40 counted steps", explained=OWNERS)
     lines = screen(report, 120).splitlines()
-    assert lines[0] == "LEAK  train.py grows by 65.5 kB per step and ran out of memory"
+    assert lines[0] == "LEAK  train.py grows by 65.5 kB per step over 21 steps and ran out of memory"
     assert lines[lines.index("Held when memory ran out:") + 1].endswith("global variable 'cache'.rows: dict")
     assert len(lines) <= LINES
 
@@ -545,7 +548,7 @@ def test_the_rate_of_a_program_is_that_of_its_leaks() -> None:
     ranks = FindingRanks("0-1", 2, 2, Spread(9_000, 9_000), "DataLoader worker", "batch")
     worker = replace(LOSSES, in_workers=ranks, per_step=Amounts(bytes=9_000), fingerprint="w")
     lines = screen(hunt(LOSSES, worker, NOTED), 120).splitlines()
-    assert lines[0].endswith(" grows by 65.5 kB per step; its workers by 9 kB per batch")
+    assert lines[0].endswith(" grows by 65.5 kB per step over 21 steps; its workers by 9 kB per batch")
     assert " grows by 9 kB per batch" in screen(hunt(worker, NOTED), 120).splitlines()[0]
 
 
@@ -553,7 +556,8 @@ def test_the_time_that_is_left_is_that_of_all_leaks_together() -> None:
     """Two leaks of 1 MB per step each filled 1 GB "after about 1,000 more steps"."""
     half = replace(LOSSES, per_step=Amounts(bytes=1_000_000), steps_to_limit=1_000)
     other = replace(half, fingerprint="other", steps_to_limit=None)
-    assert "grows by 2 MB per step: out of memory after about 500 more steps" in screen(hunt(half, other), 120)
+    rate = "grows by 2 MB per step over 21 steps"
+    assert f"{rate}: out of memory after about 500 more steps" in screen(hunt(half, other), 120)
     assert "out of memory after about 500 more steps" in screen(hunt(half, replace(other, steps_to_limit=1_000)), 120)
 
 
