@@ -17,6 +17,7 @@ WORDS = {
     "collecting_clone": "kept.append(result.clone())",
     "collecting_copy": "kept.append(result.copy())",
     "bounding": "del kept[:-100]  # after each append",
+    "leaving": "tasks.discard",
     "tensor": "tensor",
     "reference": "a reference",
     "what": "the object",

@@ -21,7 +21,14 @@ from gradlife.reports.document.blocks import Tone
 from gradlife.reports.values import counted, size
 
 #: The tones of the verdicts.
-TONES: dict[str, Tone] = {"DRAG": "bad", "drag": "note", "lag": "note", "clean": "good", "could not tell": "note"}
+TONES: dict[str, Tone] = {
+    "DRAG": "bad",
+    "drag": "note",
+    "lag": "note",
+    "unread": "note",
+    "clean": "good",
+    "could not tell": "note",
+}
 
 
 def owner_class(owner: Owner) -> str:
