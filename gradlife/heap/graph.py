@@ -37,6 +37,7 @@ class Explanation(Referrers):
     detail: str  # shown after its type: "len 3"
     lifetime: str  # a `gradlife.model.trace.Lifetime`
     path: list[Reference]  # the references from a root to the object
+    other_paths: list[list[Reference]]  # from roots by other holders; only of a live object that is asked about
     cycle: list[Reference]  # the cycle that keeps it alive, if no root does
     tail: list[Reference]  # from the cycle to the object
     native_path: list[Reference]  # the references from an object that only native code holds

@@ -256,6 +256,8 @@ class Trace:
     # From an object that only native code holds, if no root and no cycle keeps the target.
     lead: tuple[PathStep, ...] = ()
     keepers: tuple[NativeHolder, ...] = ()  # the holders of the first object of `lead`, if memory was searched
+    others: tuple[tuple[PathStep, ...], ...] = ()  # paths by other holders, each of which keeps it alone
+    asked_by: str = ""  # the name that whoever asks has for it; it is on no path if anything else holds the object
 
     @property
     def code(self) -> CodePlace | None:
@@ -308,6 +310,8 @@ HEADS = {
 HELD_UNSEEN = "is held by native code: no visible root reaches it"
 #: For objects that nothing in the heap refers to, such as the argument of `gradlife.why(object())`.
 TEMPORARY = "is held by nothing but this call: it is freed when the call returns"
+#: For objects that only the name of whoever asks keeps.
+ONLY_ASKER = "nothing else holds it: it is freed when this name goes"
 NO_KEEPER = "  no sure or likely holder was found in memory"
 NOT_SEARCHED = "  memory was not searched for its holders: gradlife.why(obj, scan=True)"
 CONFIDENCE = {
@@ -335,6 +339,7 @@ def trace_lines(trace: Trace) -> Iterator[Line]:
     yield plain(sentence(trace))
     yield plain("")
     yield from step_lines(trace.steps)
+    yield from other_lines(trace)
     yield from cycle_lines(trace.cycle)
     if trace.tail:
         yield plain("The cycle leads to this object:")
@@ -365,6 +370,22 @@ def step_lines(steps: tuple[PathStep, ...]) -> Iterator[Line]:
         )
         if not is_last:
             yield (("│    ", Part.PLAIN), (step.via, Part.SUSPECT if step.is_suspect else Part.PLAIN))
+
+
+def other_lines(trace: Trace) -> Iterator[Line]:
+    """Yield the paths by other holders, and the name that whoever asks has for the object."""
+    for number, steps in enumerate(trace.others, 2):
+        yield plain("")
+        yield plain(f"Holder {number}, on its own:")
+        yield from step_lines(steps)
+    if trace.asked_by:
+        is_alone = bool(trace.steps) and trace.asked_by == asking_words(trace.steps)
+        yield (("  ", Part.PLAIN), (ONLY_ASKER if is_alone else f"left out: {trace.asked_by}, which asks", Part.NOTE))
+
+
+def asking_words(steps: tuple[PathStep, ...]) -> str:
+    """Name the reference that a path begins with."""
+    return f"{title(steps[0])}: {steps[0].via}"
 
 
 def without_middle(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:

@@ -21,7 +21,7 @@ class Order:
 class Shop:
     def __init__(self, count):
         self.orders = [Order(number) for number in range(count)]
-        self.biggest = bytearray(3_000_000)
+        self.biggest = bytearray(5_000_000)
 
 shop = Shop(5000)
 shop.favourite = shop.orders[7]

@@ -13,6 +13,7 @@ namespace gradlife::heap {
 namespace {
 
 constexpr size_t max_referrers = 1000;
+constexpr size_t max_other_paths = 8, max_holders = 256;  // shown, and asked
 
 // Whether the node may belong to one object: dicts of attributes and hooks, closures and their cells; a storage belongs
 // to its tensors.
@@ -171,6 +172,31 @@ Findings explain_object(FrozenGraph& frozen, NodeId target, const LabelSource& s
   return findings;
 }
 
+// Adds the paths to the target by other holders than the one on the shortest path: its referrers, or those of its
+// native half, that a root reaches without it.
+void add_other_paths(FrozenGraph& frozen, NodeId target, const LabelSource& source, Findings& findings) {
+  const Graph& graph = frozen.graph;
+  const std::vector<NodeId> path = frozen.path_to(target);
+  if (path.empty()) return;
+  const NodeId half = findings.half;
+  std::vector<NodeId> seen{target, half};
+  if (path.size() > 1) seen.push_back(path[path.size() - 2]);
+  const auto add_by = [&](NodeId held) {
+    for (NodeId holder : graph.referrers.of(held)) {
+      if (findings.other_paths.size() == max_other_paths || seen.size() == max_holders) return;
+      if (std::find(seen.begin(), seen.end(), holder) != seen.end()) continue;
+      seen.push_back(holder);
+      std::vector<NodeId> other = frozen.path_to(holder);
+      if (other.empty() || std::find(other.begin(), other.end(), target) != other.end()) continue;
+      if (held != target) other.push_back(held);
+      other.push_back(target);
+      findings.other_paths.push_back(describe_path(graph, source, other, no_node));
+    }
+  };
+  add_by(target);
+  if (half != no_node) add_by(half);
+}
+
 namespace {
 
 // Returns the most certain reachable keeper; of several, the one with the shortest description.
@@ -265,6 +291,10 @@ Ref as_dict(const ValueTypes& types, const Graph& graph, NodeId target, const Fi
   add("detail", text(findings.detail));
   add("lifetime", text(lifetime_name(findings.fate.lifetime)));
   add("path", reference_list(types, graph, findings.path));
+  const Ref others = checked(PyList_New(0));
+  for (const std::vector<PathReference>& other : findings.other_paths)
+    checked_status(PyList_Append(others.get(), reference_list(types, graph, other).get()));
+  add("other_paths", others);
   add("cycle", reference_list(types, graph, findings.cycle));
   add("tail", reference_list(types, graph, findings.tail));
   add("uncollectable", uncollectable_list(types, graph, findings));

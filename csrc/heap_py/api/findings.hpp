@@ -45,6 +45,7 @@ struct Findings {
   int64_t references = 0;  // references to the target, without the caller's own
   std::string detail;      // of the target
   std::vector<PathReference> path;
+  std::vector<std::vector<PathReference>> other_paths;  // by other holders, see `add_other_paths`
   Referrers referrers;
   NodeId half = no_node;     // the native object that holds the target, its wrapper, on behalf of other owners
   Referrers half_referrers;  // references to it, except the wrapper's own
@@ -59,6 +60,9 @@ struct Findings {
   std::vector<NativeHolder> half_holders;  // of the half
 };
 Findings explain_object(FrozenGraph& frozen, NodeId target, const LabelSource& source);
+// Adds the paths to the target by other holders than the one on the shortest path: its referrers, or those of its
+// native half, that a root reaches without it.
+void add_other_paths(FrozenGraph& frozen, NodeId target, const LabelSource& source, Findings& findings);
 // If a reachable object is one of the keepers, the object is held by a path through it.
 void extend_path_to_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings);
 

@@ -90,7 +90,10 @@ Attempt attempt_for(PyObject* target, const WalkOptions& options, bool with_size
   if (with_sizes) measure_sizes(graph, providers.all());
   attempt.node = graph.find(address_of(target));
   const LabelSource source = live_labels(graph, providers.all(), attempt.node, own_references);
-  if (attempt.node != no_node) attempt.findings = explain_object(*attempt.frozen, attempt.node, source);
+  if (attempt.node != no_node) {
+    attempt.findings = explain_object(*attempt.frozen, attempt.node, source);
+    add_other_paths(*attempt.frozen, attempt.node, source, attempt.findings);
+  }
   attempt.frozen->limits = providers.limits();
   if (!is_whole) attempt.frozen->limits.push_back(budget_limit(options.budget));
   const bool is_known = attempt.node != no_node && attempt.findings.references <= known_referrers(attempt);

@@ -15,7 +15,7 @@ ANONYMOUS, FILES, SHARED = "RssAnon:", "RssFile:", "RssShmem:"
 RESIDENT = "Rss:"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ProcessMemory:
     """Bytes."""
 

@@ -50,8 +50,9 @@ def hunted(source: str, folder: Path) -> tuple[str, int]:
 
 def test_pages_of_a_file_that_is_read_are_named_and_are_no_leak(tmp_path: Path) -> None:
     screen, status = hunted(PAGES_OF_A_FILE, tmp_path)
-    assert f"pages of {tmp_path}/samples.bin, which the system drops when it needs memory" in screen
-    assert screen.startswith("clean program.py: nothing grew in ")
+    told = f"pages of {tmp_path}/samples.bin, which the system drops when it needs memory"
+    assert told.replace(" ", "") in screen.replace(" ", "")  # a long path is broken
+    assert "clean program.py: nothing grew in " in screen
     assert status == 0
 
 

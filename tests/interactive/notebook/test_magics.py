@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gradlife.interactive.notebook.ipython_outputs import FORGET_EXCEPTION
@@ -104,7 +106,7 @@ def test_diff_shows_what_is_new_since_the_snapshot_and_in_the_file(cells: Cells)
     assert said[1].startswith("saved: gradlife open before.glheap -i\n")
     assert said[1].endswith(": `%gradlife diff` shows what changes from here on\n")
     for one in (said[3], said[4]):
-        assert "+50" in one
+        assert re.search(r"__main__\.Box +0 +50 ", one)
         assert "module __main__ → global variable 'boxes'[" in one
     # the dicts of all modules are one place, and which of them is the example says nothing
     rows = [line for line in said[3].splitlines() if not line.endswith(": .__dict__")]
@@ -127,7 +129,7 @@ def test_a_cell_is_hunted_in_and_its_leaks_are_reported_cut_and_measured_again(c
     assert "Tensor float32 []" in said[4]
     assert "+7" in said[5]
     assert said[6].startswith("from now on: new items of run.losses dropped after each step")
-    assert "They added nothing." in said[8] or "+7" not in said[8]
+    assert "tensors" not in said[8]  # the session itself keeps an object a step
     assert said[9].endswith("True)\n")
 
 
@@ -233,7 +235,7 @@ def test_the_peak_of_a_cell_names_the_variable_and_the_line(cells: Cells) -> Non
         "import torch\nnet = torch.nn.Linear(64, 4000)\nx, y = torch.ones(128, 64), torch.zeros(128, dtype=torch.long)",
         "%%gradlife peak\nlogits = net(x)\nloss = torch.nn.functional.cross_entropy(logits, y)\nnet.zero_grad()\nloss.backward()",
     )
-    assert said.startswith("drag  the cell: peak of 9.27 MB")
+    assert said.startswith("drag  the cell  peak of 9.27 MB")
     assert "global logits of __main__: 2.05 MB" in said
     assert "`del logits` after line 2" in said
 

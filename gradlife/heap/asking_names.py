@@ -1,0 +1,64 @@
+"""Tell the holders of an object from the names that whoever asks about it has for it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from types import FrameType
+
+from gradlife.heap.scan import OWN_FOLDER
+from gradlife.heap.step_statuses import with_statuses
+from gradlife.model.trace import PathStep, Trace, asking_words
+
+#: Most other holders with a path.
+MOST_OTHERS = 2
+
+#: Names in which an interactive session keeps results, as the label of a reference has them.
+SESSION_NAMES = re.compile(r"'(_|__|___|_\d+|_i?h|Out)'")
+
+#: How many merged steps a path has if a name refers to the object itself: what has the name, and the object.
+DIRECT = 2
+
+
+def with_holders(trace: Trace, others: Sequence[tuple[PathStep, ...]], asker: FrameType) -> Trace:
+    """Return the trace with the path of a holder in place of that of a name of the asker's, and the paths of other holders,
+    lasting ones first.
+    """
+    if not trace.steps:
+        return trace
+    paths = [trace.steps, *(with_statuses(steps) for steps in others)]
+    holders = sorted((steps for steps in paths if not is_asking(steps, asker)), key=is_call)
+    names = [steps for steps in paths if is_asking(steps, asker)]
+    first, *rest = holders or paths[:1]
+    asked_by = asking_words(names[0]) if names else ""
+    return replace(trace, steps=first, others=tuple(rest[:MOST_OTHERS]) if holders else (), asked_by=asked_by)
+
+
+def is_call(steps: tuple[PathStep, ...]) -> bool:
+    """Whether the path begins with a call, which ends."""
+    return steps[0].object == "running frame"
+
+
+def is_asking(steps: tuple[PathStep, ...], asker: FrameType) -> bool:
+    """Whether the path is a variable of the asker, or a result that an interactive session keeps."""
+    if asker.f_code.co_filename.startswith(OWN_FOLDER):
+        return False
+    first = steps[0]
+    if is_call(steps):
+        place = f"({os.path.basename(asker.f_code.co_filename)}:{asker.f_lineno})"
+        return len(steps) == DIRECT and first.detail.endswith(place) and asker.f_code.co_name in first.detail
+    if first.object != "module":
+        return False
+    label = first.hops[-1].label if first.hops else ""
+    if "IPython" in sys.modules or hasattr(sys, "ps1"):
+        return (first.detail == "__main__" and SESSION_NAMES.fullmatch(label) is not None) or is_global(steps, asker)
+    return is_global(steps, asker)
+
+
+def is_global(steps: tuple[PathStep, ...], asker: FrameType) -> bool:
+    """Whether the path is a global variable of a module whose own code asks."""
+    name = asker.f_globals.get("__name__")
+    return len(steps) == DIRECT and asker.f_code.co_name == "<module>" and steps[0].detail == name
