@@ -194,14 +194,18 @@ class StoredStatement:
 
     @property
     def dropped(self) -> str:
-        """The entry that it adds to a dictionary is removed."""
+        """The entry that it adds to a dictionary is removed; empty for a key that has another value by then."""
         node, call = self.node, self.call
         target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        holder: ast.expr | None = None
+        key: ast.expr | None = None
         if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
-            return f"{ast.unparse(target.value)}.pop({ast.unparse(target.slice)}, None)"
-        if call is not None and last_name(call.func) == "setdefault" and isinstance(call.func, ast.Attribute):
-            return f"{ast.unparse(call.func.value)}.pop({ast.unparse(call.args[0])}, None)" if call.args else ""
-        return ""
+            holder, key = target.value, target.slice
+        elif call is not None and last_name(call.func) == "setdefault" and isinstance(call.func, ast.Attribute):
+            holder, key = call.func.value, next(iter(call.args), None)
+        if holder is None or key is None or any(isinstance(part, ast.Call) for part in ast.walk(key)):
+            return ""
+        return f"{ast.unparse(holder)}.pop({ast.unparse(key)}, None)"
 
     @property
     def once(self) -> str:

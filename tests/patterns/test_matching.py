@@ -353,7 +353,7 @@ def test_a_file_in_memory_that_is_written_to_can_be_emptied() -> None:
     kept = Trace("StringIO", "", Lifetime.HELD, (root, step("_io.StringIO", "")), (), Ledger(1, ()))
     found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.LARGER))
     assert (found.code, found.title) == ("GL704", "each step writes to a file in memory")
-    assert found.advice.code == "log.seek(0)\nlog.truncate()"
+    assert found.advice.code == "log.seek(0)  # when its content is needed no longer\nlog.truncate()"
 
 
 def test_a_class_that_torchscript_makes_for_a_call_is_not_the_programs_to_move() -> None:

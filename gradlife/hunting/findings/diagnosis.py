@@ -9,6 +9,7 @@ from gradlife.hunting.stores.patches import patch_for
 from gradlife.hunting.stores.program_sources import are_all_read, program_sources
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.hunting.stores.storing_function import storing_function
+from gradlife.hunting.stores.whole_reads import older_read_of
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth, GrowthKind
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import UNKNOWN_CODE, Amounts, Arrivals, Confidence, Diagnosis, Finding, FindingKind, Patch
@@ -56,6 +57,8 @@ def finding(
     diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions(), statement=statement)
     if diagnosis.code == UNKNOWN_CODE:
         diagnosis = with_emptying_method(diagnosis, trace)
+    if grows_at is not None and drops_items(diagnosis.advice.code):
+        diagnosis = without_loss(diagnosis, older_read_of(trace, grows_at, sources))
     function, certain = storing_function(trace, stored, created_at, sources, growth)
     printed = fingerprint(trace, code=diagnosis.code, function=function, statement=certain, growth=growth)
     patch = patch_for(diagnosis.code, trace, stored, sources, growth) if not also_held_by and are_all_read() else None
@@ -92,6 +95,19 @@ def with_emptying_method(diagnosis: Diagnosis, trace: Trace) -> Diagnosis:
             text = f"Call its {method}() when what it keeps is needed no longer."
             return replace(diagnosis, advice=replace(diagnosis.advice, text=text, code=f"{place}.{method}()"))
     return diagnosis
+
+
+def drops_items(code: str) -> bool:
+    """Whether a line of advice lets the oldest items of a container go."""
+    return "[:-100]" in code or "maxlen=100" in code
+
+
+def without_loss(diagnosis: Diagnosis, read_at: str) -> Diagnosis:
+    """Return the diagnosis without a line that would take from the program what it reads later."""
+    if not read_at:
+        return diagnosis
+    text = f"{diagnosis.advice.text} {read_at} reads them: see what it needs."
+    return replace(diagnosis, advice=replace(diagnosis.advice, text=text, code=""))
 
 
 def with_code(diagnosis: Diagnosis, patch: Patch) -> Diagnosis:

@@ -22,6 +22,9 @@ from gradlife.source.syntax import Function, called
 #: Methods that give all items.
 ALL_ITEMS = frozenset({"values", "items", "copy"})
 
+#: Methods that take items out without giving them to be read.
+REMOVERS = frozenset({"clear", "remove", "discard"})
+
 #: Functions that do not read the items of their argument: they ignore them or pass the container on. Constructors count
 #: as such.
 PASSING = PUTTERS | {
@@ -62,6 +65,33 @@ def is_only_filled(trace: Trace, at: int, sources: Sequence[Source]) -> bool:
         return False
     # A filling statement reads the container itself once: `outputs.append(x)`.
     return all(len([*reads(one, place)]) <= (1 if fills(one.node, one.scope, place) else 0) for one in found)
+
+
+def older_read_of(trace: Trace, at: int, sources: Sequence[Source]) -> str:
+    """Return where the program reads more of the container at this step of a trace than its newest items; empty if nowhere."""
+    place = place_at(trace.steps[at - 1]) if at > 0 else None
+    found = [
+        one for one in statements_about(place, sources) if place is not None and not fills(one.node, one.scope, place)
+    ]
+    first = next((one for one in found if place is not None and reads_older(one, place)), None)
+    return where(first) if first is not None else ""
+
+
+def reads_older(one: Statement, place: Place) -> bool:
+    """Whether a statement reads the place, and not only whether it is empty, or its newest items: `kept[-1]`, `kept[-10:]`."""
+    skipped: set[int] = set()
+    test = getattr(one.node, "test", None)
+    for part in parts(one.node):
+        match part:
+            case ast.Subscript(value=value, slice=ast.UnaryOp(op=ast.USub())):
+                skipped.add(id(value))
+            case ast.Subscript(value=value, slice=ast.Slice(lower=ast.UnaryOp(op=ast.USub()), upper=None)):
+                skipped.add(id(value))
+            case ast.Attribute(value=value, attr=name) if name in REMOVERS:
+                skipped.add(id(value))
+            case ast.UnaryOp(op=ast.Not(), operand=value):
+                skipped.add(id(value))
+    return any(id(read) not in skipped and read is not test for read in reads(one, place))
 
 
 def statements_about(place: Place | None, sources: Sequence[Source]) -> list[Statement]:

@@ -11,6 +11,9 @@ from gradlife.patterns.matching.pattern import Case
 #: Grad nodes that only pass a gradient on. They say nothing about the reason, and are skipped.
 PASSING = re.compile(r"(To(Copy)?|View|Squeeze|Unsqueeze|Reshape|Alias|Clone|Expand)Backward\d?")
 
+#: Types of functions, and the least number of objects that make a chain.
+FUNCTIONS, MIN_LINKS = frozenset({"function", "method", "functools.partial"}), 3
+
 
 def is_chain(case: Case) -> bool:
     """Whether what grows is the graph of one tensor, not a container."""
@@ -35,7 +38,12 @@ def is_plain_chain(case: Case) -> bool:
     """
     steps = [step for step in case.steps if step.kind == "python"]
     kinds = [(step.type, step.reference if step.length is not None else ()) for step in steps]
-    return case.site is None and any(kinds.count(kind) >= 3 for kind in set(kinds))
+    return case.site is None and any(kinds.count(kind) >= MIN_LINKS for kind in set(kinds))
+
+
+def is_chain_of_functions(case: Case) -> bool:
+    """Whether at least three of the objects of a plain chain are functions: each keeps the one that it replaced."""
+    return is_plain_chain(case) and sum(step.type in FUNCTIONS for step in case.steps) >= MIN_LINKS
 
 
 def is_node(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gradlife.model.hunt import FindingKind
-from gradlife.patterns.matching.chains import is_plain_chain
+from gradlife.patterns.matching.chains import is_chain_of_functions, is_plain_chain
 from gradlife.patterns.matching.growth_kinds import (
     is_filled,
     is_larger,
@@ -72,8 +72,9 @@ SPREAD_PATHS = (
         "each of many objects keeps what a step stored on it",
         "Each step stores something, such as {kept}, in an attribute of one more object. No container gets longer: the "
         "growth ends only when every object has its own.",
-        "Use a cache with a limit instead, or compute it again.",
-        "@functools.lru_cache(maxsize=128)  # in place of the attribute",
+        "Compute it again, as a property does, or keep the results of the newest objects in a cache with a limit that is no "
+        "attribute of theirs.",
+        "",
         paths=("*.* ...",),
         when=is_spread,
         kinds=GROWTH,
@@ -528,9 +529,19 @@ PLAIN_PATHS = (
         "Let each task leave when it is done, with `task.add_done_callback({leaving})`. Until then something has to hold it: the "
         "event loop alone does not.",
         "",
-        paths=("@ {growing} task.*|future.* ...", "@ {growing} =task$", "@ {growing} =future$"),
+        paths=("@ {growing} task.* ...", "@ {growing} =task$"),
         kinds=GROWTH,
         example="module train global variable 'tasks' → set [41] → _asyncio.Task ._result → Tensor",
+    ),
+    Pattern(
+        "GL512",
+        "each step keeps a future with its result",
+        "{holder} has {count} items: each step adds a future, and one that is done keeps its result.",
+        "Take the result when it is done, and let the future go: it keeps the result as long as it lives.",
+        "",
+        paths=("@ {growing} future.* ...", "@ {growing} =future$"),
+        kinds=GROWTH,
+        example="module train global variable 'futures' → list [41] → Future ._result → Tensor",
     ),
     Pattern(
         "GL512",
@@ -548,7 +559,7 @@ PLAIN_PATHS = (
         "each step adds an entry to a dictionary",
         "The dictionary {holder} has {count} entries: each step adds one under a new key, and nothing removes any.",
         "Remove the entry together with its owner, or bound the dictionary.",
-        "weakref.finalize(owner, {holder_code}.pop, key, None)",
+        "{holder_code}.pop(key, None)  # when its owner is done",
         change="{dropped}  # when you need it no longer",
         paths=("@ dict.value|dict.key ...",),
         kinds=GROWTH,
@@ -564,6 +575,17 @@ PLAIN_PATHS = (
         paths=("@ {growing} ...",),
         kinds=GROWTH,
         example="state .samples → list [41] → Tensor",
+    ),
+    Pattern(
+        "GL518",
+        "each function wraps the one before",
+        "{holder} leads to a function that keeps the one it replaced, which keeps the one before: each step wraps it once more.",
+        "Wrap it once, outside of the steps, or put the first one back before it is wrapped again.",
+        "",
+        paths=("object.*|partial.*|function.*|method.* ...", "tuple.*|dict.*|list.* ..."),
+        when=is_chain_of_functions,
+        kinds=GROWTH,
+        example="module train global variable 'step' → function <closure> → function <closure> → function <closure> → function",
     ),
     Pattern(
         "GL518",
@@ -653,7 +675,7 @@ PLAIN_PATHS = (
         "each step writes to a file in memory",
         "Each step writes to {holder} ({what}), and nothing removes any of it: its whole content is in memory.",
         "Write to a file on disk, or empty it after use.",
-        "{holder_code}.seek(0)\n{holder_code}.truncate()",
+        "{holder_code}.seek(0)  # when its content is needed no longer\n{holder_code}.truncate()",
         paths=("=memoryfile$",),
         when=is_larger,
         kinds=GROWTH,

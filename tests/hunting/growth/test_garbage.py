@@ -22,7 +22,7 @@ def test_islands_of_one_fingerprint_are_one_finding(monkeypatch: pytest.MonkeyPa
         3: replace(LOSSES, fingerprint="a", per_step=Amounts(2.0, 0.5), survivors=1, retained_bytes=4),
     }
     monkeypatch.setattr(builder, "garbage_finding", lambda graph, group, steps, noted: known[group])
-    garbage: Any = SimpleNamespace(graph=None, groups=(1, 2, 3), steps=5)
+    garbage: Any = SimpleNamespace(graph=None, groups=(1, 2, 3), steps=5, threshold=0)
     noted: Any = None
     whole, other = builder.garbage_findings(garbage, noted)
     assert (whole.per_step, whole.survivors, whole.retained_bytes) == (Amounts(5.0, 1.5), 3, 12)

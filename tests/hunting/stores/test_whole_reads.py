@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradlife.hunting.stores.whole_reads import is_only_filled, whole_read_of
+from gradlife.hunting.stores.whole_reads import is_only_filled, older_read_of, whole_read_of
 from gradlife.model.trace import Hop, PathStep
 from stored_traces import LIST, owned, source, trace, variable
 
@@ -147,3 +147,27 @@ def test_a_container_that_is_only_filled_is_never_read(statement: str, is_never:
 
 def test_a_container_that_no_statement_fills_may_be_read_elsewhere() -> None:
     assert not is_only_filled(GLOBAL, 1, [source("outputs = trainer.predict(model)\n")])
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_read"),
+    [
+        ("print(sum(outputs))", True),
+        ("outputs.pop()", True),
+        ("first = outputs[0]", True),
+        ("for one in outputs:\n    use(one)", True),
+        ("use(outputs[:-1])", True),
+        ("last = outputs[-1]", False),
+        ("mean = sum(outputs[-10:])", False),
+        ("if not outputs:\n    pass", False),
+        ("if outputs:\n    pass", False),
+        ("count = len(outputs)", False),
+        ("outputs.clear()", False),
+    ],
+)
+def test_older_items_that_are_read_are_seen(statement: str, is_read: bool) -> None:
+    """The advice to drop them, `del kept[:-100]`, took from programs what they read later."""
+    text = f"outputs = []\nfor step in range(9):\n    outputs.append(step)\n{statement}\n"
+    found = older_read_of(GLOBAL, 1, [source(text)])
+    assert bool(found) == is_read
+    assert not found or found.endswith(":4")
