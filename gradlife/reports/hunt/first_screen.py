@@ -59,6 +59,8 @@ MAX_NOTE, MAX_SKEW = 4, 2
 INDENT = "   "
 #: Most owners of memory to name when it ran out, and beside leaks.
 MAX_HELD, MAX_HELD_BESIDE = 5, 3
+#: Most lines of a command: one that is cut cannot be typed. There is no room for that on a screen of fewer columns.
+MAX_COMMAND, NARROW = 5, 60
 #: Most lines of a path.
 MAX_PATH = 2
 
@@ -97,7 +99,7 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
         ]
         lines = [line for text in texts for line in folded_lines(text, width, MAX_NOTE)]
         lines += held_lines(report, MAX_HELD, width)
-        return [*head, *lines, clipped(what_next(report), width)]
+        return [*head, *lines, *command_lines(what_next(report), width)]
     foot = list(foot_lines(report, width))
     shown = report.findings[:MAX_FINDINGS]
     middle = blocks(report, shown, width, LINES - len(head) - len(foot) - 1)
@@ -268,8 +270,8 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
         hint = " (to count others: --step-on MODULE:FUNCTION)"
         yield Text(f"Steps: {middle_out(report.stepped_by, width - len('Steps: ' + hint))}{hint}", QUIET)
     if can_be_proven(report):
-        yield clipped(text_of(proof_line(report)), width)
-    yield clipped(Text(f"Details: {details_command(report)}, or --html report.html"), width)
+        yield from command_lines(text_of(proof_line(report)), width)
+    yield from command_lines(Text(f"Details: {details_command(report)}, or --html report.html"), width)
 
 
 def end_notes(report: HuntReport) -> Iterator[Text]:
@@ -290,6 +292,11 @@ def unread_note(report: HuntReport) -> Iterator[Text]:
 def sentence(note: str) -> str:
     """Return a note as a sentence of its own."""
     return f"{note[:1].upper()}{note[1:]}"
+
+
+def command_lines(text: Text, width: int) -> list[Text]:
+    """Wrap a line with a command, which is cut on a narrow screen only."""
+    return folded_lines(text, width, MAX_COMMAND) if width >= NARROW else [clipped(text, width)]
 
 
 def folded_lines(text: Text, width: int, most: int) -> list[Text]:

@@ -10,6 +10,9 @@ from rich.text import Text
 from gradlife.model.hunt import ATTACHED, LEFT_NONE, HuntReport, HuntVerdict
 from gradlife.reports.hunt.held_memory import ran_out_of_memory
 
+#: So many things that one limit lists are not all said.
+MANY = 4
+
 #: Separates a limit of the report from the command that helps.
 ARROW = " → "
 
@@ -37,8 +40,14 @@ def what_next(report: HuntReport) -> Text:
         is_sound = all(control.is_right for control in report.controls)
         return Text(f"Try: {restart_command(report) or (command if what and is_sound else best_try(report))}")
     if limit and report.verdict is not HuntVerdict.INCONCLUSIVE:
-        return Text(f"Not covered: {what or limit}{f' ({command})' if what else ''}")
+        return Text(f"Not covered: {what or in_short(limit)}{f' ({command})' if what else ''}")
     return Text(f"Details: {details_command(report)}")
+
+
+def in_short(limit: str) -> str:
+    """Return a limit with the first of many things that it lists, and their number."""
+    first, *others = limit.split(", ")
+    return f"{first}, and {len(others)} more: --full lists them" if len(others) >= MANY else limit
 
 
 def restart_command(report: HuntReport) -> str:
