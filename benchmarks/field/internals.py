@@ -238,6 +238,7 @@ for _ in range(STEPS):
         "facebookresearch/higher#25",
         "fast = fast - ",
         advice="detach()",
+        step_on="__main__:batch",
     ),
     Entry(
         Pair(
@@ -532,7 +533,7 @@ def run(x):
 
 
 for number in range(STEPS):
-    x = batch(4 + number)
+    x = batch(random.randint(4, 400))
     loss = run(x).square().mean()
     optimizer.zero_grad()
     loss.backward()
