@@ -27,7 +27,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-depth bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants newest docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants pickle-mutants host hammer layouts valgrind debug-python upstream bench-peak twins
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-depth bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs gpu mutants newest docs pictures package changelog clean distclean alloc-failures file-mutants json-mutants pickle-mutants host hammer layouts valgrind debug-python upstream bench-peak twins field
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -95,6 +95,9 @@ clocks: $(VENV)/.built ## hunt twenty programs that leak once an epoch, a trial 
 
 twins: $(VENV)/.built ## hunt pairs of programs, a leak and a clean look-alike of the same shape (ARGS="--steps 12,40,400")
 	$(BIN)/python -m benchmarks.twins $(ARGS)
+
+field: $(VENV)/.built ## hunt leaks that people reported in public, and their clean twins (ARGS="-k serving")
+	$(BIN)/python -m benchmarks.field $(ARGS)
 
 real: $(VENV)/.built ## hunt programs of public libraries, as they are and with a leak planted in each (ARGS="-k ignite"; ARGS=--peak: their peaks)
 	$(BIN)/python -m benchmarks.real.environment

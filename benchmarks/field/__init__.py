@@ -1,0 +1,1 @@
+"""Leaks and false alarms that people reported in public, rebuilt as small programs with clean twins."""
