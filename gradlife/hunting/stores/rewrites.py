@@ -23,7 +23,7 @@ from gradlife.patterns.rewrites.bounded_cache import SIZE, bounded_cache
 from gradlife.patterns.rewrites.grad_with_graph import without_gradient
 from gradlife.patterns.rewrites.handed_back import handed_back
 from gradlife.patterns.rewrites.hook_argument import with_own_argument
-from gradlife.patterns.rewrites.kept_graph import without_graph
+from gradlife.patterns.rewrites.kept_graph import DETACH, without_graph
 from gradlife.patterns.rewrites.kept_loss import keep_number
 from gradlife.patterns.rewrites.kept_traceback import without_traceback
 from gradlife.patterns.rewrites.log_text import log_text
@@ -98,7 +98,15 @@ def changes(
             yield Change(source, rewrite(site), remains)
     if any(registrations_of(hop) for step in trace.cycle for hop in step.hops):
         yield Change(source, with_own_argument(site), "the hook computes the same, the cycle goes")
-    yield from of_unread(trace, held if is_growing else None, site, source)
+    is_record = held is not None and held + 1 < len(trace.steps) and not is_tensor(trace.steps[held + 1])
+    for change in of_unread(trace, held if is_growing else None, site, source):
+        if code != KEPT_GRAPH or not is_record or is_detaching(change):
+            yield change
+
+
+def is_detaching(change: Change) -> bool:
+    """Whether a rewrite takes graphs away and nothing else: a record that keeps one is a log that somebody wants."""
+    return change.text is not None and change.text.count(DETACH) > change.source.text.count(DETACH)
 
 
 def has_short_text(trace: Trace) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gradlife.hunting.snapshots.creation_sites import short_path
+from gradlife.hunting.stores.place import Place
 from gradlife.hunting.stores.program_sources import Source
 from gradlife.hunting.stores.searches import searches
 from gradlife.hunting.stores.statements import Scope, Statement, search, statements
@@ -62,15 +63,33 @@ def statement_that_stores(
     """Find the statement, and whether another one fits as well."""
     is_program = partial(is_of_program, modules={source.module for source in sources})
     initial: list[Statement] = []
+    unseen: tuple[Sequence[Statement], Place | None] | None = None  # statements that did not run, and their place
     for one in searches(trace, growth.step, is_program):
+        if unseen is not None and one.place != unseen[1]:
+            break
         files = [source for source in sources if one.may_be_in(source.text)]
         found = [statement for source in files for statement in search(source, one.fits)]
         if found and one.has_first_values and all(map(is_initial, found)):
             initial = initial or (found if one.may_be_first else [])
         elif found:
             later = storing(found) if one.has_first_values else found
-            return chosen([one for one in later if may_be(one, trace)] or later, evidence)
+            fitting = [one for one in later if may_be(one, trace)] or later
+            runs = evidence.has_run if evidence.executed else partial(is_mentioned, sources=sources)
+            if any(map(runs, fitting)):
+                return chosen(fitting, evidence)
+            unseen = unseen or (fitting, one.place)
+    if unseen is not None:
+        return chosen(unseen[0], evidence)
     return chosen(initial, evidence) if initial else line_of_maker(trace, evidence.created_at, sources)
+
+
+def is_mentioned(one: Statement, sources: Sequence[Source]) -> bool:
+    """Whether the program has the name of the function around a statement anywhere but in its definition."""
+    function = one.scope.function
+    if function is None or function.name.startswith("__"):
+        return True
+    name = re.compile(rf"\b{re.escape(function.name)}\b")
+    return sum(len(name.findall(source.text)) for source in sources) > 1
 
 
 def is_of_program(type_: str, modules: Collection[str]) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
+from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.trace import TensorFacts, Trace
 from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, ring, source, step, trace, variable
 
@@ -152,3 +153,27 @@ def test_a_handler_of_a_logger_is_stored_by_what_adds_it() -> None:
     text = "def named(run):\n    logger.addHandler(Handler(run))\nfor run in runs:\n    logger = named(run)\n"
     kept = trace(variable("logger"), owned("handlers", "logging.Logger"), LIST)
     assert found(kept, text) == (2, "logger.addHandler(Handler(run))", "named", "sure")
+
+
+TAKEN = """
+class Trainer:
+    def __init__(self):
+        self.losses = []
+
+    def take(self):
+        taken, self.losses = self.losses, []
+        return taken
+
+    def step(self, losses):
+        self.losses.extend(losses)
+
+Trainer().step([1.0])
+"""
+
+
+def test_a_statement_of_a_function_that_nothing_calls_does_not_store() -> None:
+    """A swap in a method that no code of the program called was the line."""
+    grown = trace(variable("trainer"), owned("losses"), LIST)
+    place = stored_at(grown, Evidence(), [source(TAKEN)], Growth(GrowthKind.CONTAINER, 2))
+    assert place is not None
+    assert place.source.strip() == "self.losses.extend(losses)"
