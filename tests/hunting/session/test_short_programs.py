@@ -70,6 +70,13 @@ def test_cycles_that_wait_for_the_collector_are_seen_in_the_last_steps(make: Cal
     assert (report.verdict, [one.kind for one in report.findings]) == (HuntVerdict.NEEDS_GC, [FindingKind.NEEDS_GC])
 
 
+def test_a_program_that_ends_soon_after_a_snapshot_says_that_cycles_were_not_looked_for() -> None:
+    report = hunted(schedule_for(None, is_endless=False, may_be_short=True), repeated(Handler, 12))
+    assert report.limits[-1] == (
+        "cycles that wait for the collector: the program ended before they were looked for; a longer run shows them"
+    )
+
+
 def test_garbage_of_one_step_is_none_of_each() -> None:
     made = itertools.count()
 
