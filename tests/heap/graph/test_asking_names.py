@@ -62,7 +62,8 @@ def test_a_name_that_alone_holds_it_is_its_path() -> None:
 
 
 def explained(thing: Thing) -> Trace:
-    return gradlife.why(thing)
+    trace: Trace = gradlife.why(thing)
+    return trace
 
 
 def test_a_variable_of_the_callers_caller_is_a_holder() -> None:
