@@ -18,6 +18,9 @@ SOURCES = frozenset(
 )
 # fmt: on
 
+#: The ends of names that no report gets: the option has taken the name of a program.
+PYTHON = frozenset({".py", ".ipynb"})
+
 #: What only gradlife's files have among their first or last bytes.
 MARKS = re.compile(
     rb"""
@@ -44,11 +47,13 @@ HEAD, TAIL = 4096, 16
 def refuse_overwriting(path: str, option: str = "", is_forced: bool = False, is_story: bool = False) -> None:
     """Raise OutputError if a report at this path would replace a file that gradlife did not write.
 
-    A source file is refused even if forced, except an exported story if ``is_story``. ``option`` named the path.
+    So is a new file with the name of a Python source. A source file is refused even if forced, except an exported story if ``is_story``. ``option`` named the path.
     """
-    if not os.path.isfile(path):  # a new file, a pipe, or a folder, which has an error of its own
-        return
     named = f"{option} {path}".lstrip()
+    if not os.path.isfile(path):  # a new file, a pipe, or a folder, which has an error of its own
+        if option and not is_story and os.path.splitext(path)[1].lower() in PYTHON:
+            raise OutputError(f"{named}: a report is no Python source", remedy_for(path, option))
+        return
     if is_story and STORY.search(head_and_tail(path)):
         return
     if is_source(path):

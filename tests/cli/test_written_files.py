@@ -55,6 +55,14 @@ def test_a_source_file_is_never_overwritten(gradlife: Gradlife, program: Path, n
     assert not program.with_name("begun").exists()
 
 
+def test_no_report_gets_the_name_of_a_python_source(gradlife: Gradlife, program: Path) -> None:
+    status, _, errors = gradlife("hunt", "--html", "other.py", "train.py")
+    assert (status, program.with_name("other.py").exists()) == (2, False)
+    assert errors == (
+        "gradlife: error: --html other.py: a report is no Python source (try: --html report.html other.py)\n"
+    )
+
+
 def test_a_script_that_an_option_took_as_its_file_is_named(gradlife: Gradlife, program: Path) -> None:
     status, output, errors = gradlife("hunt", "--html", "train.py")
     assert (status, output) == (2, "")
