@@ -20,6 +20,7 @@ import sys
 import torch
 from torch import nn
 from torch.nn import functional as F
+from written import report_in
 
 torch.manual_seed(0)
 
@@ -82,7 +83,7 @@ def peak(folder: Path, steps: int, stored: str = COPY, before: str = "pass", aft
     (folder / "train.py").write_text(PROGRAM.format(stored=stored, before=before, after=after), encoding="utf-8")
     command = [sys.executable, "-m", "gradlife", "peak", "--json", "peak.json", "train.py", str(steps)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=900)
-    return Answer(done.stderr.splitlines(), codec.loads((folder / "peak.json").read_text()))
+    return Answer(report_in(done.stderr).splitlines(), codec.loads((folder / "peak.json").read_text()))
 
 
 def test_six_steps_show_an_attribute_that_nothing_reads(tmp_path: Path) -> None:
