@@ -11,6 +11,7 @@ import pytest
 
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
+from written import report_in
 
 pytest.importorskip("torch")
 pytestmark = [pytest.mark.torch, pytest.mark.whole]
@@ -20,7 +21,6 @@ import sys
 import torch
 from torch import nn
 from torch.nn import functional as F
-from written import report_in
 
 torch.manual_seed(0)
 
