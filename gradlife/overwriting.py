@@ -47,7 +47,8 @@ HEAD, TAIL = 4096, 16
 def refuse_overwriting(path: str, option: str = "", is_forced: bool = False, is_story: bool = False) -> None:
     """Raise OutputError if a report at this path would replace a file that gradlife did not write.
 
-    So is a new file with the name of a Python source. A source file is refused even if forced, except an exported story if ``is_story``. ``option`` named the path.
+    A source file is refused even if forced, except an exported story if ``is_story``; so is the name of a new Python source.
+    ``option`` named the path.
     """
     named = f"{option} {path}".lstrip()
     if not os.path.isfile(path):  # a new file, a pipe, or a folder, which has an error of its own

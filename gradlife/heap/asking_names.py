@@ -44,21 +44,32 @@ def is_call(steps: tuple[PathStep, ...]) -> bool:
 
 def is_asking(steps: tuple[PathStep, ...], asker: FrameType) -> bool:
     """Whether the path is a variable of the asker, or a result that an interactive session keeps."""
+    if is_of_session(steps):
+        return True
     if asker.f_code.co_filename.startswith(OWN_FOLDER):
         return False
-    first = steps[0]
     if is_call(steps):
         place = f"({os.path.basename(asker.f_code.co_filename)}:{asker.f_lineno})"
-        return len(steps) == DIRECT and first.detail.endswith(place) and asker.f_code.co_name in first.detail
-    if first.object != "module":
-        return False
-    label = first.hops[-1].label if first.hops else ""
-    if "IPython" in sys.modules or hasattr(sys, "ps1"):
-        return (first.detail == "__main__" and SESSION_NAMES.fullmatch(label) is not None) or is_global(steps, asker)
+        first = steps[0].detail
+        return len(steps) == DIRECT and first.endswith(place) and asker.f_code.co_name in first
     return is_global(steps, asker)
+
+
+def is_of_session(steps: tuple[PathStep, ...]) -> bool:
+    """Whether the path begins with a name under which an interactive session keeps its results."""
+    first = steps[0]
+    is_interactive = "IPython" in sys.modules or hasattr(sys, "ps1")
+    label = first.hops[-1].label if first.hops else ""
+    return (
+        is_interactive
+        and first.object == "module"
+        and first.detail in {"__main__", "builtins"}
+        and SESSION_NAMES.fullmatch(label) is not None
+    )
 
 
 def is_global(steps: tuple[PathStep, ...], asker: FrameType) -> bool:
     """Whether the path is a global variable of a module whose own code asks."""
     name = asker.f_globals.get("__name__")
-    return len(steps) == DIRECT and asker.f_code.co_name == "<module>" and steps[0].detail == name
+    is_module = asker.f_code.co_name == "<module>" and steps[0].object == "module" and steps[0].detail == name
+    return is_module and len(steps) == DIRECT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -100,3 +101,17 @@ def test_a_tensor_that_only_a_graph_holds_besides_has_that_path(tmp_path: Path) 
     said = runpy.run_path(str(tmp_path / "saves.py"))["said"]
     assert "local variable 'loss'" in said
     assert "left out: running frame ask" in said
+
+
+def test_a_result_that_an_interactive_session_keeps_is_no_holder() -> None:
+    source = (
+        "import sys, gradlife\n"
+        "sys.ps1 = '>>> '\n"
+        "class Thing: pass\n"
+        "thing, box = Thing(), [None]\n"
+        "box[0] = thing\n"
+        "_ = thing\n"
+        "print(gradlife.why(thing).steps[0].via)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert done.stdout == "global variable 'box'\n"
