@@ -89,7 +89,7 @@ def test_the_complaint_is_what_is_exceeded_and_the_first_screen() -> None:
         "1  local logits of main (train.py:23): 16.4 MB",
         "   made at line 15, last read at line 21 (_log_softmax), held until line 21 of the next step",
         "   saves 16.4 MB (13.5 %), `del logits` after line 21",
-        "lowest possible peak: 105 MB · steps: AdamW.step · more: --full",
+        "lowest possible peak: 105 MB · steps: AdamW.step 3 to 5 · more: --full",
     ]
 
 
