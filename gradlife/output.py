@@ -196,8 +196,10 @@ def unlink_quietly(path: str) -> None:
 
 def say(words: str, to: TextIO | None = None) -> None:
     """Print a message at once, to standard error by default; a closed stream is ignored."""
-    with contextlib.suppress(OSError, ValueError):
-        print(visible_lines(words), file=sys.stderr if to is None else to, flush=True)
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # None where Python began without standard error
+        stream = sys.stderr if to is None else to
+        stream.write(f"{visible_lines(words)}\n")  # in one piece: a program may write to the same file
+        stream.flush()
 
 
 def say_to_runner(command: str, to: TextIO) -> None:
