@@ -433,16 +433,11 @@ def resident_growth(rounds: Sequence[Round]) -> dict[ResidentPart, float]:
 
 
 def mapped_rate(rounds: Sequence[Round]) -> float:
-    """Return the bytes per step of resident memory that nothing accounts for, if it grew evenly in the last rounds, and by more
-    than all tensors and arrays: their pages may be touched for the first time.
-    """
+    """Return the bytes per step of new mappings that nothing accounts for, if they grew evenly in the last rounds."""
     last = [one for one in rounds if one.steps][-MIN_ROUNDS - 1 :]
-    known = [(one.steps, one.memory) for one in last if one.memory is not None]
-    rates = [memory.unexplained / steps for steps, memory in known]
-    if len(rates) <= MIN_ROUNDS or not grows_evenly(rates, MIN_MAPPED_BYTES, EVEN_SHARE):
-        return 0.0
-    added = sum(one.memory.unexplained for one in rounds if one.memory is not None)
-    return min(rates) if added > known[-1][1].data else 0.0
+    rates = [one.memory.newly_mapped / one.steps for one in last if one.memory is not None]
+    is_even = len(rates) > MIN_ROUNDS and grows_evenly(rates, MIN_MAPPED_BYTES, EVEN_SHARE)
+    return min(rates) if is_even else 0.0
 
 
 @dataclass(frozen=True, slots=True)

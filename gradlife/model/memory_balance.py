@@ -31,13 +31,21 @@ class MemoryBalance:
     reserve: int  # freed memory that malloc and Python keep for reuse
     files: int  # pages of mapped files
     shared: int  # memory shared with other processes, such as segments of /dev/shm
-    data: int = 0  # all tensors and arrays at the round's end: as much may be touched for the first time
+    mapped: int = 0  # size of private mappings, touched or not: no part, for it counts what malloc has as well
 
     @property
     def unexplained(self) -> int:
         """Return what is resident and none of the parts."""
         counted = self.tensors + self.arrays + self.objects + self.native + self.reserve + self.files + self.shared
         return self.resident - counted
+
+    @property
+    def newly_mapped(self) -> int:
+        """Return what is resident, is none of the parts, and lies in mappings that the round made for nothing else: memory that
+        was mapped before and is touched for the first time is none.
+        """
+        elsewhere = self.mapped - self.tensors - self.arrays - self.objects - self.native - self.reserve
+        return max(0, min(self.unexplained, elsewhere))
 
     def of(self, part: ResidentPart) -> int:
         """Return what the round added to a part."""

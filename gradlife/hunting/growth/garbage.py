@@ -23,7 +23,9 @@ class Waiting:
     is_uncollected: bool = False  # nothing runs the collector: plain objects are lost too
     threshold: int = 0  # at which the collector runs by itself; 0 if it does not, or was not measured
     new_objects: float = 0.0  # per step, as the collector counts them for its threshold
-    is_of_last_steps: bool = False  # the program ends, and each step but the last must have left an island
+    is_of_last_steps: bool = (
+        False  # the program ends, and each step must have left one island: more may be of what follows the steps
+    )
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def garbage_of(waiting: Waiting) -> Garbage:
         group
         for group in grouped_by_cycle(graph, found)
         if (holds_tensors(graph, group) or is_large(graph, group, waiting.steps) or is_lost(group, waiting))
-        and (not waiting.is_of_last_steps or len(group.tops) >= waiting.steps - 1)
+        and (not waiting.is_of_last_steps or abs(len(group.tops) - waiting.steps) <= 1)
     ]
     return Garbage(graph, tuple(groups), waiting.steps, waiting.threshold, waiting.new_objects)
 

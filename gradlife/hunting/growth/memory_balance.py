@@ -49,5 +49,5 @@ def balance_of(before: StepSnapshot, after: StepSnapshot) -> MemoryBalance | Non
         reserve=new.malloc_free + new.small_free - old.malloc_free - old.small_free,
         files=new.files - old.files,
         shared=new.shared - old.shared,
-        data=holds.tensors + holds.arrays,
+        mapped=new.mapped - old.mapped,
     )

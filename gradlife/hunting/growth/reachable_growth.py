@@ -44,6 +44,9 @@ ROUNDS = 3
 SLOWED_SHARE = 0.6
 DOUBTED_SHARE = 0.9
 
+#: How many times as much memory an item may keep as an older one of the same cache.
+MORE_THAN_ALIKE = 2
+
 #: Steps that the last round needs for this judgement.
 MIN_SLOWING_STEPS = 29
 
@@ -358,13 +361,22 @@ def is_slowing(
 
 
 def filled_early(container: int, evidence: Evidence) -> bool:
-    """Whether a container of a short run gained less than an item a step in the rounds, and far more in the steps before."""
+    """Whether a container of a short run gained less than an item a step in the rounds, and far more of such items before."""
     added, earlier = sum(increments(container, evidence)), evidence.snapshots[evidence.judged_rounds.start]
     steps = sum(map(evidence.steps, evidence.judged_rounds))
     if len(evidence.judged_rounds) >= ROUNDS or added >= steps:
         return False
     had = item_count(earlier, identity_of(evidence.graph, container)) or 0
-    return added / steps <= SLOWED_SHARE * had / max(1, earlier.steps)
+    return added / steps <= SLOWED_SHARE * had / max(1, earlier.steps) and are_items_alike(container, evidence)
+
+
+def are_items_alike(container: int, evidence: Evidence) -> bool:
+    """Whether the items of the judged rounds keep no more memory than the older ones, so that both may be of one cache."""
+    graph = evidence.graph
+    new = [one for one in graph.referents(container) if evidence.born.get(one, -1) in evidence.judged_rounds]
+    old = [one for one in graph.referents(container) if one not in new]
+    kept = [sum(map(graph.retained, items)) / max(1, len(items)) for items in (new, old)]
+    return bool(old) and kept[0] <= MORE_THAN_ALIKE * kept[1]
 
 
 def adds_less_each_round(

@@ -9,7 +9,7 @@ from pathlib import Path
 from gradlife import _heap
 
 #: Lines of /proc/self/status, in kB.
-ANONYMOUS, FILES, SHARED = "RssAnon:", "RssFile:", "RssShmem:"
+ANONYMOUS, FILES, SHARED, MAPPED = "RssAnon:", "RssFile:", "RssShmem:", "VmData:"
 
 #: The line of a mapping in /proc/self/smaps with its resident pages, in kB.
 RESIDENT = "Rss:"
@@ -26,6 +26,7 @@ class ProcessMemory:
     malloc_free: int
     small_objects: int  # Python objects of at most 512 bytes
     small_free: int  # kept for them
+    mapped: int  # size of private mappings that may be written, malloc's too, touched or not
 
     @property
     def resident(self) -> int:
@@ -39,12 +40,12 @@ def process_memory() -> ProcessMemory | None:
     found: dict[str, int] = {}
     with suppress(OSError, ValueError):
         for line in Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("Rss"):
+            if line.startswith(("Rss", MAPPED)):
                 name, value = line.split()[:2]
                 found[name] = int(value) << 10
-    if min(allocators) < 0 or not found.keys() >= {ANONYMOUS, FILES, SHARED}:
+    if min(allocators) < 0 or not found.keys() >= {ANONYMOUS, FILES, SHARED, MAPPED}:
         return None
-    return ProcessMemory(found[ANONYMOUS], found[FILES], found[SHARED], *allocators)
+    return ProcessMemory(found[ANONYMOUS], found[FILES], found[SHARED], *allocators, found[MAPPED])
 
 
 def largest_mapped_file() -> str:

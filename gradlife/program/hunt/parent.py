@@ -67,6 +67,7 @@ class HuntGuard(Guard[HuntReport]):
 
     def _ask(self, requests: int) -> None:
         with suppress(OSError):
+            os.set_blocking(requests, False)  # nobody may read them
             os.write(requests, PROGRESS)
 
     def _last_report(self, code: int, folder: str) -> HuntReport | None:
