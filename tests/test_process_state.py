@@ -86,6 +86,8 @@ STAYS = {
     "hunting/process/launcher.py": ({"os.environ"}, "what a launcher starts is hunted in"),
     "program/child.py": ({"sys.argv"}, "before the program begins"),
     "program/last_report.py": ({"signal.signal"}, "the program has ended"),
+    "cli/live_line.py": ({"signal.signal"}, "in the command's own process: Ctrl-Z gives the terminal back as it was"),
+    "program/hunt/parent.py": ({"os.set_blocking"}, "another process than the program's"),
     "program/launched.py": ({"sys.excepthook"}, "the hook that was there is called, and the error noted"),
     "program/parent.py": (
         {"signal.signal", "signal.set_wakeup_fd", "os.set_blocking"},

@@ -12,6 +12,7 @@ from types import FrameType
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.step_statuses import with_statuses
 from gradlife.model.trace import PathStep, Trace, asking_words
+from gradlife.safe_access import loaded
 
 #: Most other holders with a path.
 MOST_OTHERS = 2
@@ -58,7 +59,7 @@ def is_asking(steps: tuple[PathStep, ...], asker: FrameType) -> bool:
 def is_of_session(steps: tuple[PathStep, ...]) -> bool:
     """Whether the path begins with a name under which an interactive session keeps its results."""
     first = steps[0]
-    is_interactive = "IPython" in sys.modules or hasattr(sys, "ps1")
+    is_interactive = loaded("IPython") is not None or hasattr(sys, "ps1")
     label = first.hops[-1].label if first.hops else ""
     return (
         is_interactive
