@@ -107,7 +107,7 @@ def test_diff_shows_what_is_new_since_the_snapshot_and_in_the_file(cells: Cells)
     assert said[1].endswith(": `%gradlife diff` shows what changes from here on\n")
     for one in (said[3], said[4]):
         assert re.search(r"__main__\.Box +0 +50 ", one)
-        assert "module __main__ → global variable 'boxes'[" in one
+        assert "'boxes'[*]" in one
     # the dicts of all modules are one place, and which of them is the example says nothing
     rows = [line for line in said[3].splitlines() if not line.endswith(": .__dict__")]
     assert [line for line in rows if "gradlife.model" in line or "gradlife.reports" in line or "jinja2" in line] == []
