@@ -11,7 +11,7 @@ from types import FrameType
 
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.step_statuses import with_statuses
-from gradlife.model.trace import PathStep, Trace, asking_words
+from gradlife.model.trace import CodePlace, PathStep, Trace, asking_words, code_in
 from gradlife.safe_access import loaded
 
 #: Most other holders with a path.
@@ -50,9 +50,9 @@ def is_asking(steps: tuple[PathStep, ...], asker: FrameType) -> bool:
     if asker.f_code.co_filename.startswith(OWN_FOLDER):
         return False
     if is_call(steps):
-        place = f"({os.path.basename(asker.f_code.co_filename)}:{asker.f_lineno})"
-        first = steps[0].detail
-        return len(steps) == DIRECT and first.endswith(place) and asker.f_code.co_name in first
+        code = asker.f_code
+        place = CodePlace(code.co_qualname, os.path.basename(code.co_filename), asker.f_lineno)
+        return len(steps) == DIRECT and code_in(steps[0].detail) == place
     return is_global(steps, asker)
 
 

@@ -29,20 +29,28 @@ def diagnose(
     versions: Mapping[str, str] | None = None,
     created_at: tuple[str, ...] = (),
     statement: str = "",
+    read_at: str = "",
 ) -> Diagnosis:
     """Find which kind of leak a trace shows, why it is one, and its fix.
 
     ``growth`` is the step of the trace whose container has more items after each round, or another kind of growth, if
     known. ``versions`` of libraries, ``{"torch": "2.13.0"}``, select their known bugs. ``statement``: the one that
-    stores, if known; the advice's code is then a change of it. A trace that no pattern fits gets the code GL000.
+    stores, if known; the advice's code is then a change of it. ``read_at``: where the program reads more of the growing
+    container than its newest items; the advice drops none then. A trace that no pattern fits gets the code GL000.
     """
     case = Case(trace, kind, lifetime or trace.lifetime, growth)
     for pattern in PATTERNS:
         fit = next(fits(pattern, case), None)
         if fit is not None:
-            stored = StoredStatement(statement, tuples_on(trace))
+            stored = StoredStatement(statement, tuples_on(trace), holds_record(trace, growth), read_at)
             return describe_fit(pattern, Wording(case, fit, created_at, stored), versions or {})
     return unknown(case)
+
+
+def holds_record(trace: Trace, growth: Growth) -> bool:
+    """Whether the items of the growing container are dicts, lists or tuples."""
+    at = growth.step
+    return at is not None and at + 1 < len(trace.steps) and trace.steps[at + 1].type in NESTED
 
 
 def tuples_on(trace: Trace) -> frozenset[str]:

@@ -18,6 +18,8 @@ WORDS = {
     "collecting_copy": "kept.append(result.copy())",
     "bounding": "del kept[:-100]  # after each append",
     "leaving": "tasks.discard",
+    "reading": "",
+    "emptying": "log.seek(0)\nlog.truncate()",
     "tensor": "tensor",
     "reference": "a reference",
     "what": "the object",

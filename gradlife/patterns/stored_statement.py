@@ -43,6 +43,8 @@ class StoredStatement:
 
     source: str = ""
     tuples: frozenset[str] = frozenset()  # variables and attributes that are tuples, by their last names
+    is_record: bool = False  # what it stores is a dict, a list or a tuple, which has no method of a tensor
+    read_at: str = ""  # where the program reads more of the container than its newest items: "eval.py:30"
 
     @cached_property
     def node(self) -> ast.stmt | None:
@@ -282,6 +284,8 @@ class StoredStatement:
     def with_value_called(self, method: str) -> str:
         """The statement with a method of the value that it stores, or of each of several that come of one expression."""
         value, many = self.value, self.many
+        if self.is_record and many is None and not isinstance(value, DISPLAYS):
+            return ""
         if many is not None and not isinstance(many, DISPLAYS):
             return self.edited([replace_node(many, f"one{method} for one in {ast.unparse(many)}")])
         return self.edited(called_on(value, method)) if value is not None and not isinstance(value, DISPLAYS) else ""

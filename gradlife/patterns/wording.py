@@ -115,6 +115,18 @@ class Wording:
         return f"{variable}.set(())" if variable != self.holder_code else f"{variable} = ()"
 
     @property
+    def reading(self) -> str:
+        """A sentence about what the program reads later; empty if it reads the newest items at most."""
+        return f" {self.statement.read_at} reads them: see what it needs." if self.statement.read_at else ""
+
+    @property
+    def emptying(self) -> str:
+        """The lines that empty a file in memory; empty if another object refers to it, and may write to it at an offset."""
+        is_shared = len(self.case.trace.ledger.referrers) > 1
+        lines = f"{self.holder_code}.seek(0)  # when its content is needed no longer\n{self.holder_code}.truncate()"
+        return "" if is_shared else lines
+
+    @property
     def leaving(self) -> str:
         """The method that takes one item out of the holder: `self.tasks.discard`."""
         family = step_family(self.case.steps[self.holder_step])
@@ -124,6 +136,8 @@ class Wording:
     def bounding(self) -> str:
         """The statement that adds to the holder, with one that removes the oldest items; else a line that bounds it."""
         family = step_family(self.case.steps[self.holder_step])
+        if self.statement.read_at:
+            return ""
         if family == "list":
             return self.statement.bounded or f"del {self.holder_code}[:-100]  # after each append"
         return f"{self.holder_code} = collections.deque(maxlen=100)  # where it is made"

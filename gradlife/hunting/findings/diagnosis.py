@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from gradlife.hunting.stores.patches import patch_for
@@ -15,7 +14,7 @@ from gradlife.hunting.stores.whole_reads import older_read_of
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth, GrowthKind
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import UNKNOWN_CODE, Amounts, Arrivals, Confidence, Diagnosis, Finding, FindingKind, Patch
-from gradlife.model.trace import Lifetime, PathStep, StepStatus, Trace
+from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint, legacy_fingerprint
 from gradlife.patterns.rewrites.kept_graph import DETACH
 from gradlife.patterns.wording import expression
@@ -27,15 +26,6 @@ GREW_AFTER_STEPS = "grows: it got items after the last step"
 
 #: Methods by which types of libraries let go of what they keep, the most special first.
 EMPTYING = ("clear_memo", "cache_clear", "clear_cache", "clear", "reset", "purge", "unlink", "close", "shutdown")
-
-#: Items that have no method of a tensor, and a call of one on a variable: `history.append(metrics.item())`.
-RECORDS, CALLS_VARIABLE = (
-    frozenset({"dict", "list", "tuple"}),
-    re.compile(r"[(=] ?\w+\.(item|detach)\(\)\)?$", re.MULTILINE),
-)
-
-#: The call in a line of advice that empties a file in memory: another object may write to it at an offset that it knows.
-EMPTIES_FILE = ".truncate()"
 
 #: Libraries with known leaks.
 LIBRARIES = ("torch", "numpy")
@@ -65,14 +55,13 @@ def finding(
     sources = program_sources()
     stored = stored_at(trace, evidence, sources, growth)
     statement = stored.source if stored is not None and stored.confidence is Confidence.SURE else ""
-    diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions(), statement=statement)
+    read_at = older_read_of(trace, grows_at, sources) if grows_at is not None else ""
+    diagnosis = diagnose(
+        trace, kind, lifetime, growth=growth, versions=versions(), statement=statement, read_at=read_at
+    )
     if diagnosis.code == UNKNOWN_CODE:
         diagnosis = with_emptying_method(diagnosis, trace)
-    if grows_at is not None and drops_items(diagnosis.advice.code):
-        diagnosis = without_loss(diagnosis, older_read_of(trace, grows_at, sources))
-    if grows_at is not None and calls_record(diagnosis.advice.code, trace.steps[grows_at + 1 :]):
-        diagnosis = replace(diagnosis, advice=replace(diagnosis.advice, code=""))
-    if is_private(trace, grows_at) or (EMPTIES_FILE in diagnosis.advice.code and len(trace.ledger.referrers) > 1):
+    if is_private(trace, grows_at):
         diagnosis = replace(diagnosis, advice=replace(diagnosis.advice, code=""))
     function, certain = storing_function(trace, stored, created_at, sources, growth)
     printed = fingerprint(trace, code=diagnosis.code, function=function, statement=certain, growth=growth)
@@ -112,11 +101,6 @@ def with_emptying_method(diagnosis: Diagnosis, trace: Trace) -> Diagnosis:
     return diagnosis
 
 
-def calls_record(code: str, item: Sequence[PathStep]) -> bool:
-    """Whether a line of advice calls a tensor's method on a variable that is a dict, a list or a tuple with tensors."""
-    return bool(item) and item[0].type in RECORDS and CALLS_VARIABLE.search(code) is not None
-
-
 def is_private(trace: Trace, at: int | None) -> bool:
     """Whether the container at a step is a private attribute of an object of Python or torch: only its methods may change it."""
     if not at:
@@ -125,19 +109,6 @@ def is_private(trace: Trace, at: int | None) -> bool:
     label = owner.hops[-1].label if owner.hops else ""
     library = owner.type.partition(".")[0]
     return label.lstrip(".").startswith("_") and (library in sys.stdlib_module_names or library in LIBRARIES)
-
-
-def drops_items(code: str) -> bool:
-    """Whether a line of advice lets the oldest items of a container go."""
-    return "[:-100]" in code or "maxlen=100" in code
-
-
-def without_loss(diagnosis: Diagnosis, read_at: str) -> Diagnosis:
-    """Return the diagnosis without a line that would take from the program what it reads later."""
-    if not read_at:
-        return diagnosis
-    text = f"{diagnosis.advice.text} {read_at} reads them: see what it needs."
-    return replace(diagnosis, advice=replace(diagnosis.advice, text=text, code=""))
 
 
 def with_code(diagnosis: Diagnosis, patch: Patch) -> Diagnosis:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradlife import _heap
@@ -23,9 +25,8 @@ class Waiting:
     is_uncollected: bool = False  # nothing runs the collector: plain objects are lost too
     threshold: int = 0  # at which the collector runs by itself; 0 if it does not, or was not measured
     new_objects: float = 0.0  # per step, as the collector counts them for its threshold
-    is_of_last_steps: bool = (
-        False  # the program ends, and each step must have left one island: more may be of what follows the steps
-    )
+    #: The program ends: each step must have left one island. More may be of what follows the steps.
+    is_of_last_steps: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,26 @@ def garbage_of(waiting: Waiting) -> Garbage:
     """Find islands that were not there at the start and that the collection freed."""
     graph = waiting.before.graph
     found = islands(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
+    alike = islands_alike(graph, found)
     groups = [
         group
         for group in grouped_by_cycle(graph, found)
         if (holds_tensors(graph, group) or is_large(graph, group, waiting.steps) or is_lost(group, waiting))
-        and (not waiting.is_of_last_steps or abs(len(group.tops) - waiting.steps) <= 1)
+        and (not waiting.is_of_last_steps or abs(alike[group.tops[0]] - waiting.steps) <= 1)
     ]
     return Garbage(graph, tuple(groups), waiting.steps, waiting.threshold, waiting.new_objects)
+
+
+def islands_alike(graph: _heap.Graph, found: Sequence[Group]) -> dict[int, int]:
+    """Count for each island, by its top, those with the same types of Python objects. Of C++ objects some may be missing, those
+    at addresses of freed ones.
+    """
+    types = {
+        island.tops[0]: frozenset(graph.type(node) for node in island.members if graph.kind(node) == "python")
+        for island in found
+    }
+    counts = Counter(types.values())
+    return {top: counts[names] for top, names in types.items()}
 
 
 def appeared(before: _heap.Graph, after: _heap.Graph) -> set[int]:
