@@ -76,7 +76,7 @@ class StoredStatement:
             is_sum = target is not None and not any(isinstance(one, DISPLAYS) for one in operands(node.value))
             return self.edited(detaching_operand(node, target)) if target is not None and is_sum else ""
         is_one = not isinstance(node, ast.Assign) or isinstance(target, ast.Name | ast.Attribute | ast.Subscript)
-        if self.many is not None:
+        if self.many is not None or (self.is_record and not isinstance(self.value, DISPLAYS)):
             return self.with_value_called(DETACH)
         return self.edited(detaching(self.value, DETACH)) if self.value is not None and is_one else ""
 

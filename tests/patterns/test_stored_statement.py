@@ -114,3 +114,18 @@ def test_a_thread_is_ended_where_it_waits() -> None:
 def test_a_state_that_is_a_tuple_is_detached_part_by_part_where_a_call_is_given_it(source: str, change: str) -> None:
     changed = StoredStatement(source, frozenset({"h"})).carried
     assert changed == change or (not change and ".detach() for" not in changed)
+
+
+@pytest.mark.parametrize(
+    ("source", "number"),
+    [
+        ("history.append(metrics)", ""),
+        ('history.append({"loss": loss})', None),
+        ("history.append(loss)", ""),
+    ],
+)
+def test_a_record_has_no_method_of_a_tensor(source: str, number: str | None) -> None:
+    """The advice was `history.append(metrics.item())`, of a dict."""
+    stored = StoredStatement(source, is_record=True)
+    assert stored.number == (StoredStatement(source).number if number is None else number)
+    assert ".detach()" not in stored.detached or number is None
