@@ -13,6 +13,7 @@ from gradlife.model.trace import (
     Ledger,
     Lifetime,
     PathStep,
+    Referrer,
     TensorFacts,
     Trace,
     bytes_of_detail,
@@ -354,6 +355,31 @@ def test_a_file_in_memory_that_is_written_to_can_be_emptied() -> None:
     found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.LARGER))
     assert (found.code, found.title) == ("GL704", "each step writes to a file in memory")
     assert found.advice.code == "log.seek(0)  # when its content is needed no longer\nlog.truncate()"
+
+
+def test_a_file_in_memory_that_another_object_writes_to_is_not_emptied() -> None:
+    """An archive that was still open lost all of its members by the advice."""
+    root = step("module", "global variable 'log'", ("internal", "__dict__", -1), ("dict_value", "'log'", -1))
+    holders = (Referrer("dict", "", "['log']", is_native=False), Referrer("TarFile", "", ".fileobj", is_native=False))
+    kept = Trace("BytesIO", "", Lifetime.HELD, (root, step("_io.BytesIO", "")), (), Ledger(2, holders))
+    found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.LARGER))
+    assert (found.title, found.advice.code) == ("each step writes to a file in memory", "")
+
+
+@pytest.mark.parametrize(
+    ("read_at", "end", "code"),
+    [
+        ("", "only what you need of each.", "del rows[:-100]  # after each append"),
+        ("eval.py:30", "only what you need of each. eval.py:30 reads them: see what it needs.", ""),
+    ],
+)
+def test_items_that_the_program_reads_later_are_not_dropped(read_at: str, end: str, code: str) -> None:
+    root = step("module", "global variable 'rows'", ("internal", "__dict__", -1), ("dict_value", "'rows'", -1))
+    steps = (root, step("list", "[40]", ("item", "", 40), length=41), step("torch.Tensor", ""))
+    kept = Trace("Tensor", "float32 [3]", Lifetime.HELD, steps, (), Ledger(1, ()))
+    found = diagnose(kept, FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, 1), read_at=read_at)
+    assert (found.title, found.advice.code) == ("each step appends to a list", code)
+    assert found.advice.text.endswith(end)
 
 
 def test_a_class_that_torchscript_makes_for_a_call_is_not_the_programs_to_move() -> None:
