@@ -11,14 +11,14 @@ from types import FrameType
 
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.step_statuses import with_statuses
-from gradlife.model.trace import CodePlace, PathStep, Trace, asking_words, code_in
+from gradlife.model.trace import CodePlace, PathStep, Trace, asking_words
 from gradlife.safe_access import loaded
 
 #: Most other holders with a path.
 MOST_OTHERS = 2
 
-#: Names in which an interactive session keeps results, as the label of a reference has them.
-SESSION_NAMES = re.compile(r"'(_|__|___|_\d+|_i?h|Out)'")
+#: Names under which an interactive session keeps what a cell displays.
+OUTPUT = re.compile(r"_{1,3}|_[0-9]+|Out|_oh")
 
 #: How many merged steps a path has if a name refers to the object itself: what has the name, and the object.
 DIRECT = 2
@@ -45,14 +45,14 @@ def is_call(steps: tuple[PathStep, ...]) -> bool:
 
 def is_asking(steps: tuple[PathStep, ...], asker: FrameType) -> bool:
     """Whether the path is a variable of the asker, or a result that an interactive session keeps."""
+    if asker.f_code.co_filename.startswith(OWN_FOLDER):  # a magic of a notebook says itself what IPython keeps
+        return False
     if is_of_session(steps):
         return True
-    if asker.f_code.co_filename.startswith(OWN_FOLDER):
-        return False
     if is_call(steps):
         code = asker.f_code
         place = CodePlace(code.co_qualname, os.path.basename(code.co_filename), asker.f_lineno)
-        return len(steps) == DIRECT and code_in(steps[0].detail) == place
+        return len(steps) == DIRECT and steps[0].code == place
     return is_global(steps, asker)
 
 
@@ -65,7 +65,7 @@ def is_of_session(steps: tuple[PathStep, ...]) -> bool:
         is_interactive
         and first.object == "module"
         and first.detail in {"__main__", "builtins"}
-        and SESSION_NAMES.fullmatch(label) is not None
+        and OUTPUT.fullmatch(label.strip("'")) is not None
     )
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gradlife.heap import refs
+from gradlife.heap.asking_names import OUTPUT
 from gradlife.model.trace import Trace
 
-#: Names under which a session keeps cell outputs.
-OUTPUT = re.compile(r"_{1,3}|_[0-9]+|Out|_oh")
 #: Names of the last exception of a cell.
 EXCEPTION = frozenset({"last_value", "last_traceback", "last_exc"})
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
+from gradlife.model.trace import PathStep
 from gradlife.reports.document.blocks import (
     WIDE,
     Block,
@@ -134,13 +135,19 @@ def rest(rows: Sequence[TypeChange | PathChange], noun: str, more: str) -> Itera
 
 
 def example_section(types: Sequence[TypeChange], each: int) -> Iterator[Section]:
-    """Yield paths to some new objects of the types that changed most."""
-    rows = [row for row in types if any(one.steps for one in row.examples)][:EXAMPLES]
+    """Yield paths to some new objects of the types that changed most, without those that gradlife itself imported since."""
+    found = [(row.type, [one.steps for one in row.examples if is_of_others(one.steps)]) for row in types]
     items = [
-        Item(row.type, below=tuple(path_text(one.steps) for one in row.examples[:each] if one.steps)) for row in rows
+        Item(type_, below=tuple(map(path_text, paths[:each])))
+        for type_, paths in [row for row in found if row[1]][:EXAMPLES]
     ]
     if items:
         yield Section("Paths to new objects", (List(tuple(items)),), "examples")
+
+
+def is_of_others(steps: Sequence[PathStep]) -> bool:
+    """Whether a path begins elsewhere than in a module of gradlife's."""
+    return bool(steps) and steps[0].module.partition(".")[0] != "gradlife"
 
 
 def signed(nbytes: int) -> str:
