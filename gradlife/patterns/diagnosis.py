@@ -12,12 +12,9 @@ from gradlife.patterns.known_leaks import library_of
 from gradlife.patterns.matching.matcher import find, find_around
 from gradlife.patterns.matching.pattern import Case, Fit, Pattern
 from gradlife.patterns.rules.table import PATTERNS
-from gradlife.patterns.stored_statement import StoredStatement
+from gradlife.patterns.stored_statement import NESTED, StoredStatement
 from gradlife.patterns.unknown import unknown
 from gradlife.patterns.wording import Wording, expression
-
-#: Containers that a tuple may have inside.
-NESTED = frozenset({"tuple", "list", "dict"})
 
 
 def diagnose(
@@ -42,15 +39,19 @@ def diagnose(
     for pattern in PATTERNS:
         fit = next(fits(pattern, case), None)
         if fit is not None:
-            stored = StoredStatement(statement, tuples_on(trace), holds_record(trace, growth), read_at)
+            stored = StoredStatement(statement, tuples_on(trace), stored_types(trace, growth), read_at)
             return describe_fit(pattern, Wording(case, fit, created_at, stored), versions or {})
     return unknown(case)
 
 
-def holds_record(trace: Trace, growth: Growth) -> bool:
-    """Whether the items of the growing container are dicts, lists or tuples."""
-    at = growth.step
-    return at is not None and at + 1 < len(trace.steps) and trace.steps[at + 1].type in NESTED
+def stored_types(trace: Trace, growth: Growth) -> tuple[str, ...]:
+    """Return the types from the growing container, or the outermost that it is an item of, to the survivor."""
+    first = growth.step
+    if first is None:
+        return ()
+    while first and not (trace.steps[first - 1].variable or trace.steps[first - 1].attributes):
+        first -= 1
+    return tuple(step.type for step in trace.steps[first:])
 
 
 def tuples_on(trace: Trace) -> frozenset[str]:

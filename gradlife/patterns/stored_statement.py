@@ -37,13 +37,20 @@ MEANWHILE = "...  # the steps that need it"
 DISPLAYS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
+#: Containers that have no method of a tensor.
+NESTED = frozenset({"tuple", "list", "dict"})
+
+#: Methods of a dict that return an item of it.
+GETTING = frozenset({"get", "setdefault"})
+
+
 @dataclass(frozen=True)
 class StoredStatement:
     """A statement on one line, without its indentation; empty if it is not known."""
 
     source: str = ""
     tuples: frozenset[str] = frozenset()  # variables and attributes that are tuples, by their last names
-    is_record: bool = False  # what it stores is a dict, a list or a tuple, which has no method of a tensor
+    types: tuple[str, ...] = ()  # of the variable or attribute that it changes, of the item of that, and so on
     read_at: str = ""  # where the program reads more of the container than its newest items: "eval.py:30"
 
     @cached_property
@@ -270,6 +277,19 @@ class StoredStatement:
         return self.call.args[at] if self.call is not None and 0 <= at < len(self.call.args) else None
 
     @property
+    def is_record(self) -> bool:
+        """Whether it stores a dict, a list or a tuple: `rows.append(row)`, unlike `rows[key].append(loss)`."""
+        at = 1 + depth_of(self.owner)
+        return at < len(self.types) and self.types[at] in NESTED
+
+    @property
+    def owner(self) -> ast.expr | None:
+        """The container into which it stores: `rows[key]`."""
+        target = only_target(self.node) if isinstance(self.node, ast.Assign | ast.AugAssign) else None
+        place = self.call.func if self.call is not None else target
+        return place.value if isinstance(place, ast.Attribute | ast.Subscript) else None
+
+    @property
     def many(self) -> ast.expr | None:
         """The expression whose items it stores."""
         is_extending = self.call is not None and last_name(self.call.func) == "extend" and len(self.call.args) == 1
@@ -294,6 +314,20 @@ class StoredStatement:
         """The statement with these edits; empty where there is nothing to edit."""
         found = [*edits]
         return edited(self.source, found) if found else ""
+
+
+def depth_of(owner: ast.expr | None) -> int:
+    """Return how many containers deep an item is: 0 for `rows`, 1 for `rows[key]` and `rows.setdefault(key, [])`."""
+    depth = 0
+    while True:
+        match owner:
+            case ast.Subscript(value=inner):
+                owner = inner
+            case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method in GETTING:
+                owner = inner
+            case _:
+                return depth
+        depth += 1
 
 
 def at_dimension(given: ast.expr, rows: str) -> str:

@@ -126,6 +126,25 @@ def test_a_state_that_is_a_tuple_is_detached_part_by_part_where_a_call_is_given_
 )
 def test_a_record_has_no_method_of_a_tensor(source: str, number: str | None) -> None:
     """The advice was `history.append(metrics.item())`, of a dict."""
-    stored = StoredStatement(source, is_record=True)
+    stored = StoredStatement(source, types=("list", "dict", "torch.Tensor"))
     assert stored.number == (StoredStatement(source).number if number is None else number)
     assert ".detach()" not in stored.detached or number is None
+
+
+@pytest.mark.parametrize(
+    ("source", "types", "is_record"),
+    [
+        ("rows.append(row)", ("list", "dict", "torch.Tensor"), True),
+        ("rows[key].append(loss)", ("dict", "list", "torch.Tensor"), False),
+        ("self.rows.setdefault(key, []).append(loss)", ("dict", "list", "torch.Tensor"), False),
+        ("rows[key] = row", ("dict", "list", "torch.Tensor"), True),
+        ("rows[key][name] = loss", ("dict", "dict", "torch.Tensor"), False),
+        ('state["history"].append(row)', ("dict", "list", "dict", "torch.Tensor"), True),
+        ("rows.append(loss)", (), False),
+    ],
+)
+def test_what_a_statement_stores_is_as_deep_in_its_container_as_it_says(
+    source: str, types: tuple[str, ...], is_record: bool
+) -> None:
+    """`kept[number // 10].append(loss)` got the advice of an example."""
+    assert StoredStatement(source, types=types).is_record == is_record
