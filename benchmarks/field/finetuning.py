@@ -174,7 +174,6 @@ for _ in range(STEPS):
             "optimizer, scheduler, function and object form a cycle: states of Adam wait for the collector",
             "the function does not refer to the object",
             truth="needs-gc",
-            twin_truth="needs-gc",
         ),
         "pytorch/pytorch#47589",
         "",

@@ -63,6 +63,12 @@ class Namer {
   const TypeMarks& marks(NodeId node) const { return marks_[graph_.types[node]]; }
   bool is_wanted(NodeId node) const { return wanted_ == nullptr || wanted_->has(node); }
 
+  // Objects of the interpreter that hold what a program gave them: a bound method may be the only way to a running thread's
+  // object that no frame shows.
+  static bool is_plain_holder(PyTypeObject* type) {
+    return type == &PyCell_Type || type == &PyMethod_Type || type == &PyCFunction_Type || type == &PyGen_Type ||
+           type == &PyCoro_Type || type == &PyAsyncGen_Type;
+  }
   TypeMarks marks_of(const TypeRow& row) const {
     constexpr unsigned long sequences = Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
     auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
@@ -76,7 +82,7 @@ class Namer {
             !is_python && row.kind != NodeKind::root,
             is_class,
             is_module,
-            (flags & sequences) != 0 || is_of_program || has_places || (flags != 0 && row.name == "cell"),
+            (flags & sequences) != 0 || is_of_program || has_places || (flags != 0 && is_plain_holder(type)),
             describer_.is_wrapper(row),
             has_places,
             flags != 0 && is_lru_cache(type)};

@@ -200,7 +200,7 @@ def with_native_blocks(findings: Iterable[Finding], rounds: Sequence[Round]) -> 
     """Count malloc memory that no finding explains as part of the largest native finding.
 
     The nodes and names of a TorchScript graph, for example, take more memory than its tensors and cannot be counted. Nor
-    can what a process group has in C++.
+    can what a process group has in C++, or what malloc and the interpreter keep for each running thread.
     """
     found = list(findings)
     native = max(filter(has_native_blocks, found), key=largest_rate, default=None)
@@ -216,7 +216,7 @@ def with_native_blocks(findings: Iterable[Finding], rounds: Sequence[Round]) -> 
 def has_native_blocks(one: Finding) -> bool:
     """Whether the finding may be about more memory of malloc than its objects show."""
     last = one.trace.steps[-1].type if one.trace.steps else ""
-    return one.kind is FindingKind.NATIVE or last in names_below(*PROCESS_GROUP)
+    return one.kind is FindingKind.NATIVE or one.is_running or last in names_below(*PROCESS_GROUP)
 
 
 def largest_rate(one: Finding) -> float:

@@ -35,7 +35,7 @@ def clean_report_of(hunt: Hunt, clean: CleanResult, facts: TargetFacts) -> HuntR
         rounds=clean.rounds,
         findings=(),
         controls=clean.controls,
-        limits=(*clean.limits, *limits_of_waiting(hunt)),
+        limits=(*limits_of_waiting(hunt), *clean.limits),
         script_status=facts.script_status,
         trouble=facts.trouble,
     )

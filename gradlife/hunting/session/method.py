@@ -124,6 +124,7 @@ class Hunt:
     _collections_at_snapshot: int = 0  # of the program, up to the last of the snapshots
     has_paused_collector: bool = False  # whether the round without the collector has run
     has_looked_for_garbage: bool = False  # whether that round or the program's last steps were looked at
+    _unfinished_since: StepSnapshot | None = None  # the start of the round without the collector, while it runs
     #: Collections that the program itself ran before the first snapshot; None if the collector was on.
     _foreign_collections: int | None = None
     on_known: Callable[[], None] = lambda: None  # called when enough is known about growth per step
@@ -532,7 +533,7 @@ class Hunt:
 
     def _collector_rounds(self) -> Iterator[int]:
         """Run a few steps without the collector to see what waits for it, then a few more to see where that is created."""
-        self.has_paused_collector = self.has_looked_for_garbage = True
+        self.has_paused_collector = True
         yield from self._steps_without_collector(self.snapshots[-1])
         first = self.waiting
         if first is not None and not self.recording.is_on and self.schedule.recorded:
@@ -545,7 +546,10 @@ class Hunt:
         gc.disable()
         count, steps = gc.get_count()[0], self.steps
         try:
+            self._unfinished_since = start
             yield from self._steps(self.schedule.collector)
+            self._unfinished_since = None
+            self.has_looked_for_garbage = True
             new_objects = (gc.get_count()[0] - count) / max(1, self.steps - steps)
             self.clock.stop()
             self.count_steps_of_others()
@@ -564,9 +568,9 @@ class Hunt:
             self.waiting = replace(waiting, threshold=threshold, new_objects=max(0.0, new_objects))
 
     def keep_garbage_of_last_steps(self) -> None:
-        """Keep what waits for the collector since the last snapshot, if the program ends before the round without it."""
-        start = self.snapshots[-1]
-        if self.has_paused_collector or self.steps_now - start.steps < MIN_LAST_STEPS:
+        """Keep what waits for the collector since the last snapshot, if the program ends before or in the round without it."""
+        start = self._unfinished_since or (None if self.has_paused_collector else self.snapshots[-1])
+        if start is None or self.waiting is not None or self.steps_now - start.steps < MIN_LAST_STEPS:
             return
         self.has_looked_for_garbage = True
         if self._has_garbage(start, self._collections_at_snapshot):

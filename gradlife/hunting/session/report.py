@@ -300,12 +300,14 @@ def labelled(hunt: Hunt) -> Sequence[StepSnapshot]:
     snapshots = hunt.snapshots
     if hunt.spare is not None and len(snapshots) + has_another_round(hunt) < MIN_SNAPSHOTS:
         snapshots = [hunt.spare, *snapshots]
-    if len(snapshots) < 2 or snapshots[-1].has_labels:
+    if len(snapshots) < 2:
+        return snapshots
+    hunt.keep_garbage_of_last_steps()
+    if snapshots[-1].has_labels:
         return snapshots
     is_another = is_round_since(snapshots, hunt.steps_now)
     if is_another:
         hunt.controls.plant(hunt.steps_now - snapshots[-1].steps, hunt.steps_now, is_early=True)
-    hunt.keep_garbage_of_last_steps()
     now = take_snapshot(hunt.steps_now, with_labels=True)
     hunt.keep_creation_sites(now)
     return [*snapshots, now] if is_another else [*snapshots[:-1], now]

@@ -24,7 +24,7 @@ WARMUP_STEPS_ALONE = 2
 
 #: A program may make a new optimizer every few steps, so that none lasts. Once some are gone, and all that ever stepped
 #: have together taken this many steps, even an optimizer that does not last is chosen.
-BRIEF_STEPS = 3 * WARMUP_STEPS
+BRIEF_STEPS = 2 * WARMUP_STEPS
 
 #: Steps of the chosen optimizer during which a rarer one may still replace it.
 DOUBT = 200
