@@ -63,8 +63,8 @@ class Namer {
   const TypeMarks& marks(NodeId node) const { return marks_[graph_.types[node]]; }
   bool is_wanted(NodeId node) const { return wanted_ == nullptr || wanted_->has(node); }
 
-  // Objects of the interpreter that hold what a program gave them: a bound method may be the only way to a running thread's
-  // object that no frame shows.
+  // Objects of the interpreter that hold what a program gave them: a bound method may be the only way to a running
+  // thread's object that no frame shows.
   static bool is_plain_holder(PyTypeObject* type) {
     return type == &PyCell_Type || type == &PyMethod_Type || type == &PyCFunction_Type || type == &PyGen_Type ||
            type == &PyCoro_Type || type == &PyAsyncGen_Type;
