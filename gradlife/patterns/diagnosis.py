@@ -16,6 +16,14 @@ from gradlife.patterns.stored_statement import NESTED, StoredStatement
 from gradlife.patterns.unknown import unknown
 from gradlife.patterns.wording import Wording, expression
 
+#: Codes whose advice is about what an item holds, its graph or a larger storage, and not about how many items there are.
+ABOUT_ITEMS = ("GL4", "GL7")
+
+
+def is_mended_by_removal(code: str) -> bool:
+    """Whether a leak of this code ends if its items are taken out again."""
+    return not code.startswith(ABOUT_ITEMS)
+
 
 def diagnose(
     trace: Trace,
@@ -27,19 +35,21 @@ def diagnose(
     created_at: tuple[str, ...] = (),
     statement: str = "",
     read_at: str = "",
+    removed_by: str = "",
 ) -> Diagnosis:
     """Find which kind of leak a trace shows, why it is one, and its fix.
 
     ``growth`` is the step of the trace whose container has more items after each round, or another kind of growth, if
     known. ``versions`` of libraries, ``{"torch": "2.13.0"}``, select their known bugs. ``statement``: the one that
     stores, if known; the advice's code is then a change of it. ``read_at``: where the program reads more of the growing
-    container than its newest items; the advice drops none then. A trace that no pattern fits gets the code GL000.
+    container than its newest items; the advice drops none then. ``removed_by``: the program's own function that takes items
+    out of it, if nothing calls that: ``Client.close (client.py:30)``. A trace that no pattern fits gets the code GL000.
     """
     case = Case(trace, kind, lifetime or trace.lifetime, growth)
     for pattern in PATTERNS:
         fit = next(fits(pattern, case), None)
         if fit is not None:
-            stored = StoredStatement(statement, tuples_on(trace), stored_types(trace, growth), read_at)
+            stored = StoredStatement(statement, tuples_on(trace), stored_types(trace, growth), read_at, removed_by)
             return describe_fit(pattern, Wording(case, fit, created_at, stored), versions or {})
     return unknown(case)
 
@@ -98,8 +108,13 @@ def path_fits(pattern: Pattern, case: Case) -> Iterator[Fit]:
 
 def describe_fit(pattern: Pattern, words: Wording, versions: Mapping[str, str]) -> Diagnosis:
     """Fill the pattern's sentences with the names of the case."""
-    code = words.fill_change(pattern.change) or words.fill_code(pattern.fix)
-    advice = Advice(words.fill(pattern.advice), code, pattern.links, is_example=words.is_example(code))
+    removed_by = words.statement.removed_by
+    if removed_by and is_mended_by_removal(pattern.code):
+        text = f"Call {removed_by} for what is needed no longer: it takes items out, and nothing calls it."
+        advice = Advice(text, "", pattern.links)
+    else:
+        code = words.fill_change(pattern.change) or words.fill_code(pattern.fix)
+        advice = Advice(words.fill(pattern.advice), code, pattern.links, is_example=words.is_example(code))
     library = library_of(pattern.code, words.case, versions)
     return Diagnosis(pattern.code, pattern.title, words.fill(pattern.reason), advice, library)
 

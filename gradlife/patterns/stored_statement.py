@@ -52,6 +52,7 @@ class StoredStatement:
     tuples: frozenset[str] = frozenset()  # variables and attributes that are tuples, by their last names
     types: tuple[str, ...] = ()  # of the variable or attribute that it changes, of the item of that, and so on
     read_at: str = ""  # where the program reads more of the container than its newest items: "eval.py:30"
+    removed_by: str = ""  # a function that takes items out of it and that nothing calls: "Client.close (client.py:30)"
 
     @cached_property
     def node(self) -> ast.stmt | None:

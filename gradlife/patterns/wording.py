@@ -286,6 +286,8 @@ class Wording:
     @property
     def ending(self) -> str:
         """Where a thread waits, and what ends it there."""
+        if any(step.is_a("threading.Timer") for step in self.case.steps):
+            return "It is a timer that has not fired: call its `cancel()` when it is needed no longer."
         found = (WAITS.search(one.detail) for one in self.case.trace.ledger.referrers)
         place = next((one for one in found if one is not None), None)
         source = linecache.getline(place["file"], int(place["line"])).strip() if place is not None else ""

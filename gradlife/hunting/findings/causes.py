@@ -143,7 +143,7 @@ def statement_of(one: Finding) -> tuple[Hashable, ...]:
     """
     steps = one.trace.steps
     first = next((at for at, step in enumerate(steps) if step.length is not None), None)
-    if one.stored_at is None or one.grows_at is None or first is None:
+    if one.stored_at is None or first is None:
         return ()
     return (one.stored_at.file, str(one.stored_at.line), *(step.reference for step in steps[:first]))
 
@@ -158,9 +158,9 @@ def metric_of(one: Finding) -> tuple[Hashable, ...]:
 
 def twins_of(one: Finding) -> tuple[Hashable, ...]:
     """Return what the first screen shows of a finding, without numbers: the lists of two threads, or the parts of two layers,
-    are one cause. Empty if its pattern, its container or the line that made it is unknown.
+    are one cause. Empty if its pattern, its container or the line that made or stored it is unknown.
     """
-    if one.code == UNKNOWN_CODE or one.grows_at is None or not one.created_at:
+    if one.code == UNKNOWN_CODE or one.grows_at is None or not (one.created_at or one.stored_at):
         return ()
     line = (one.stored_at.file, str(one.stored_at.line)) if one.stored_at is not None else ("", "")
     path = ((step.object, step.numberless_reference) for step in one.trace.steps[: one.grows_at])
@@ -227,6 +227,6 @@ def with_consequences(cause: Finding, behind: Sequence[GrowingGroup]) -> Finding
             survivors=cause.survivors + one.finding.survivors,
             retained_bytes=cause.retained_bytes + one.finding.retained_bytes,
             retained_types=added_up((*cause.retained_types, *one.finding.retained_types)),
-            consequences=cause.consequences + 1,
+            consequences=cause.consequences + 1 + one.finding.consequences,
         )
     return cause

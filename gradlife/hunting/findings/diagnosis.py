@@ -7,7 +7,10 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from gradlife.hunting.stores.patches import patch_for
+from gradlife.hunting.stores.place import container_in
 from gradlife.hunting.stores.program_sources import are_all_read, program_sources
+from gradlife.hunting.stores.removers import unused_remover_of
+from gradlife.hunting.stores.rewrites import FEW
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.hunting.stores.storing_function import storing_function
 from gradlife.hunting.stores.whole_reads import older_read_of
@@ -16,6 +19,7 @@ from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import UNKNOWN_CODE, Amounts, Arrivals, Confidence, Diagnosis, Finding, FindingKind, Patch
 from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint, legacy_fingerprint
+from gradlife.patterns.diagnosis import is_mended_by_removal
 from gradlife.patterns.rewrites.kept_graph import DETACH
 from gradlife.patterns.wording import expression
 from gradlife.safe_access import has_method, is_a, loaded, member
@@ -56,8 +60,17 @@ def finding(
     stored = stored_at(trace, evidence, sources, growth)
     statement = stored.source if stored is not None and stored.confidence is Confidence.SURE else ""
     read_at = older_read_of(trace, grows_at, sources) if grows_at is not None else ""
+    held = grows_at if grows_at is not None else container_in(trace.steps, None, FEW)
+    removed_by = unused_remover_of(trace, held, evidence, sources) if held and are_all_read() else ""
     diagnosis = diagnose(
-        trace, kind, lifetime, growth=growth, versions=versions(), statement=statement, read_at=read_at
+        trace,
+        kind,
+        lifetime,
+        growth=growth,
+        versions=versions(),
+        statement=statement,
+        read_at=read_at,
+        removed_by=removed_by,
     )
     if diagnosis.code == UNKNOWN_CODE:
         diagnosis = with_emptying_method(diagnosis, trace)
@@ -65,7 +78,9 @@ def finding(
         diagnosis = replace(diagnosis, advice=replace(diagnosis.advice, code=""))
     function, certain = storing_function(trace, stored, created_at, sources, growth)
     printed = fingerprint(trace, code=diagnosis.code, function=function, statement=certain, growth=growth)
-    patch = patch_for(diagnosis.code, trace, stored, sources, growth) if not also_held_by and are_all_read() else None
+    is_removed = bool(removed_by) and is_mended_by_removal(diagnosis.code)
+    is_changeable = not also_held_by and not is_removed and are_all_read()
+    patch = patch_for(diagnosis.code, trace, stored, sources, growth) if is_changeable else None
     if patch is not None:
         diagnosis = with_code(diagnosis, patch)
     return Finding(

@@ -81,3 +81,10 @@ def test_places_that_differ_in_a_number_alone_are_one_finding() -> None:
 )
 def test_growth_in_another_place_or_of_another_line_is_another_finding(other: Finding) -> None:
     assert len(causes(growing("buckets", 300, at=2), other)) == 2
+
+
+def test_two_kinds_of_growth_in_what_one_statement_fills_are_one_finding() -> None:
+    """A list of models was two: its models, and its items."""
+    models = replace(growing("kept", 300, at=2), grows_at=None)
+    (one,) = causes(models, growing("kept", 20, at=1))
+    assert (one.grows_at, one.consequences) == (None, 1)
