@@ -413,7 +413,7 @@ def quietly(args: argparse.Namespace, view: ProgramView) -> Callable[[Settings],
 
     def run(settings: Settings) -> Result[HuntReport]:
         settings = replace(settings, method=METHOD)
-        view.begin("running it again without the leak" if settings.cut else "running it again with the change")
+        view.begin("running it again without the leak" if settings.cuts else "running it again with the change")
         memory = Memory(args.memory_limit, args.at_rss)
         return HuntGuard(settings, memory, nobody, is_quiet=True, viewer=view).run()
 

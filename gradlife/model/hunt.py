@@ -229,6 +229,9 @@ class Finding:
     grows_at: int | None = None  # index of the trace step whose container grows after every round
     arrivals: Arrivals | None = None  # for growth that is slower than once per step
     consequences: int = 0  # other places that grow because of this one; counted here
+    also_grows: tuple[
+        Trace, ...
+    ] = ()  # those of them that the same line fills: `rows[key].append(row)`; each must be cut too
     emptied_at: str = ""  # "train.py:18": a statement that may empty later what grows; empty if there is none
     is_running: bool = False  # about running threads, each of which has a stack
     waits: CollectorWait | None = None  # of garbage; None if it was not measured, or nothing runs the collector

@@ -116,6 +116,7 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "proof": asdict(finding.proof) if finding.proof is not None else None,
         "trace": encode_trace(finding.trace, text_of),
         **({"waits": asdict(finding.waits)} if finding.waits is not None else {}),
+        **({"also_grows": [encode_trace(one, text_of) for one in finding.also_grows]} if finding.also_grows else {}),
         **({"emptied_at": finding.emptied_at} if finding.emptied_at else {}),
         **({"is_running": True} if finding.is_running else {}),
         **({"expectation": finding.expectation} if finding.expectation else {}),
@@ -172,14 +173,16 @@ def decode_report(document: dict[str, Any]) -> HuntReport:
 
 
 def finding_item(item: dict[str, Any]) -> dict[str, Any]:
-    """Convert a finding to the model's fields: a separate diagnosis, `detail` for `label`."""
-    trace = item["trace"]
-    steps = {name: [step_item(step) for step in trace[name]] for name in PATHS if name in trace}
-    return {
-        **item,
-        "diagnosis": item,
-        "trace": {**trace, **steps, "detail": trace["label"], "hidden_references": trace.get("legs", [])},
-    }
+    """Convert a finding to the model's fields: a separate diagnosis."""
+    trace = trace_item(item["trace"])
+    also_grows = [trace_item(one) for one in item.get("also_grows", ())]
+    return {**item, "diagnosis": item, "trace": trace, "also_grows": also_grows}
+
+
+def trace_item(item: dict[str, Any]) -> dict[str, Any]:
+    """Convert a trace to the model's fields: `detail` for `label`."""
+    steps = {name: [step_item(step) for step in item[name]] for name in PATHS if name in item}
+    return {**item, **steps, "detail": item["label"], "hidden_references": item.get("legs", [])}
 
 
 def step_item(item: dict[str, Any]) -> dict[str, Any]:

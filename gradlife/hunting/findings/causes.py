@@ -28,6 +28,8 @@ MAX_BETWEEN = 3
 #: Hooks whose referents are checked.
 MAX_SAMPLE = 8
 
+#: Most places that one line fills whose paths are kept, for a proof.
+MAX_PLACES = 50
 
 #: Of the fastest rate, what another has that is about as fast. malloc's blocks of equal tensors differ by 0.4 % a step.
 ALIKE = 0.9
@@ -92,7 +94,10 @@ def led(groups: Sequence[GrowingGroup]) -> GrowingGroup:
     outer = [one for one in groups if (one.finding.grows_at or 0) == outermost]
     fastest = max(rate(one.finding) for one in outer)
     lead = min((one for one in outer if rate(one.finding) >= ALIKE * fastest), key=path_of)
-    return replace(lead, finding=with_consequences(lead.finding, [one for one in groups if one is not lead]))
+    others = [one for one in groups if one is not lead]
+    also = [trace for one in others for trace in (one.finding.trace, *one.finding.also_grows)]
+    traces = (*lead.finding.also_grows, *also)[:MAX_PLACES]
+    return replace(lead, finding=replace(with_consequences(lead.finding, others), also_grows=traces))
 
 
 def path_of(one: GrowingGroup) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
-"""The reference to cut to prove a finding: the path of its trace, as data for another process."""
+"""The references to cut to prove a finding: the paths of its traces, as data for another process."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gradlife.heap.torch_layout.labels import HOOK_TABLE, RUNNING_FRAME
@@ -31,15 +32,34 @@ class Cut:
     hops: tuple[tuple[str, str, int], ...]  # relation, label and index of each reference from the root on
     text: str  # "items of state.history dropped after each step"
 
-    def dump(self) -> str:
-        """Return the cut as text."""
-        return json.dumps(asdict(self))
+
+def dump_cuts(cuts: Sequence[Cut]) -> str:
+    """Return cuts as text."""
+    return json.dumps([asdict(one) for one in cuts])
 
 
-def load_cut(text: str) -> Cut:
-    """Read a cut from text."""
-    words: dict[str, Any] = json.loads(text)
-    return Cut(words["how"], words["root"], tuple(tuple(hop) for hop in words["hops"]), words["text"])
+def load_cuts(text: str) -> list[Cut]:
+    """Read cuts from text."""
+    rows: list[dict[str, Any]] = json.loads(text)
+    return [Cut(row["how"], row["root"], tuple(tuple(hop) for hop in row["hops"]), row["text"]) for row in rows]
+
+
+def cuts_of(finding: Finding) -> tuple[Cut, ...]:
+    """Return the reference to cut, then those of the other places that the same line fills; empty if no variable of the program
+    leads to the survivor.
+    """
+    first = cut_of(finding)
+    if first is None:
+        return ()
+    others = (cut_of(replace(finding, trace=trace)) for trace in finding.also_grows)
+    return tuple(dict.fromkeys([first, *filter(None, others)]))
+
+
+def text_of(cuts: Sequence[Cut]) -> str:
+    """Describe cuts in a phrase."""
+    more = len(cuts) - 1
+    places = f", like those of {more} other place{'s' if more > 1 else ''} that the same line fills" if more else ""
+    return f"{cuts[0].text}{places}"
 
 
 def cut_of(finding: Finding) -> Cut | None:

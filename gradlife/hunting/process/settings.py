@@ -33,7 +33,7 @@ class Settings:
     step_on: str = ""  # module:function
     lines: bool = False  # record where objects are created from the first counted step on
     memory_limit: int | None = None  # bytes; None: the system's
-    cut: str = ""  # a reference to cut after each step, to prove that it is the cause
+    cuts: str = ""  # references to cut after each step, to prove that they are the cause
     trial: str = ""  # a folder: fixed seeds, sources that replace files, and where losses are written
     folder: str = ""  # where reports are written
     channel: int = -1  # file descriptor: a line for each report written

@@ -97,7 +97,7 @@ class ParentHunt(HuntChild):
 
 def hunt_in_processes(settings: Settings, folder: str) -> None:
     """Hunt in the processes that this program starts from now on. They leave their reports in ``folder``."""
-    words = replace(settings.for_others(), steps=None, step_on="", cut="", trial="")
+    words = replace(settings.for_others(), steps=None, step_on="", cuts="", trial="")
     Path(folder, SETTINGS).write_text(words.dump(), encoding="utf-8")
     when_imported("multiprocessing.process", replace_start)
     follow_programs(folder)

@@ -1,17 +1,17 @@
-"""Cuts one reference of the program after each step, to prove that it causes a leak."""
+"""Cuts references of the program after each step, to prove that they cause a leak."""
 
 from __future__ import annotations
 
 import gc
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import CellType, FrameType
 from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.heap.torch_layout.labels import ARGUMENT, HOOK_TABLE, ITS_IMPL
-from gradlife.hunting.findings.reference_cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut, cut_of
+from gradlife.hunting.findings.reference_cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut, cuts_of, text_of
 from gradlife.model.hunt import Finding
 from gradlife.program.trial import without_modes
 from gradlife.safe_access import class_name, is_a, is_exactly, loaded
@@ -21,8 +21,8 @@ Hops = tuple[tuple[str, str, int], ...]
 
 def cutter_of(finding: Finding) -> Cutter:
     """Return a cutter for what keeps a finding's survivors, after a first cut; UsageError if nothing can be cut."""
-    found = cut_of(finding)
-    if found is None:
+    found = cuts_of(finding)
+    if not found:
         raise UsageError("no variable of the program leads to it: there is nothing to cut from outside", "why N")
     cutter = Cutter(found)
     cutter.cut()  # items that the container has now stay in it
@@ -34,18 +34,36 @@ class NotThere(Exception):
 
 
 class Cutter:
-    """Makes the same cut again and again."""
+    """Makes the same cuts again and again."""
+
+    def __init__(self, cuts: Sequence[Cut]) -> None:
+        self._text = text_of(cuts)
+        self._places = [Place(one) for one in cuts]
+
+    @property
+    def count(self) -> int:
+        """The number of cuts made."""
+        return sum(one.count for one in self._places)
+
+    @property
+    def promise(self) -> str:
+        """Describe the cuts for the report of the proving run."""
+        return f"from now on: {self._text}; `step N` tells what is still added"
+
+    def cut(self) -> None:
+        """Make the cuts; nothing is done where a path does not exist."""
+        for one in self._places:
+            one.cut()
+
+
+class Place:
+    """A place where a reference is cut again and again."""
 
     def __init__(self, cut: Cut) -> None:
         self._cut = cut
         self._size: int | None = None  # of the container at the first cut
         self._old: frozenset[int] | None = None  # ids of objects of the type at the first cut
         self.count = 0  # number of cuts made
-
-    @property
-    def promise(self) -> str:
-        """Describe the cut for the report of the proving run."""
-        return f"from now on: {self._cut.text}; `step N` tells what is still added"
 
     def cut(self) -> None:
         """Make the cut; do nothing if the path does not exist."""

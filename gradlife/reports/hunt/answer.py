@@ -186,5 +186,6 @@ def proof_line(report: HuntReport) -> Words:
     if proof.is_sufficient:
         more = f"; {proof.note}" if is_patched and proof.note else "" if is_patched else f" ({proof.cut})"
         return Span("Proof: ", "good"), f"{'in a copy ' if is_patched else ''}{what}, {after} per step{more}"
-    still = "" if proof.after == Amounts() else "still "
-    return Span("Not proven: ", "note"), f"{what}, {still}{after} per step. {proof.note}".rstrip()
+    if proof.after == Amounts():
+        return Span("Not proven: ", "note"), f"{what}, nothing grows, but {proof.note}"
+    return Span("Not proven: ", "note"), f"{what}, each step adds {after}{f', {proof.note}' if proof.note else ''}"

@@ -26,6 +26,9 @@ from gradlife.reports.document.trace import named
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
 from gradlife.reports.values import counted, size
 
+#: Counts from which on people leave out fractions.
+WHOLE = 10
+
 #: Names of containers with small growth in a headline.
 MOST_NAMES = 3
 
@@ -161,12 +164,15 @@ def amounts(per_step: Amounts) -> str:
 
 def rate(count: float, word: str) -> str:
     """Format a rate: 1 tensor, 0.5 tensors."""
-    return f"{number(count)} {word if count == 1 else word + 's'}"
+    text = number(count)
+    return f"{text} {word if text == '1' else word + 's'}"
 
 
 def number(count: float) -> str:
-    """Format a count: whole numbers in full, others with three figures."""
-    return f"{count:,.0f}" if count == int(count) else f"{count:,.3g}"
+    """Format a count as people say it: whole numbers, from ten on all, in full, others with two figures, below one with one."""
+    if count == int(count) or count >= WHOLE:
+        return f"{count:,.0f}"
+    return f"{count:.2g}" if count > 1 else f"{count:.1g}"
 
 
 def wait_sentence(waits: CollectorWait, step: str) -> str:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from gradlife.hunting.findings.reference_cuts import CLEAR, HOOKS, ITEMS, Cut, cut_of, load_cut, ring_cut
+from gradlife.hunting.findings.reference_cuts import (
+    CLEAR,
+    HOOKS,
+    ITEMS,
+    Cut,
+    cut_of,
+    cuts_of,
+    dump_cuts,
+    load_cuts,
+    ring_cut,
+)
 from gradlife.model.hunt import Advice, Amounts, Diagnosis, Finding, FindingKind, HuntReport, Round
 from gradlife.model.trace import Hop, Ledger, Lifetime, PathStep, Trace
 from gradlife.program.hunt.proof import judged
@@ -28,7 +39,7 @@ def program() -> Iterator[ModuleType]:
 @pytest.mark.parametrize("container", [[1, 2], {1: 1, 2: 2}, {1, 2}])
 def test_new_items_are_dropped_and_old_ones_stay(program: ModuleType, container: object) -> None:
     vars(program)["history"] = container
-    cutter = Cutter(Cut(ITEMS, "module program_under_proof", HISTORY, ""))
+    cutter = Cutter([Cut(ITEMS, "module program_under_proof", HISTORY, "")])
     cutter.cut()
     if isinstance(container, list):
         container += [3, 4]
@@ -42,7 +53,7 @@ def test_new_items_are_dropped_and_old_ones_stay(program: ModuleType, container:
 
 def test_an_attribute_is_cleared_each_time_it_is_set_anew(program: ModuleType) -> None:
     vars(program)["history"] = holder = SimpleNamespace(last=1)
-    cutter = Cutter(Cut(CLEAR, "module program_under_proof", (*HISTORY, ("attribute", "last", -1)), ""))
+    cutter = Cutter([Cut(CLEAR, "module program_under_proof", (*HISTORY, ("attribute", "last", -1)), "")])
     for value in (1, 2):
         holder.last = value
         cutter.cut()
@@ -50,14 +61,14 @@ def test_an_attribute_is_cleared_each_time_it_is_set_anew(program: ModuleType) -
 
 
 def test_a_path_that_is_not_there_yet_is_no_error() -> None:
-    cutter = Cutter(Cut(ITEMS, "module program_under_proof", HISTORY, ""))
+    cutter = Cutter([Cut(ITEMS, "module program_under_proof", HISTORY, "")])
     cutter.cut()
     assert cutter.count == 0
 
 
 def test_a_cut_goes_to_another_process_and_back() -> None:
     cut = Cut(ITEMS, "module program_under_proof", HISTORY, "new items dropped")
-    assert load_cut(cut.dump()) == cut
+    assert load_cuts(dump_cuts([cut, cut])) == [cut, cut]
 
 
 def finding(mark: str, rate: Amounts, *steps: PathStep) -> Finding:
@@ -178,7 +189,7 @@ HELD = f"each {Held.__module__}.Held"
 
 def test_only_objects_that_are_new_are_let_go_of() -> None:
     old = Held()
-    cutter = Cutter(Cut(CLEAR, HELD, (("attribute", "other", -1),), ""))
+    cutter = Cutter([Cut(CLEAR, HELD, (("attribute", "other", -1),), "")])
     cutter.cut()
     new = Held()
     cutter.cut()
@@ -188,7 +199,7 @@ def test_only_objects_that_are_new_are_let_go_of() -> None:
 
 
 def test_the_table_of_hooks_is_emptied() -> None:
-    cutter = Cutter(Cut(HOOKS, HELD, (("native", "_backward_hooks", -1),), ""))
+    cutter = Cutter([Cut(HOOKS, HELD, (("native", "_backward_hooks", -1),), "")])
     cutter.cut()
     new = Held()
     cutter.cut()
@@ -201,5 +212,28 @@ def test_a_variable_of_a_closure_is_given_another_value(program: ModuleType) -> 
 
     vars(program)["cell"] = closure_over(3).__closure__[0]  # type: ignore[attr-defined]
     hops = (("internal", "__dict__", -1), ("dict_value", "'cell'", -1), ("cell", "value", -1))
-    Cutter(Cut(CLEAR, "module program_under_proof", hops, "")).cut()
+    Cutter([Cut(CLEAR, "module program_under_proof", hops, "")]).cut()
     assert vars(program)["cell"].cell_contents is None
+
+
+def test_each_place_that_one_line_fills_is_cut(program: ModuleType) -> None:
+    """`self.rows[key].append(row)` for two keys was "not proven": the other list still grew."""
+    other = replace(steps()[0], hops=(steps()[0].hops[0], Hop("module", "dict_value", "'other'", -1)))
+    one = finding("a", RATE, *steps())
+    both = replace(one, also_grows=(one.trace, replace(one.trace, steps=(other, *steps()[1:]))))
+    cuts = cuts_of(both)
+    assert [cut.hops[-1][1] for cut in cuts] == ["'history'", "'other'"]
+    vars(program).update(history=[1], other=[1])
+    cutter = Cutter([replace(cut, root="module program_under_proof") for cut in cuts])
+    cutter.cut()
+    for name in ("history", "other"):
+        vars(program)[name].append(2)
+    cutter.cut()
+    assert (vars(program)["history"], vars(program)["other"], cutter.count) == ([1], [1], 4)
+    assert cutter.promise.startswith(
+        "from now on: new items of history dropped after each step, like those of 1 other place that the same line fills;"
+    )
+
+
+def test_what_no_variable_leads_to_has_no_cuts() -> None:
+    assert cuts_of(finding("a", Amounts())) == ()

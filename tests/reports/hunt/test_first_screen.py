@@ -203,7 +203,7 @@ def test_proof_gives_the_rate_after_the_cut() -> None:
     )
     failed = replace(PROVEN, is_sufficient=False, after=PROVEN.before, note="still held by a hook")
     text = screen(hunt(replace(LOSSES, proof=failed)), 120)
-    assert "Not proven: with the reference cut, still 1 tensor and 65.5 kB per step. still held by a hook\n" in text
+    assert "Not proven: with the reference cut, each step adds 1 tensor and 65.5 kB, still held by a hook\n" in text
 
 
 def test_proof_of_a_patch_gives_the_rate_and_the_losses() -> None:
@@ -213,8 +213,8 @@ def test_proof_of_a_patch_gives_the_rate_and_the_losses() -> None:
     text = screen(hunt(replace(patched, proof=proof)))
     assert "Proof: in a copy with the line changed, 0 B per step; 400 losses are the same\n" in text
     failed = replace(proof, is_sufficient=False, note="loss 2 is 0.5 instead of 0.25")
-    text = screen(hunt(replace(patched, proof=failed)))
-    assert "Not proven: with the line changed, 0 B per step. loss 2 is 0.5 instead of 0.25\n" in text
+    text = screen(hunt(replace(patched, proof=failed)), 120)
+    assert "Not proven: with the line changed, nothing grows, but loss 2 is 0.5 instead of 0.25\n" in text
 
 
 def test_the_arguments_of_a_launcher_are_an_ellipsis_in_commands_to_type() -> None:
