@@ -117,7 +117,9 @@ def rest_of(finding: Finding, before: HuntReport, after: HuntReport) -> Finding 
     A program may have other leaks, which this change does not end.
     """
     same = next((one for one in after.findings if one.fingerprint == finding.fingerprint), None)
-    same = same or next((one for one in after.findings if is_same_place(finding, one)), None)
+    others = {one.fingerprint for one in before.findings} - {finding.fingerprint}
+    new = (one for one in after.findings if one.fingerprint not in others)
+    same = same or next((one for one in new if is_same_place(finding, one)), None)
     if same is not None:
         return same
     known = ((one, rate_before(one, finding, before)) for one in after.findings)

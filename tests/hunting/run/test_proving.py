@@ -118,6 +118,12 @@ def test_a_rest_of_another_leak_is_none_of_this_one() -> None:
     assert judged(finding("a", RATE), "cut", report(), report(finding("b", Amounts(bytes=10.0)))).is_sufficient
 
 
+def test_another_leak_of_before_in_the_same_place_is_none_of_this_one() -> None:
+    one, other = (replace(finding(mark, RATE, *steps()), legacy_fingerprint="place") for mark in "ab")
+    assert judged(one, "cut", report(one, other), report(other)).is_sufficient
+    assert not judged(one, "cut", report(one), report(other)).is_sufficient
+
+
 def test_one_round_proves_nothing() -> None:
     assert not judged(finding("a", RATE), "cut", report(), report(rounds=1)).is_sufficient
 
