@@ -123,7 +123,7 @@ class SemiNca {
 
   Dominators collect() {
     Buffer<uint64_t> retained(reached());
-    for (uint32_t i = 0; i < reached(); ++i) retained[i] = graph_.size_of(node_[i]);
+    for (uint32_t i = 0; i < reached(); ++i) retained[i] = graph_.size_with_atoms(node_[i]);
     for (uint32_t i = reached() - 1; i >= 1; --i) retained[dominator_[i]] += retained[i];
     Dominators result;
     result.parents.assign(graph_.size(), no_node);

@@ -15,8 +15,6 @@ uint64_t length_of(const Graph& graph, NodeId node) {
   return number_of(graph.lengths, node) - number_of(graph.unset, node);
 }
 
-uint64_t bytes_of(const Graph& graph, NodeId node) { return graph.size_of(node) + number_of(graph.atom_bytes, node); }
-
 bool is_same(const Graph& last, NodeId node, const Graph& earlier, NodeId there) {
   return there != no_node && last.type_of(node).name == earlier.type_of(there).name &&
          last.may_be(node, earlier, there);
@@ -31,7 +29,7 @@ void keep_longer(std::vector<LongerContainer>& found, const Graph& last, const G
     const NodeId there = nodes[last.addresses[row.node]];
     if (!is_same(last, row.node, earlier, there)) return true;
     row.lengths.push_back(length_of(earlier, there));
-    row.bytes.push_back(bytes_of(earlier, there));
+    row.bytes.push_back(earlier.size_with_atoms(there));
     return row.lengths.back() >= row.lengths[row.lengths.size() - 2];
   };
   found.erase(std::remove_if(found.begin(), found.end(), is_no_longer), found.end());
@@ -44,7 +42,7 @@ std::vector<LongerContainer> longer_containers(const std::vector<const Graph*>& 
   if (graphs.empty()) return found;
   const Graph& last = *graphs.back();
   for (const NodeNumber& entry : last.lengths)
-    found.push_back({entry.node, {length_of(last, entry.node)}, {bytes_of(last, entry.node)}});
+    found.push_back({entry.node, {length_of(last, entry.node)}, {last.size_with_atoms(entry.node)}});
   for (size_t i = graphs.size() - 1; i-- > 0;) keep_longer(found, last, *graphs[i]);
   for (LongerContainer& row : found) {
     std::reverse(row.lengths.begin(), row.lengths.end());

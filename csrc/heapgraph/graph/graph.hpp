@@ -106,6 +106,11 @@ struct Graph {
   const TypeRow& type_of(NodeId node) const { return type_rows[types[node]]; }
   bool is_tracked(NodeId node) const { return node >= tracked_begin && node < tracked_end; }
   static constexpr uint32_t big_size = UINT32_MAX;
+  // With the small text and numbers that only this node holds, where they are left out of the graph.
+  uint64_t size_with_atoms(NodeId node) const {
+    const uint32_t* atoms = atom_bytes.find(node);
+    return size_of(node) + (atoms != nullptr ? *atoms : 0);
+  }
   uint64_t size_of(NodeId node) const { return sizes[node] != big_size ? sizes[node] : big_sizes.at(node); }
   void set_size(NodeId node, uint64_t bytes);
   uint64_t borrowed_by(NodeId node) const;

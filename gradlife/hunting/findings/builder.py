@@ -26,7 +26,7 @@ from gradlife.hunting.growth.reachable_growth import GrownGroup
 from gradlife.hunting.snapshots.cast_cache import HOLDER
 from gradlife.hunting.snapshots.creation_sites import CreationSites
 from gradlife.hunting.snapshots.native_objects import MIN_NATIVE_SNAPSHOTS, Unreached, grows
-from gradlife.hunting.snapshots.node_weights import PROCESS_GROUP, plus, weight
+from gradlife.hunting.snapshots.node_weights import PROCESS_GROUP, plain_bytes, plus, weight
 from gradlife.hunting.snapshots.retained import Kept, dominators
 from gradlife.hunting.snapshots.retained_types import added_up, types_of, types_retained
 from gradlife.hunting.snapshots.siblings import with_siblings
@@ -312,7 +312,7 @@ def retained(graph: _heap.Graph, group: Group) -> int:
     """Return the bytes that would be freed with the group."""
     if group.anchor is not None:
         return sum(graph.retained(node) for node in all_tops(graph, group))
-    return sum(graph.describe(node).bytes or 0 for node in group.members)
+    return plain_bytes(graph, group.members)
 
 
 def retained_types(graph: _heap.Graph, group: Group) -> tuple[TypeCount, ...]:

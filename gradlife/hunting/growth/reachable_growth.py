@@ -328,7 +328,7 @@ def takes_much_memory(group: Group, evidence: Evidence) -> bool:
     """Whether small objects take many bytes per step in every judged round."""
     sums: Counter[int] = Counter()
     for node in group.members:
-        sums[evidence.born.get(node, -1)] += evidence.graph.describe(node).bytes or 0
+        sums[evidence.born.get(node, -1)] += plain_bytes(evidence.graph, [node])
     is_of_data = all(map(is_data, {evidence.graph.type(node) for node in group.members}))
     min_bytes = MIN_PLAIN_BYTES if is_of_data else MIN_OBJECT_BYTES
     return all(sums[number] >= min_bytes * evidence.steps(number) for number in evidence.judged_rounds)

@@ -86,7 +86,7 @@ def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> Amou
         sums["tensors"] += kind == "python" and name in tensors
         sums[NATIVE_COUNTS.get(kind, "others")] += 1
         sums["bytes"] += storage_content(graph, node) if kind == "storage" else 0
-        sums["retained_bytes"] += seen.bytes or 0
+        sums["retained_bytes"] += (seen.bytes or 0) + graph.atom_bytes(node)
     return Amounts(*(sums[key] / steps for key in FIELDS))
 
 
@@ -113,8 +113,8 @@ def is_data(name: str) -> bool:
 
 
 def plain_bytes(graph: _heap.Graph, nodes: Iterable[int]) -> int:
-    """Sum up the shallow sizes of Python objects."""
-    return sum(graph.describe(node).bytes or 0 for node in nodes)
+    """Sum up the shallow sizes of Python objects, with the numbers and short texts that only they hold."""
+    return sum((graph.describe(node).bytes or 0) + graph.atom_bytes(node) for node in nodes)
 
 
 def plus(a: Amounts, b: Amounts) -> Amounts:

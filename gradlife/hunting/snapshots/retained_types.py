@@ -13,6 +13,9 @@ MAX_TYPES = 8
 #: Objects that are counted, some 30 ms. Everything below them counts as not examined.
 MAX_OBJECTS = 20_000
 
+#: What snapshots of a hunt do not list one by one.
+ATOMS = "numbers and short texts"
+
 
 def types_retained(graph: _heap.Graph, tops: Sequence[int], most: int = MAX_OBJECTS) -> tuple[TypeCount, ...]:
     """Count the types of the objects that would be freed with these, largest first."""
@@ -42,7 +45,10 @@ def below(graph: _heap.Graph, tops: Sequence[int], most: int) -> Iterator[int]:
 
 def rows(graph: _heap.Graph, nodes: Iterable[int], total: int) -> tuple[TypeCount, ...]:
     """Return one row per type, one for the smallest types, and one for the rest of the total."""
-    result = added_up(TypeCount(found.type, found.kind, 1, found.bytes or 0) for found in map(graph.describe, nodes))
+    found = list(nodes)
+    objects = [TypeCount(one.type, one.kind, 1, one.bytes or 0) for one in map(graph.describe, found)]
+    atoms = sum(map(graph.atom_bytes, found))
+    result = added_up([*objects, *([TypeCount(ATOMS, "", 0, atoms)] if atoms else [])])
     missing = total - sum(row.bytes for row in result)
     return (*result, *([TypeCount("not examined", "", 0, missing)] if missing > 0 else []))
 
