@@ -156,14 +156,14 @@ PyObject* cycle_method(PyObject* self, PyObject* number) {
   return guarded([&] { return list_of(shortest_cycle(graph_of(self), parse_node(self, number))).release(); });
 }
 
-// census() -> [(type name, kind, count, bytes)], by row of the type table
+// census() -> [(type name, kind, count, bytes)], by row of the type table; with the atoms that only they hold
 PyObject* census_method(PyObject* self, PyObject*) {
   return guarded([&] {
     const Graph& graph = graph_of(self);
     std::vector<uint64_t> counts(graph.type_rows.size()), bytes(graph.type_rows.size());
     for (size_t node = 0; node < graph.size(); ++node) {
       counts[graph.types[node]] += 1;
-      if (!graph.sizes.empty()) bytes[graph.types[node]] += graph.size_of(static_cast<NodeId>(node));
+      if (!graph.sizes.empty()) bytes[graph.types[node]] += graph.size_with_atoms(static_cast<NodeId>(node));
     }
     Ref list = checked(PyList_New(0));
     for (size_t row = 0; row < counts.size(); ++row) {

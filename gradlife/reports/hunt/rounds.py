@@ -12,14 +12,17 @@ from gradlife.reports.document.tables import Column, Table
 from gradlife.reports.hunt.sentences import listed, number, rate
 from gradlife.reports.values import size
 
-#: The measures: field, word for one, column heading.
+#: The measures: field, word for one, column heading. The first is what the headline gives: tensors, and all objects of Python.
 MEASURES = (
-    ("bytes", "byte", "bytes"),
+    ("retained_bytes", "byte", "memory"),
+    ("bytes", "byte", "storage bytes"),
     ("tensors", "tensor", "tensors"),
     ("storages", "storage", "storages"),
     ("graph_nodes", "grad node", "nodes"),
     ("objects", "Python object", "objects"),
 )
+#: The measures in bytes, with what they are bytes of.
+BYTES = {"retained_bytes": "", "bytes": " of storages"}
 #: Most charts side by side.
 CHARTS = 3
 
@@ -53,8 +56,9 @@ def grown(rounds: Sequence[Round]) -> list[tuple[str, str, str]]:
 
 
 def round_table(rounds: Sequence[Round], step: str = "step") -> Iterator[Table]:
-    """Yield a table with a row per round, if any round added something."""
-    if shown := grown(rounds):
+    """Yield a table with a row per round, if any round added something. Storages have a column if there is not one a tensor."""
+    is_alike = all(value_of(one, "storages") == value_of(one, "tensors") for one in rounds)
+    if shown := [one for one in grown(rounds) if not (is_alike and one[0] == "storages")]:
         heads = ["round", f"{step}s", *(head for _, _, head in shown), f"{shown[0][2]}/{step}"]
         rows = [row(at, one, [field for field, _, _ in shown]) for at, one in enumerate(rounds, 1)]
         yield Table(
@@ -81,10 +85,10 @@ def conclusions(report: HuntReport) -> Iterator[tuple[str, bool]]:
         if not rates or min(rates) <= 0:
             continue
         if max(rates) - min(rates) <= 1e-9 * max(rates):
-            exact.append(f"{size(round(rates[0]))} of storages" if field == "bytes" else rate(rates[0], word))
+            exact.append(f"{size(round(rates[0]))}{BYTES[field]}" if field in BYTES else rate(rates[0], word))
         else:
             more.append(spread(rates, field, word))
-            is_objects_alone = is_objects_alone and field == "objects"
+            is_objects_alone = is_objects_alone and field in {"objects", "retained_bytes"}
     if exact and is_objects_alone:  # a few Python objects beside what is exact say nothing more
         more = []
     if exact:
@@ -96,10 +100,10 @@ def conclusions(report: HuntReport) -> Iterator[tuple[str, bool]]:
 
 
 def spread(rates: list[float], field: str, word: str) -> str:
-    """Format a range: 3.9 kB to 4.1 kB of storages; 1 to 2 objects."""
+    """Format a range: 3.9 kB to 4.1 kB of storages, 1 to 2 objects."""
     least, most = min(rates), max(rates)
-    if field == "bytes":
-        return f"{size(round(least))} to {size(round(most))} of storages"
+    if field in BYTES:
+        return f"{size(round(least))} to {size(round(most))}{BYTES[field]}"
     return f"{number(least)} to {rate(most, word)}"
 
 
@@ -116,6 +120,6 @@ def plus(added: Amounts, field: str) -> str:
 
 def figure(value: float, field: str) -> str:
     """Format a figure of a column."""
-    if field == "bytes":
+    if field in BYTES:
         return ("-" if value < 0 else "") + size(abs(round(value)))
     return number(value)

@@ -45,6 +45,6 @@ def test_the_line_of_garbage_is_that_of_its_cycle_before_that_of_what_it_holds(m
 def test_plain_objects_in_cycles_are_lost_if_nothing_collects(
     is_uncollected: bool, islands: int, size: int, is_leak: bool
 ) -> None:
-    graph = SimpleNamespace(describe=lambda node: SimpleNamespace(bytes=size))
+    graph = SimpleNamespace(describe=lambda node: SimpleNamespace(bytes=size), atom_bytes=lambda node: 0)
     waiting: Any = SimpleNamespace(before=SimpleNamespace(graph=graph), is_uncollected=is_uncollected, steps=5)
     assert is_lost(Group(None, [*range(islands)], {node: node for node in range(5)}), waiting) == is_leak

@@ -128,3 +128,15 @@ def test_what_arrives_in_some_rounds_only_is_found_though_it_is_in_doubt() -> No
     """Growth in doubt was left out of what arrives now and then, and then dropped."""
     done = subprocess.run([sys.executable, "-c", INFREQUENT], capture_output=True, text=True, timeout=900, check=True)
     assert done.stdout.split()[-1:] == ["leak"], done.stderr
+
+
+@pytest.mark.whole
+def test_what_is_kept_counts_with_its_numbers_and_short_texts() -> None:
+    """A list of a hundred floats was 929 bytes, too few for a leak."""
+    rows: list[Any] = []
+    found = evidence(lambda number: rows.append([float(number + one) for one in range(100)]), 5, 7, 11, 13, 17)
+    (one,) = [each for each in grown_groups(found)[0] if each.per_step.bytes > 1_500]
+    numbers, items = 100 * sys.getsizeof(1.0), sys.getsizeof([float(one) for one in range(100)])
+    assert one.per_step.retained_bytes == pytest.approx(numbers + items, rel=0.02)
+    finding = growth_finding(found.graph, one, CreationSites())
+    assert {row.type for row in finding.retained_types} == {"list", "numbers and short texts"}

@@ -73,7 +73,7 @@ def test_markdown_has_the_verdict_the_trace_in_a_fence_and_the_advice() -> None:
     assert lines[fence + 1].startswith("┬  module __main__")
     assert "**What to do:** Keep the number, not the tensor." in lines
     assert "run.history.append(loss.item())  # a float: the graph goes" in lines
-    assert "| round | steps | bytes | tensors | storages | nodes | objects | bytes/step |" in lines
+    assert "| round | steps | storage bytes | tensors | nodes | objects | storage bytes/step |" in lines
     assert "**See:** pytorch/pytorch#1840" in lines
 
 

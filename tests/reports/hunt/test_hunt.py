@@ -146,9 +146,9 @@ def test_findings_stand_under_whose_bug_they_are() -> None:
 def test_rounds_end_in_a_rate_that_does_not_move() -> None:
     report = hunt(LOSSES, rounds=rounds(Amounts(tensors=2, bytes=1000), 7, 11))
     assert part(report, "What each round added") == [
-        "  round  steps   bytes  tensors  bytes/step",
-        "      1      7   +7 kB      +14        1 kB",
-        "      2     11  +11 kB      +22        1 kB",
+        "  round  steps  storage bytes  tensors  storage bytes/step",
+        "      1      7          +7 kB      +14                1 kB",
+        "      2     11         +11 kB      +22                1 kB",
         "  → exactly 1 kB of storages and 2 tensors a step, in every round",
     ]
 
