@@ -8,13 +8,20 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gradlife.heap.torch_layout.labels import HOOK_TABLE, RUNNING_FRAME
+from gradlife.hunting.stores.place import is_container
 from gradlife.model.hunt import Finding, FindingKind
 from gradlife.model.trace import Hop, Lifetime, PathStep
 from gradlife.patterns.matching.pattern import Case
 from gradlife.patterns.wording import expression, step_family
 
 #: The kinds of cuts.
-ITEMS, DETACH, CLEAR, HOOKS = "items", "detach", "clear", "hooks"
+ITEMS, DETACH, CLEAR, HOOKS, CACHE = "items", "detach", "clear", "hooks", "cache"
+
+#: The type of a function with a cache in C.
+CACHED_FUNCTION = "functools._lru_cache_wrapper"
+
+#: The code of what a step stores on one of many objects, and the label of a reference to each item of a container.
+ON_EACH, EVERY = "GL527", "*"
 
 #: Codes of graphs that grow as a chain: the cut detaches the tensor that is carried to the next step.
 CHAINS = frozenset({"GL403", "GL404", "GL408"})
@@ -68,17 +75,34 @@ def cut_of(finding: Finding) -> Cut | None:
     root = root_of(steps[0]) if steps else ""
     if not root:
         return ring_cut(finding.trace.cycle) if not steps else None
+    cached = next((at for at, step in enumerate(steps) if step.type == CACHED_FUNCTION), None)
+    if cached is not None:
+        return cut_at(CACHE, root, steps, cached, "cache of {} emptied after each step")
     case = Case(finding.trace, FindingKind.GROWTH, Lifetime.HELD)
     graph = next((token.step for token in case.path if str(token) == "tensor.grad_fn"), None)
     head = graph if graph is not None else len(steps) - 1
     if finding.code in CHAINS:
         return cut_at(DETACH, root, steps, head, "{} detached after each step")
+    if finding.code == ON_EACH and (cut := cut_on_each(root, steps)) is not None:
+        return cut
     if case.site is not None:
         step = case.path[case.site].step
         hops = hops_before(steps, step, container_hop(steps[step]))
         return Cut(ITEMS, root, hops, f"new items of {expression(steps, step) or 'it'} dropped after each step")
     last = last_attribute(steps, head)
     return cut_at(CLEAR, root, steps, last, "{} set to None after each step") if last is not None else None
+
+
+def cut_on_each(root: str, steps: tuple[PathStep, ...]) -> Cut | None:
+    """Describe a cut of an attribute of each item of a container; None if the path has no such place."""
+    container = next((at for at, step in enumerate(steps) if is_container(step)), None)
+    last = last_attribute(steps, len(steps) - 1)
+    if container is None or last is None or last <= container + 1:
+        return None
+    before = hops_before(steps, container, container_hop(steps[container]))
+    after = hops_before(steps, last, 0)[len(before) + 1 :]
+    text = f"{steps[last - 1].via} of each item of {expression(steps, container) or 'it'} cleared after each step"
+    return Cut(CLEAR, root, (*before, ("item", EVERY, -1), *after), text)
 
 
 def ring_cut(cycle: tuple[PathStep, ...]) -> Cut | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import sys
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
-from types import CellType, FrameType
+from types import CellType, FrameType, MappingProxyType
 from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.heap.torch_layout.labels import ARGUMENT, HOOK_TABLE, ITS_IMPL
-from gradlife.hunting.findings.reference_cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut, cuts_of, text_of
+from gradlife.hunting.findings.reference_cuts import CACHE, CLEAR, DETACH, EVERY, HOOKS, ITEMS, Cut, cuts_of, text_of
 from gradlife.model.hunt import Finding
 from gradlife.program.trial import without_modes
 from gradlife.safe_access import class_name, is_a, is_exactly, loaded
@@ -61,16 +62,16 @@ class Place:
 
     def __init__(self, cut: Cut) -> None:
         self._cut = cut
-        self._size: int | None = None  # of the container at the first cut
+        self._sizes: dict[int, int] | None = None  # of the container at the first cut, and of those in it, by their ids
         self._old: frozenset[int] | None = None  # ids of objects of the type at the first cut
         self.count = 0  # number of cuts made
 
     def cut(self) -> None:
         """Make the cut; do nothing if the path does not exist."""
-        for start in self._starts():
+        for start, hops in (branch for root in self._starts() for branch in branches(root, self._cut.hops)):
             try:
                 with without_modes():
-                    self._make(start)
+                    self._make(start, hops)
                 self.count += 1
             except (NotThere, AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError):
                 continue
@@ -89,30 +90,91 @@ class Place:
             self._old = frozenset(map(id, found))
         yield from (one for one in found if id(one) not in self._old)
 
-    def _make(self, start: Any) -> None:
+    def _make(self, start: Any, hops: Hops) -> None:
         if self._cut.how == ITEMS:
-            self._drop_items(follow(start, self._cut.hops))
+            self._drop_items(follow(start, hops))
         elif self._cut.how == DETACH:
-            detach(start, self._cut.hops)
+            detach(start, hops)
         elif self._cut.how == CLEAR:
-            put(start, self._cut.hops, None)
+            clear(start, hops)
         elif self._cut.how == HOOKS:
-            follow(start, self._cut.hops).clear()
+            follow(start, hops).clear()
+        elif self._cut.how == CACHE and is_a(cached := follow(start, hops), type(CACHED)):
+            type(CACHED).cache_clear(cached)
 
     def _drop_items(self, container: Any) -> None:
-        if self._size is None:
-            self._size = size_of(container)
-        while size_of(container) > self._size:
-            drop_last(container)
+        """Drop what is new in a container, and in the containers that were in it: the lists of a dict."""
+        if self._sizes is None:
+            self._sizes = {-1: size_of(container), **{id(one): size_of(one) for one in containers_in(container)}}
+        shrink(container, self._sizes[-1])
+        for one in containers_in(container):
+            shrink(one, self._sizes.get(id(one), size_of(one)))
 
+
+#: A function with a cache in C.
+CACHED = functools.lru_cache(type)
 
 #: The containers, with what removes the newest item (of a set, any item) and what tells the length.
 CONTAINERS: tuple[tuple[type, Callable[[Any], object], Callable[[Any], int]], ...] = (
+    (OrderedDict, OrderedDict.popitem, OrderedDict.__len__),
     (list, list.pop, list.__len__),
     (deque, deque.pop, deque.__len__),
     (dict, dict.popitem, dict.__len__),
     (set, set.pop, set.__len__),
 )
+
+
+def branches(start: Any, hops: Hops) -> Iterator[tuple[Any, Hops]]:
+    """Yield the object where a path begins with the path; of one through every item of a container, each item with its rest."""
+    at = next((number for number, hop in enumerate(hops) if hop[1] == EVERY), None)
+    if at is None:
+        yield start, hops
+        return
+    try:
+        items = items_in(follow(start, hops[:at]))
+    except (NotThere, AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError):
+        return
+    yield from ((item, hops[at + 1 :]) for item in items)
+
+
+def items_in(container: Any) -> list[Any]:
+    """Return the items of a container, or the values of a dict, without methods of the program's classes."""
+    if is_a(container, dict):
+        return list(dict.values(container))
+    for kind in (list, tuple, deque, set):
+        if is_a(container, kind):
+            return list(kind.__iter__(container))
+    raise NotThere
+
+
+def containers_in(container: Any) -> list[Any]:
+    """Return the items of a container that are containers themselves."""
+    kinds = tuple(kind for kind, *_ in CONTAINERS)
+    return [one for one in items_in(container) if is_a(one, kinds)]
+
+
+def shrink(container: object, size: int) -> None:
+    """Remove the newest items of a container until it is as long as it was."""
+    while size_of(container) > size:
+        drop_last(container)
+
+
+def clear(start: Any, hops: Hops) -> None:
+    """Set the last reference of the path to None; what a cached property has computed is forgotten, as `del` does."""
+    *before, (relation, label, _) = hops
+    if relation == "dict_value" and before and before[-1][1] == "__dict__":
+        owner = type(follow(start, tuple(before[:-1])))
+        name = label.strip("'")
+        if type(class_attribute(owner, name)) is functools.cached_property:
+            dict.pop(follow(start, tuple(before)), name, None)
+            return
+    put(start, hops, None)
+
+
+def class_attribute(kind: type, name: str) -> object:
+    """Return what a class or one of its bases has under a name, without running its metaclass."""
+    tables = (type.__dict__["__dict__"].__get__(base) for base in type.__dict__["__mro__"].__get__(kind))
+    return next((table[name] for table in tables if name in table), None)
 
 
 def drop_last(container: object) -> None:
@@ -197,6 +259,8 @@ def next_object(at: object, relation: str, label: str, index: int) -> Any:
         return at.f_locals
     if relation == "dict_value" and is_a(at, dict):
         return value_of(at, label)
+    if relation == "dict_value" and type(at) is MappingProxyType:
+        return at[label.strip("'")]
     if relation == "item":
         return item_of(at, index)
     if relation == "cell" and type(at) is CellType:

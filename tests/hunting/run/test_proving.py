@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
 from gradlife.hunting.findings.reference_cuts import (
+    CACHE,
     CLEAR,
+    EVERY,
     HOOKS,
     ITEMS,
     Cut,
@@ -243,3 +248,81 @@ def test_each_place_that_one_line_fills_is_cut(program: ModuleType) -> None:
 
 def test_what_no_variable_leads_to_has_no_cuts() -> None:
     assert cuts_of(finding("a", Amounts())) == ()
+
+
+class Box:
+    kept: OrderedDict[int, int] = OrderedDict()
+
+    @functools.cached_property
+    def image(self) -> list[int]:
+        return [1]
+
+
+def cut_again(how: str, *hops: tuple[str, str, int], between: Callable[[], object]) -> None:
+    """Cut, let the program go on, and cut again."""
+    cutter = Cutter([Cut(how, "module program_under_proof", hops, "")])
+    cutter.cut()
+    between()
+    cutter.cut()
+
+
+def in_class(*names: str) -> tuple[tuple[str, str, int], ...]:
+    return tuple(hop for name in names for hop in (("internal", "__dict__", -1), ("dict_value", f"'{name}'", -1)))
+
+
+def test_new_items_of_an_ordered_dict_of_a_class_are_dropped(program: ModuleType) -> None:
+    """It was not found, since a class shows its variables through a proxy; `dict.popitem` would break its order."""
+    vars(program)["Box"] = Box
+    Box.kept[1] = 1
+    cut_again(ITEMS, *in_class("Box", "kept"), between=lambda: Box.kept.update({2: 2, 3: 3}))
+    assert (list(Box.kept), list(Box.kept.items())) == ([1], [(1, 1)])
+    Box.kept.clear()
+
+
+def test_new_items_of_the_lists_of_a_dict_are_dropped(program: ModuleType) -> None:
+    lists = {"a": [1], "b": [1]}
+    vars(program)["history"] = lists
+
+    def go_on() -> None:
+        lists["a"].append(2)
+        lists["c"] = [1]
+
+    cut_again(ITEMS, *HISTORY, between=go_on)
+    assert lists == {"a": [1], "b": [1]}
+
+
+def test_the_cache_of_a_function_is_emptied(program: ModuleType) -> None:
+    vars(program)["history"] = encode = functools.lru_cache(len)
+    cut_again(CACHE, *HISTORY, between=lambda: encode("word"))
+    assert encode.cache_info().currsize == 0
+
+
+@pytest.mark.parametrize("boxes", [[Box(), Box()], {"a": Box(), "b": Box()}, (Box(),)])
+def test_what_each_item_keeps_is_cleared(program: ModuleType, boxes: Any) -> None:
+    vars(program)["history"] = boxes
+    items = list(boxes.values() if isinstance(boxes, dict) else boxes)
+    attribute = ("internal", "__dict__", -1), ("dict_value", "'{}'", -1)
+    for name, left in (("image", "absent"), ("other", None)):
+        hops = (*HISTORY, ("item", EVERY, -1), attribute[0], ("dict_value", f"'{name}'", -1))
+        cut_again(CLEAR, *hops, between=lambda name=name: [vars(one).update({name: [1]}) for one in items])  # type: ignore[misc]
+        assert {vars(one).get(name, "absent") for one in items} == {left}  # a cached property computes again
+
+
+def test_a_path_through_items_of_what_is_no_container_is_no_error(program: ModuleType) -> None:
+    vars(program)["history"] = 1
+    cut_again(CLEAR, *HISTORY, ("item", EVERY, -1), ("attribute", "image", -1), between=lambda: None)
+
+
+def test_a_function_with_a_cache_and_an_attribute_of_many_objects_have_cuts_of_their_own() -> None:
+    cached = PathStep("lru_cache", "", "python", "", "", type="functools._lru_cache_wrapper")
+    (cut,) = cuts_of(finding("a", RATE, steps()[0], cached, steps()[2]))
+    assert (cut.how, cut.hops, cut.text) == (CACHE, HISTORY, "cache of history emptied after each step")
+    item = replace(steps()[1], relation="item")
+    slide = PathStep(
+        "Slide", "", "python", ".image", "attribute", type="program.Slide",
+        hops=(Hop("program.Slide", "attribute", "image"),),
+    )  # fmt: skip
+    found = finding("a", RATE, steps()[0], item, slide, steps()[2])
+    (cut,) = cuts_of(replace(found, diagnosis=replace(found.diagnosis, code="GL527")))
+    assert cut.hops == (*HISTORY, ("item", EVERY, -1), ("attribute", "image", -1))
+    assert cut.text == ".image of each item of history cleared after each step"
