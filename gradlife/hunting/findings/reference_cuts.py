@@ -15,7 +15,7 @@ from gradlife.patterns.matching.pattern import Case
 from gradlife.patterns.wording import expression, step_family
 
 #: The kinds of cuts.
-ITEMS, DETACH, CLEAR, HOOKS, CACHE = "items", "detach", "clear", "hooks", "cache"
+ITEMS, DETACH, CLEAR, RESTORE, HOOKS, CACHE = "items", "detach", "clear", "restore", "hooks", "cache"
 
 #: The type of a function with a cache in C.
 CACHED_FUNCTION = "functools._lru_cache_wrapper"
@@ -90,7 +90,11 @@ def cut_of(finding: Finding) -> Cut | None:
         hops = hops_before(steps, step, container_hop(steps[step]))
         return Cut(ITEMS, root, hops, f"new items of {expression(steps, step) or 'it'} dropped after each step")
     last = last_attribute(steps, head)
-    return cut_at(CLEAR, root, steps, last, "{} set to None after each step") if last is not None else None
+    if last is None:
+        return None
+    if finding.kind is FindingKind.GROWTH:  # the program may need what is there
+        return cut_at(RESTORE, root, steps, last, "{} set back to what it was after each step")
+    return cut_at(CLEAR, root, steps, last, "{} set to None after each step")
 
 
 def cut_on_each(root: str, steps: tuple[PathStep, ...]) -> Cut | None:

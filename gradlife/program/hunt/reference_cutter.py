@@ -12,7 +12,18 @@ from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.heap.torch_layout.labels import ARGUMENT, HOOK_TABLE, ITS_IMPL
-from gradlife.hunting.findings.reference_cuts import CACHE, CLEAR, DETACH, EVERY, HOOKS, ITEMS, Cut, cuts_of, text_of
+from gradlife.hunting.findings.reference_cuts import (
+    CACHE,
+    CLEAR,
+    DETACH,
+    EVERY,
+    HOOKS,
+    ITEMS,
+    RESTORE,
+    Cut,
+    cuts_of,
+    text_of,
+)
 from gradlife.model.hunt import Finding
 from gradlife.program.trial import without_modes
 from gradlife.safe_access import class_name, is_a, is_exactly, loaded
@@ -63,6 +74,7 @@ class Place:
     def __init__(self, cut: Cut) -> None:
         self._cut = cut
         self._sizes: dict[int, int] | None = None  # of the container at the first cut, and of those in it, by their ids
+        self._first: tuple[Any, ...] = ()  # what the reference led to at the first cut
         self._old: frozenset[int] | None = None  # ids of objects of the type at the first cut
         self.count = 0  # number of cuts made
 
@@ -97,10 +109,24 @@ class Place:
             detach(start, hops)
         elif self._cut.how == CLEAR:
             clear(start, hops)
+        elif self._cut.how == RESTORE:
+            self._set_back(start, hops)
         elif self._cut.how == HOOKS:
             follow(start, hops).clear()
         elif self._cut.how == CACHE and is_a(cached := follow(start, hops), type(CACHED)):
             type(CACHED).cache_clear(cached)
+
+    def _set_back(self, start: Any, hops: Hops) -> None:
+        """Let the reference lead to what it led to at first. A container loses its new items; what else grows in place goes."""
+        now = follow(start, hops)
+        if not self._first:
+            self._first = (now,)
+        if is_a(now, KINDS):
+            self._drop_items(now)
+        elif now is not self._first[0]:
+            put(start, hops, self._first[0])
+        elif self.count:
+            put(start, hops, None)
 
     def _drop_items(self, container: Any) -> None:
         """Drop what is new in a container, and in the containers that were in it: the lists of a dict."""
@@ -122,6 +148,7 @@ CONTAINERS: tuple[tuple[type, Callable[[Any], object], Callable[[Any], int]], ..
     (dict, dict.popitem, dict.__len__),
     (set, set.pop, set.__len__),
 )
+KINDS = tuple(kind for kind, *_ in CONTAINERS)
 
 
 def branches(start: Any, hops: Hops) -> Iterator[tuple[Any, Hops]]:
@@ -149,8 +176,7 @@ def items_in(container: Any) -> list[Any]:
 
 def containers_in(container: Any) -> list[Any]:
     """Return the items of a container that are containers themselves."""
-    kinds = tuple(kind for kind, *_ in CONTAINERS)
-    return [one for one in items_in(container) if is_a(one, kinds)]
+    return [one for one in items_in(container) if is_a(one, KINDS)]
 
 
 def shrink(container: object, size: int) -> None:

@@ -18,6 +18,7 @@ from gradlife.hunting.findings.reference_cuts import (
     EVERY,
     HOOKS,
     ITEMS,
+    RESTORE,
     Cut,
     cut_of,
     cuts_of,
@@ -326,3 +327,14 @@ def test_a_function_with_a_cache_and_an_attribute_of_many_objects_have_cuts_of_t
     (cut,) = cuts_of(replace(found, diagnosis=replace(found.diagnosis, code="GL527")))
     assert cut.hops == (*HISTORY, ("item", EVERY, -1), ("attribute", "image", -1))
     assert cut.text == ".image of each item of history cleared after each step"
+
+
+def test_what_is_made_longer_is_set_back_and_what_grows_in_place_goes(program: ModuleType) -> None:
+    """Set to None, a table that the next step makes longer ended the program, and nothing was proven."""
+    holder = SimpleNamespace(table=(1,), ids=[1], box=SimpleNamespace())
+    vars(program)["history"] = holder
+
+    cut_again(RESTORE, *HISTORY, ("attribute", "table", -1), between=lambda: setattr(holder, "table", (1, 2)))
+    cut_again(RESTORE, *HISTORY, ("attribute", "ids", -1), between=lambda: holder.ids.append(2))
+    cut_again(RESTORE, *HISTORY, ("attribute", "box", -1), between=lambda: None)
+    assert (holder.table, holder.ids, holder.box) == ((1,), [1], None)
