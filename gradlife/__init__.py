@@ -51,9 +51,10 @@ def _html_of_snapshot(snapshot: object) -> str:
     return _html_of(importlib.import_module("gradlife.heap.views.overview").summary(snapshot))
 
 
-def _text_of(report: object) -> str:
-    """Return a report as `print` shows it."""
-    return importlib.import_module("gradlife.reports.formats.plain_text").plain_text(report)  # type: ignore[no-any-return]
+def _text_of(report: object, is_full: bool = False) -> str:
+    """Return a report as `print` shows it, or all of it."""
+    shown = importlib.import_module("gradlife.reports.formats.plain_text").plain_text(report, is_full)
+    return shown  # type: ignore[no-any-return]
 
 
 def _found(name: str) -> object:
@@ -84,6 +85,11 @@ def __getattr__(name):  # type: ignore[no-untyped-def]
     """
     found = globals()[name] = _found(name)
     return found
+
+
+def __dir__():  # type: ignore[no-untyped-def]
+    """Return the public names, those that are not imported yet among them."""
+    return sorted(__all__)
 
 
 if os.environ.get("GRADLIFE_SERVE") == "1":

@@ -29,6 +29,9 @@ ATTACHED = "attached"
 #: Rows of the table of expectations: a container that fills up to a declared bound, and what a metric keeps.
 BOUNDED, METRIC_STATE = "bounded container", "state of a metric"
 
+#: The setting that holds the function of gradlife that a program called: `hunt` or `watch`.
+CALLED = "called"
+
 #: The setting that holds the milliseconds that a look stopped a running process at most.
 LONGEST_STOP = "longest_stop_ms"
 
@@ -258,6 +261,10 @@ class Finding:
     def title(self) -> str:
         """The leak in one line."""
         return self.diagnosis.title
+
+    def __repr__(self) -> str:
+        """The same as `str` gives, in angle brackets."""
+        return f"<Finding {self}>"
 
     def __str__(self) -> str:
         """The code, the title, and the statement that stores the survivor, in one line."""
@@ -658,10 +665,21 @@ class HuntReport:
         return EXIT_COULD_NOT_TELL if self.unexplained or self.new_work_rate else EXIT_CLEAN
 
     def __str__(self) -> str:
-        """Return the report as `gradlife hunt --full` prints it, with the first findings in full."""
+        """Return the report as `gradlife hunt` prints it: the verdict, and of each finding the line, what to do, and the path."""
         from gradlife import _text_of
 
         return _text_of(self)
+
+    def __repr__(self) -> str:
+        """The verdict, the target and the findings in a line."""
+        codes = ", ".join(one.code for one in self.findings) or "no finding"
+        return f"<HuntReport of {self.target}: {self.verdict.value}, {codes}>"
+
+    def full(self) -> str:
+        """Return the report as `gradlife hunt --full` prints it, with the first findings in full."""
+        from gradlife import _text_of
+
+        return _text_of(self, is_full=True)
 
     def _repr_html_(self) -> str:
         """Return the report as a notebook shows it: the verdict, the charts, the first findings."""

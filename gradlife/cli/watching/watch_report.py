@@ -87,10 +87,10 @@ def watch(
 
 def show(report: HuntReport) -> None:
     """Print the report to standard error."""
-    from gradlife.reports.hunt.terminal import print_hunt
+    from gradlife.reports.hunt.first_screen import print_first_screen
     from gradlife.reports.theme import make_console
 
-    print_hunt(make_console(sys.stderr), report)
+    print_first_screen(make_console(sys.stderr), report)
 
 
 def follow_here(

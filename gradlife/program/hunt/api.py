@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
+from gradlife.hunting.findings.reference_cuts import Cut, cuts_of, text_of
 from gradlife.hunting.process.start_folder import Start
 from gradlife.hunting.session.clean_report import TargetFacts
 from gradlife.hunting.session.method import Hunt
@@ -13,10 +16,12 @@ from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.loop import loop_for
 from gradlife.hunting.steps.schedule import Schedule, schedule_for
 from gradlife.hunting.steps.targets import Stepper, stepper_of
-from gradlife.model.hunt import HuntReport
+from gradlife.model.hunt import CALLED, HuntReport
+from gradlife.program.hunt.proof import MAX_PROVEN, judged
+from gradlife.program.hunt.reference_cutter import cutting
 
 
-def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool = False) -> HuntReport:
+def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool = False) -> CalledReport:
     """Call ``step`` repeatedly, with the step number if it takes one, and report what grows.
 
     Calls it about 110 times, after 8 seconds of steps less often, and up to some 600 times if something grows; ``steps``
@@ -28,7 +33,36 @@ def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool =
     ``step`` raises, and UsageError for a generator function.
     """
     Start.note()
-    return hunt_stepper(stepper_of(step), getattr(step, "__qualname__", "a callable"), steps, lines)
+
+    def hunted(cuts: Sequence[Cut]) -> HuntReport:
+        return hunt_stepper(stepper_of(step), getattr(step, "__qualname__", "a callable"), steps, lines, cuts=cuts)
+
+    found = hunted(())
+    fields = {one.name: getattr(found, one.name) for one in dataclasses.fields(found)}
+    return CalledReport(**{**fields, "settings": {**found.settings, CALLED: "hunt"}}, hunted=hunted)
+
+
+@dataclass(frozen=True, repr=False)
+class CalledReport(HuntReport):
+    """The report of a function that this process called, and can call again."""
+
+    hunted: Callable[[Sequence[Cut]], HuntReport] = field(kw_only=True, compare=False)
+
+    def __reduce__(self) -> tuple[type[HuntReport], tuple[object, ...]]:
+        """Go to another process as a report alone: the function stays here."""
+        return HuntReport, tuple(getattr(self, one.name) for one in dataclasses.fields(HuntReport))
+
+    def prove(self) -> CalledReport:
+        """Call the function again without what keeps the survivors of the worst findings, one at a time; return the report with
+        what grows then. As long as a hunt for each.
+        """
+        cuts = [cuts_of(one) if at < MAX_PROVEN else () for at, one in enumerate(self.findings)]
+        proofs = [
+            judged(one, text_of(cut), self, self.hunted(cut)) if cut else one.proof
+            for one, cut in zip(self.findings, cuts, strict=True)
+        ]
+        rows = zip(self.findings, proofs, strict=True)
+        return dataclasses.replace(self, findings=tuple(dataclasses.replace(one, proof=proof) for one, proof in rows))
 
 
 def hunt_stepper(
@@ -38,13 +72,17 @@ def hunt_stepper(
     lines: bool = False,
     schedule: Schedule | None = None,
     numbers: Iterable[int] | None = None,
+    cuts: Sequence[Cut] = (),
 ) -> HuntReport:
-    """Run setup, the hunted steps and teardown; return the report. ``numbers``: those of the steps, from 0 by default."""
+    """Run setup, the hunted steps and teardown; return the report. ``numbers``: those of the steps, from 0 by default;
+    ``cuts``: references to cut after each.
+    """
     under_way = Hunt(schedule or schedule_for(steps, is_endless=True), records_from_start=lines)
     counter = Counter(under_way)
+    count = cutting(cuts, counter.step) if cuts else counter.step
     state = stepper.setup() if stepper.setup is not None else None
     try:
-        loop_for(stepper)(state, stepper.step, numbers or itertools.count(), counter.step)
+        loop_for(stepper)(state, stepper.step, numbers or itertools.count(), count)
         return report_of(under_way, TargetFacts(target, f"call of {getattr(stepper.step, '__qualname__', 'it')}"))
     finally:
         counter.end()

@@ -342,7 +342,7 @@ class HuntChild(Child):
         if self._settings.steps is None:
             self._hunt.on_known = self._answer
         step = self._returns_around(counter.step) if self._is_script else counter.step
-        self._step = cutting(self._settings.cuts, step) if self._settings.cuts else step
+        self._step = with_cuts(self._settings.cuts, step) if self._settings.cuts else step
         return self._step
 
     def _returns_around(self, step: Callable[[], bool]) -> Callable[[], bool]:
@@ -446,18 +446,12 @@ def may_add(report: HuntReport) -> bool:
     return report.verdict is not HuntVerdict.INCONCLUSIVE and is_minor
 
 
-def cutting(cuts: str, step: Callable[[], bool]) -> Callable[[], bool]:
+def with_cuts(cuts: str, step: Callable[[], bool]) -> Callable[[], bool]:
     """Return a step function that first cuts references."""
     from gradlife.hunting.findings.reference_cuts import load_cuts
-    from gradlife.program.hunt.reference_cutter import Cutter
+    from gradlife.program.hunt.reference_cutter import cutting
 
-    cutter = Cutter(load_cuts(cuts))
-
-    def cut_and_step() -> bool:
-        cutter.cut()
-        return step()
-
-    return cut_and_step
+    return cutting(load_cuts(cuts), step)
 
 
 def safely(hunt: Hunt, facts: TargetFacts) -> HuntReport:

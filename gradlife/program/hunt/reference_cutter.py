@@ -41,6 +41,17 @@ def cutter_of(finding: Finding) -> Cutter:
     return cutter
 
 
+def cutting(cuts: Sequence[Cut], step: Callable[[], bool]) -> Callable[[], bool]:
+    """Return a step function that first cuts references."""
+    cutter = Cutter(cuts)
+
+    def cut_and_step() -> bool:
+        cutter.cut()
+        return step()
+
+    return cut_and_step
+
+
 class NotThere(Exception):
     """The path leads nowhere yet, or no longer."""
 

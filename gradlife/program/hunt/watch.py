@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 
 from gradlife.hunting.session.clean_report import TargetFacts
@@ -10,7 +11,7 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of
 from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.schedule import schedule_for
-from gradlife.model.hunt import HuntReport
+from gradlife.model.hunt import CALLED, HuntReport
 
 #: The name of the loop in reports.
 TARGET = "the watched loop"
@@ -43,7 +44,9 @@ class Watch:
             self._finish()
 
     def _finish(self) -> None:
-        self.report = report_of(self._hunt, TargetFacts(TARGET, "one time through the watched block", is_script=True))
+        facts = TargetFacts(TARGET, "one time through the watched block", is_script=True)
+        report = report_of(self._hunt, facts)
+        self.report = replace(report, settings={**report.settings, CALLED: "watch"})
         if self._counter is not None:
             self._counter.end()
         self._hunt.close()

@@ -6,7 +6,7 @@ import linecache
 import re
 from collections.abc import Iterator, Sequence
 
-from gradlife.model.hunt import ATTACHED, Amounts, Confidence, Finding, HuntReport
+from gradlife.model.hunt import ATTACHED, CALLED, Amounts, Confidence, Finding, HuntReport
 from gradlife.model.ranks import SHARED_MEMORY
 from gradlife.model.trace import PROFILED, PathStep, Trace
 from gradlife.reports.document.blocks import Block, Code, Diff, Paragraph, Span, Words
@@ -168,13 +168,17 @@ def can_be_proven(report: HuntReport) -> bool:
     if first is None or not (first.patch is not None or first.trace.steps or first.trace.cycle):
         return False  # no line to change, no reference to cut
     is_one = first.in_workers is None and first.trace.object != SHARED_MEMORY
-    return is_one and not report.ranks and ATTACHED not in report.settings
+    can_run_again = ATTACHED not in report.settings and report.settings.get(CALLED) != "watch"
+    return is_one and not report.ranks and can_run_again
 
 
 def proof_line(report: HuntReport) -> Words:
     """Return the growth that is left with the line changed or the suspect reference removed, or the command to measure it."""
     first = report.findings[0]
-    proof, is_patched = first.proof, first.patch is not None
+    is_called = CALLED in report.settings  # a running program is not changed
+    proof, is_patched = first.proof, first.patch is not None and not is_called
+    if proof is None and is_called:
+        return "To cut the reference: report.prove()"
     if proof is None:
         aim = "To try the fix: " if is_patched else "To cut the reference: "
         line = f"{aim}gradlife hunt --prove {report.typed_target}"

@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from gradlife.model.hunt import BOUNDED, Finding, FindingKind, HuntReport, HuntVerdict, Severity
+from gradlife.model.hunt import BOUNDED, CALLED, Finding, FindingKind, HuntReport, HuntVerdict, Severity
 from gradlife.reports.document.blocks import Block, Code, Diff, Paragraph, Span, plain_words
 from gradlife.reports.document.terminal import STYLES, text_of
 from gradlife.reports.hunt.answer import (
@@ -271,7 +271,8 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
         yield Text(f"Steps: {middle_out(report.stepped_by, width - len('Steps: ' + hint))}{hint}", QUIET)
     if can_be_proven(report):
         yield from command_lines(text_of(proof_line(report)), width)
-    yield from command_lines(Text(f"Details: {details_command(report)}, or --html report.html"), width)
+    page = "" if CALLED in report.settings else ", or --html report.html"
+    yield from command_lines(Text(f"Details: {details_command(report)}{page}"), width)
 
 
 def end_notes(report: HuntReport) -> Iterator[Text]:

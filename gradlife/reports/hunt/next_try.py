@@ -7,7 +7,7 @@ import signal
 
 from rich.text import Text
 
-from gradlife.model.hunt import ATTACHED, LEFT_NONE, HuntReport, HuntVerdict
+from gradlife.model.hunt import ATTACHED, CALLED, LEFT_NONE, HuntReport, HuntVerdict
 from gradlife.reports.hunt.held_memory import ran_out_of_memory
 
 #: So many things that one limit lists are not all said.
@@ -74,6 +74,12 @@ def best_try(report: HuntReport) -> str:
         return details_command(report)
     if ATTACHED in report.settings:
         return f"{report.settings[ATTACHED]} --for 30m"
+    if CALLED in report.settings:
+        return (
+            "gradlife.watch(steps=60)"
+            if report.settings[CALLED] == "watch"
+            else f"gradlife.hunt({report.target}, steps=60)"
+        )
     if "::" in report.target:
         return f"gradlife hunt --steps 60 {report.typed_target}"
     return f"gradlife hunt --step-on MODULE:FUNCTION {report.typed_target}"
@@ -83,5 +89,8 @@ def details_command(report: HuntReport) -> str:
     """Return the command that shows everything."""
     if ATTACHED in report.settings:
         return f"{report.settings[ATTACHED]} --full"
+    if CALLED in report.settings:
+        shown = "print(report.full())"
+        return f"gradlife.watch(on_report=lambda report: {shown})" if report.settings[CALLED] == "watch" else shown
     ranks = f"--nproc-per-node {report.world_size} " if report.ranks else ""
     return f"gradlife hunt --full {ranks}{report.typed_target}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import (
     ATTACHED,
+    CALLED,
     LONGER_CODE,
     MAPPED,
     Amounts,
@@ -425,6 +426,10 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     lines = [] if code == "GL000" else [(f"gradlife explain {code}", "explains it with a small program")]
     if report.ranks or report.findings[0].trace.object == SHARED_MEMORY:
         return lines
+    if CALLED in report.settings:
+        is_once = report.settings[CALLED] == "watch" or any(one.proof is not None for one in report.findings)
+        proof = ("report.prove()", "calls it again without the suspect reference, and measures")
+        return [*lines, *([] if is_once else [proof])]
     if ATTACHED in report.settings:  # the process can be attached to again, but not run again
         return [*lines, (f"{report.settings[ATTACHED]} -i", "a prompt on a snapshot of the process")]
     if all(one.proof is None and one.in_workers is None for one in report.findings):

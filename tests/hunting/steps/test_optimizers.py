@@ -159,7 +159,7 @@ def test_optimizers_that_wait_in_a_cycle_for_the_collector_count_together() -> N
         waiting.append(Adam())
         recorder.fire(waiting[-1])
     assert recorder.begun == ["Adam.step"]
-    assert recorder.steps == 48
+    assert recorder.steps == 50
 
 
 def test_an_outer_optimizer_replaces_throw_away_ones_that_wait_for_the_collector() -> None:
