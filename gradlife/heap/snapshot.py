@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from types import FrameType
 
 from gradlife import _heap
 from gradlife.errors import UnknownNameError, UsageError
@@ -276,8 +277,20 @@ def snapshot(
     With a ``budget`` only that many objects are read, nearest to the roots first, and `limits` says so: counts, sizes
     and retained sizes cover only those. Raises ValueError for a budget below 1.
     """
+    return snapshot_with((), labels=labels, user_text=user_text, native=native, budget=budget)
+
+
+def snapshot_with(
+    frames: tuple[FrameType, ...],
+    *,
+    labels: bool = True,
+    user_text: bool = False,
+    native: bool = False,
+    budget: int | None = None,
+) -> Snapshot:
+    """Freeze the heap with the variables of calls that have ended, whose frames these are."""
     unseen = ensure_calibrated()
-    graph = _heap.freeze(labels, user_text, OWN_FOLDER, checked_budget(budget), 0, native)
+    graph = _heap.freeze(labels, user_text, OWN_FOLDER, checked_budget(budget), 0, native, frames)
     return Snapshot(graph, tuple(make_notes((*graph.limits, *unseen))))
 
 
