@@ -14,16 +14,17 @@ from gradlife.errors import UnknownNameError, UsageError
 from gradlife.heap.diff import compare
 from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
 from gradlife.heap.graph import Explanation, References
+from gradlife.heap.named_objects import is_class, named_by, variables_named
 from gradlife.heap.neighbourhood import neighbourhood_of
 from gradlife.heap.object_lists import describe_object
-from gradlife.heap.object_names import MAX_NAMED, nodes_named, searched
+from gradlife.heap.object_names import nodes_named, searched
 from gradlife.heap.origin import PROGRAM, make_notes
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.path_steps import merged_steps
 from gradlife.heap.program_paths import ProgramPaths
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of
-from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, TypeCount, device_of
+from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, Meaning, TypeCount, device_of
 from gradlife.model.neighbourhood import Neighbourhood
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.output import OutputFile
@@ -189,8 +190,8 @@ class Snapshot:
         return next((one.node for one in cycle if one.kind == "python"), None)
 
     def why(self, what: int | str) -> Trace:
-        """Explain why an object is alive: the one at an address, or the one that retains most of a type or of a name
-        (variable, attribute or key). Objects that the program's modules hold come first.
+        """Explain why an object is alive: the one at an address, or what a name means first of all (see `named`): a
+        variable (``history``, ``main.history``), an attribute or item of one (``history.rows[0]``), a type (``Tensor``).
         """
         node = self._node_of(what)
         return trace_of(short_type(self._graph.type(node)), self._explain(node), self._graph, self.limits)
@@ -228,13 +229,25 @@ class Snapshot:
         output.fill(lambda descriptor: self._graph.write(descriptor, packed_notes(notes), labels))
 
     def _node_of(self, what: int | str) -> int:
-        """Return the node at an address, or the one that retains most of a type or a name, the program's objects first."""
-        if isinstance(what, int):
-            return self._node_at(what)
-        named = nodes_named(self._graph, what) if not self.has_type(what) else []
-        found = named or self._nodes_of(what)
+        """Return the node at an address, or what a name means first of all."""
+        return self._node_at(what) if isinstance(what, int) else self.named(what)[0].node
+
+    def named(self, what: str) -> tuple[Meaning, ...]:
+        """Return what a name can mean, each object once: variables of the program, then objects of a type, then what has
+        the name as an attribute or key; of these two the one that retains most, those that the program holds first. Raises
+        UsageError if there is no such.
+        """
         paths = ProgramPaths(self._graph, self._notes)
-        return next((node for node in found[:MAX_NAMED] if paths.is_on_program_path(node)), found[0])
+        variables = variables_named(paths, what)
+        found = [one for one in variables if not is_class(self._graph, one.node)]
+        if self.has_type(what):
+            found += named_by(paths, self._nodes_of(what), "objects of this type")
+        found += [one for one in variables if one not in found]
+        if not found:
+            found = named_by(paths, nodes_named(self._graph, what), "with this name") or named_by(
+                paths, self._nodes_of(what), "objects of this type"
+            )
+        return tuple({one.node: one for one in reversed(found)}.values())[::-1]
 
     def _node_at(self, address: int) -> int:
         node = self._graph.find(address) if 0 <= address < 1 << 64 else None

@@ -37,6 +37,16 @@ class LargeObject:
 
 
 @dataclass(frozen=True, slots=True)
+class Meaning:
+    """One of the objects that a name can mean in a snapshot."""
+
+    node: int
+    text: str  # what to ask for to get this one: "main.history"
+    words: str  # "History, local variable of main()"; "Tensor float32 [3], one of 9 objects of this type"
+    is_one_of_many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Owner:
     """An object that retains much of the live memory."""
 

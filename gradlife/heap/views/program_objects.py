@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from gradlife import _heap
 from gradlife.heap.graph import Reference, is_native
+from gradlife.heap.named_objects import variables_of
 from gradlife.heap.object_lists import describe_object
-from gradlife.heap.program_modules import MAIN
 from gradlife.heap.program_paths import PYTHON, ProgramPaths, library_of
 from gradlife.heap.snapshot import Snapshot
 from gradlife.heap.views.browsing import PROCESS, Browser
@@ -101,12 +101,9 @@ class ProgramObjects:
     def _outermost(self) -> list[Value]:
         """Return the values of the program's variables, each with the objects it shares with others."""
         found: dict[int, Value] = {}
-        for table, module in self.paths.tables.items():
-            lead = "" if module == MAIN else f"{module}."
-            for node in self._graph.referents(table):
-                label = self._graph.references_along([table, node])[0].label.strip("'")
-                if not self.paths.is_foreign(node) and not label.startswith("__"):
-                    found.setdefault(node, Value(node, lead + label))
+        for variable in variables_of(self.paths):
+            if not self.paths.is_foreign(variable.node):
+                found.setdefault(variable.node, Value(variable.node, variable.expression))
         for above in (PROCESS, *self.paths.tables, *self.paths.frames):
             for node in self._graph.dominated(above, 0, SHARED)[1]:
                 if node not in found and node not in self.paths.tables and self._is_of_program(node):
@@ -206,6 +203,6 @@ def is_code(link: Reference) -> bool:
 
 def variable_or(snapshot: Snapshot, what: int | str) -> int | str:
     """Return the address of a variable's value, if it is named as the rows name it (``trainer.losses``); else ``what``."""
-    if isinstance(what, int) or what.isidentifier() or snapshot.has_type(what):
+    if isinstance(what, int) or " " not in what:
         return what
     return ProgramObjects(snapshot).address_of(what) or what
