@@ -68,7 +68,11 @@ def variables_of(paths: ProgramPaths) -> Iterator[Variable]:
         for node in graph.referents(frame):
             link = graph.references_along([frame, node])[0]
             name = link.label.removeprefix(ARGUMENT)
-            if link.relation == "local" and function != "<module>":
+            if function == "<module>" or name.startswith("."):
+                continue
+            if link.relation in {"local", "cell"} and graph.type(node) == "cell":  # an inner function uses it too
+                yield from (Variable(value, name, function, is_local=True) for value in graph.referents(node))
+            elif link.relation == "local":
                 yield Variable(node, name, function, is_local=True)
 
 

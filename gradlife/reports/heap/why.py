@@ -36,13 +36,13 @@ def render_trace(trace: Trace) -> RenderableType:
 
 @shows_report
 def render_why(trace: Trace, asked: int | str, meanings: Sequence[Meaning], file: str) -> RenderableType:
-    """Print why an object is alive; before it which one of several this is, and after it how to ask for the others."""
-    head = [f"{asked} is here: {one.words}" for one in meanings[:1] if one.is_one_of_many or len(meanings) > 1]
-    rest = [f"gradlife why {file} {one.text}: {one.words}" for one in meanings[1:MEANINGS]]
+    """Print why an object is alive; then which one of several this is, and how to ask for the others."""
+    which = [f"'{asked}' is here: {one.words}" for one in meanings[:1] if one.is_one_of_many or len(meanings) > 1]
+    rest = [f"also {one.words}: gradlife why {file} {one.text}" for one in meanings[1:MEANINGS]]
     more = [f"and {len(meanings) - MEANINGS:,} more"] if len(meanings) > MEANINGS else []
-    others = [Hanging(Text("  "), Text(line, STYLES[Part.NOTE])) for line in [*rest, *more]]
-    title = [Text(f"{asked} is also:", STYLES[Part.NOTE])] if others else []
-    return Group(*(Text(line, STYLES[Part.NOTE]) for line in head), render_trace(trace), *title, *others)
+    indents = [Text("  "), *(Text("    ") for _ in [*rest, *more])]
+    lines = zip(indents, [*which, *rest, *more], strict=False)
+    return Group(render_trace(trace), *(Hanging(indent, Text(line, STYLES[Part.NOTE])) for indent, line in lines))
 
 
 def coloured(line: Line) -> RenderableType:
