@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from types import FrameType
+from typing import cast
 
 from gradlife import _heap
 from gradlife.errors import UnknownNameError, UsageError
-from gradlife.heap.diff import compare
 from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
 from gradlife.heap.graph import Explanation, References
 from gradlife.heap.named_objects import is_class, named_by, variables_named
@@ -210,10 +210,10 @@ class Snapshot:
         return found
 
     def diff(self, later: Snapshot) -> HeapDiff:
-        """Return what is new, gone and grown in a later snapshot."""
-        mine, other = dict(self._notes).get("process"), dict(later._notes).get("process")
-        sides = (ProgramPaths(one._graph, one._notes) for one in (self, later))
-        return compare(*sides, by_identity=mine is not None and mine == other)
+        """Return what is new, gone and grown in a later snapshot: by the program's variables, by type and by place."""
+        from gradlife import _difference
+
+        return cast("HeapDiff", _difference(self, later))
 
     def save(self, path: str | os.PathLike[str], *, labels: bool = True) -> None:
         """Write a file that :func:`gradlife.open_snapshot` reads.

@@ -137,6 +137,36 @@ class PathChange:
 
 
 @dataclass(frozen=True, slots=True)
+class VariableChange:
+    """What a variable of the program retains in two snapshots; 0 bytes where it is not there."""
+
+    name: str  # trainer.losses in main()
+    type: str
+    detail: str  # in the later snapshot, if it is there: "len 90"
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def bytes(self) -> int:
+        """The growth in bytes."""
+        return self.bytes_after - self.bytes_before
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryChange:
+    """What the modules of one library reach first, in two snapshots."""
+
+    name: str
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def bytes(self) -> int:
+        """The growth in bytes."""
+        return self.bytes_after - self.bytes_before
+
+
+@dataclass(frozen=True, slots=True)
 class HeapDiff:
     """The difference between two heaps.
 
@@ -148,6 +178,10 @@ class HeapDiff:
     by_identity: bool
     types: tuple[TypeChange, ...]
     paths: tuple[PathChange, ...]  # empty if one of the two has no labels
+    variables: tuple[VariableChange, ...] = ()  # of the program, the largest change first; likewise empty
+    libraries: tuple[LibraryChange, ...] = ()  # likewise
+    steps: tuple[int, ...] = ()  # of the program before each snapshot, if both say how many
+    moments: tuple[str, ...] = ()  # when each was taken, if both say it
 
     def _repr_html_(self) -> str:
         """Return the difference as a notebook shows it: the types that grew most."""
