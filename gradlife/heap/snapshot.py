@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from types import FrameType
-from typing import cast
+from typing import cast, overload
 
 from gradlife import _heap
 from gradlife.errors import UnknownNameError, UsageError
@@ -18,16 +18,27 @@ from gradlife.heap.named_objects import is_class, named_by, variables_named
 from gradlife.heap.neighbourhood import neighbourhood_of
 from gradlife.heap.object_lists import describe_object
 from gradlife.heap.object_names import nodes_named, searched
-from gradlife.heap.origin import PROGRAM, make_notes
+from gradlife.heap.origin import PROGRAM, make_notes, process_identity
 from gradlife.heap.ownership_links import short_type
-from gradlife.heap.path_steps import merged_steps
+from gradlife.heap.path_steps import last_reference, merged_steps
 from gradlife.heap.program_paths import ProgramPaths
 from gradlife.heap.torch_layout.torch import ensure_calibrated
-from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of
-from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, Meaning, TypeCount, device_of
+from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of, type_name
+from gradlife.model.heap import (
+    Cycle,
+    FoundObject,
+    HeapDiff,
+    Holder,
+    HolderCount,
+    LargeObject,
+    Meaning,
+    TypeCount,
+    device_of,
+)
 from gradlife.model.neighbourhood import Neighbourhood
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.output import OutputFile
+from gradlife.safe_access import is_a
 
 #: Most cyclic parts compared with one another; finding a cycle in each takes a millisecond in a large heap.
 MAX_COMPARED = 100
@@ -116,9 +127,35 @@ class Snapshot:
         """Return the objects of a type, most retained first. ``type_name`` may omit the module."""
         return tuple(describe_object(self._graph, node) for node in self._nodes_of(type_name)[:count])
 
-    def find(self, text: str, count: int = 10) -> tuple[LargeObject, ...]:
-        """Return objects with a text in their type, description or name, most retained first."""
-        return tuple(describe_object(self._graph, node) for node in searched(self._graph, text, count))
+    @overload
+    def find(self, what: str, count: int = 10) -> tuple[LargeObject, ...]: ...  # type: ignore[overload-overlap]
+    @overload
+    def find(self, what: object, count: int = 10) -> FoundObject: ...
+    def find(self, what: object, count: int = 10) -> tuple[LargeObject, ...] | FoundObject:
+        """Return objects with a text in their type, description or name, most retained first; or, for an object of this
+        process that is no text, what the snapshot knows of it, with at most ``count`` holders, most retained first.
+
+        The object is known by its address, so the snapshot must be of this process, and the object older than it. Raises
+        UsageError if it is not in the snapshot.
+        """
+        if is_a(what, str):
+            return tuple(describe_object(self._graph, node) for node in searched(self._graph, str.__str__(what), count))
+        node = self._graph.find(id(what)) if dict(self._notes).get("process") == process_identity() else None
+        if node is None or short_type(self._graph.type(node)) != short_type(type_name(what)):
+            raise UsageError(
+                f"the {short_type(type_name(what))} is not in this snapshot: it is younger, or the snapshot of another process",
+                "gradlife.snapshot().find(obj)",
+            )
+        referrers = sorted(
+            dict.fromkeys(self._graph.referrers(node)), key=lambda one: (-self._graph.retained(one), one)
+        )
+        holders = tuple(self._holder(one, node) for one in referrers[:count])
+        return FoundObject(describe_object(self._graph, node), holders, len(referrers) - len(holders))
+
+    def _holder(self, referrer: int, node: int) -> Holder:
+        links = self._graph.references_along([referrer, node])
+        via = last_reference(links[:-1])[1] if links[0].relation != "unknown" else ""
+        return Holder(describe_object(self._graph, referrer), via)
 
     def retained(self, address: int) -> int:
         """Return the retained size of the object at an address, ``id(obj)`` in its process."""

@@ -37,6 +37,33 @@ class LargeObject:
 
 
 @dataclass(frozen=True, slots=True)
+class Holder:
+    """An object that refers to another, and how: ``.rows``; the text is empty if the snapshot has no name for it."""
+
+    object: LargeObject
+    via: str
+
+    def __str__(self) -> str:
+        words = f"{self.object.type} {self.object.detail}".rstrip()
+        return f"{words}: {self.via}" if self.via else words
+
+
+@dataclass(frozen=True, slots=True)
+class FoundObject:
+    """A live object in a snapshot of its process, with its holders."""
+
+    object: LargeObject
+    holders: tuple[Holder, ...]
+    more_holders: int  # that are not among these
+
+    def __str__(self) -> str:
+        found = self.object
+        lines = [f"{found.type} {found.detail}".rstrip() + f", retains {found.retained:,} bytes, held by"]
+        more = [f"{self.more_holders:,} more"] if self.more_holders else []
+        return "\n  ".join([*lines, *map(str, self.holders), *more])
+
+
+@dataclass(frozen=True, slots=True)
 class Meaning:
     """One of the objects that a name can mean in a snapshot."""
 

@@ -48,9 +48,9 @@ if __name__ == "__main__":
 """,
         0,
         "main() returned",
-        "history in main().rows",
+        "history.rows in main()",
     ),
-    "a method": ("Trainer(History()).fit()", 0, "Trainer.fit() returned", "self in Trainer.fit().history.rows"),
+    "a method": ("Trainer(History()).fit()", 0, "Trainer.fit() returned", "self.history.rows in Trainer.fit()"),
     "an error": (
         """
 def main():
@@ -62,7 +62,7 @@ main()
 """,
         1,
         "main() raised ValueError",
-        "history in main().rows",
+        "history.rows in main()",
     ),
     "sys.exit in main": (
         """
@@ -75,7 +75,7 @@ main()
 """,
         7,
         "main() returned",
-        "history in main().rows",
+        "history.rows in main()",
     ),
     "the status of main": (
         """
@@ -88,7 +88,7 @@ sys.exit(main())
 """,
         7,
         "main() returned",
-        "history in main().rows",
+        "history.rows in main()",
     ),
     "asyncio": (
         """
@@ -105,7 +105,7 @@ asyncio.run(main())
 """,
         0,
         "main() returned",
-        "history in main().rows",
+        "history.rows in main()",
     ),
     "a decorated main": (
         """
@@ -122,7 +122,7 @@ print("done")
 """,
         0,
         "main() returned",
-        "history in main().rows",
+        "history.rows in main()",
     ),
     "called by a library": (
         """
@@ -141,7 +141,7 @@ map_of()
 """,
         0,
         "main() returned",
-        "history in main().rows",
+        "history.rows in main()",
     ),
     "a script without functions": (
         "history = History()\nTrainer(history).fit()\nfor number in range(3):\n    helper()\n",
@@ -174,7 +174,7 @@ clean_up()
 """,
         0,
         "main() returned",
-        "history in main().rows",
+        "history.rows in main()",
     ),
     "a thread that waits for a variable": (
         """
@@ -192,7 +192,7 @@ main()
 """,
         0,
         "main() returned",
-        "history in main().rows",
+        "history.rows in main()",
     ),
     "a caught error": (
         """
@@ -210,7 +210,7 @@ finally:
 """,
         0,
         "main() returned",
-        "history in main().rows",
+        "history.rows in main()",
     ),
     "an immediate end": (
         """
@@ -224,7 +224,7 @@ main()
 """,
         5,
         "os._exit() ended the program",
-        "history in main().rows",
+        "history.rows in main()",
     ),
 }
 
