@@ -124,6 +124,43 @@ print("done")
         "main() returned",
         "history.rows in main()",
     ),
+    "a decorator of the program": (
+        """
+def retry(function):
+    @functools.wraps(function)
+    def inner(*args):
+        return function(*args)
+    return inner
+
+@retry
+def main():
+    history = History()
+    Trainer(history).fit()
+    return 0
+
+if __name__ == "__main__":
+    code = main()
+    print("done")
+    raise SystemExit(code)
+""",
+        0,
+        "main() returned",
+        "history.rows in main()",
+    ),
+    "a closure": (
+        """
+def main():
+    history = History()
+    def inner():
+        Trainer(history).fit()
+    inner()
+
+main()
+""",
+        0,
+        "main() returned",
+        "history.rows in main()",
+    ),
     "called by a library": (
         """
 def main(number):

@@ -11,6 +11,9 @@ from gradlife.heap.path_steps import merged_steps
 from gradlife.heap.program_modules import MAIN
 from gradlife.heap.torch_layout.labels import ARGUMENT
 
+#: What stands for a variable if a function only uses a value, such as the iterator of a loop.
+UNNAMED = "a value in use"
+
 #: References that an expression of the program contains too.
 IN_EXPRESSIONS = re.compile(r"\.\w+|\[.*\]")
 
@@ -50,7 +53,8 @@ def name_on_path(graph: _heap.Graph, node: int, tables: Mapping[int, str]) -> st
         rest = merged_steps(links[1:])
     else:
         links = graph.path_references_along(path)
-        name = f"{links[0].label.removeprefix(ARGUMENT)} in {links[0].detail.partition(' ')[0]}()"
+        variable = links[0].label.removeprefix(ARGUMENT) or UNNAMED
+        name = f"{variable} in {links[0].detail.partition(' ')[0]}()"
         rest = merged_steps(links[1:])
     for step in rest[:-1]:
         name = with_reference(name, step.via)

@@ -128,19 +128,21 @@ class SnapshotChild(Child):
 
     def _count(self) -> None:
         self._calls += 1
-        if self._settings.steps is not None and self._steps >= self._settings.steps:
-            self._write_now(f"step {self._steps:,} ended")
+        wanted = self._settings.steps
+        if wanted is not None and self._steps >= wanted:
+            late = f"step {wanted:,} had passed when gradlife knew what a step is" if self._steps > wanted else ""
+            self._write_now(f"step {self._steps:,} ended", late)
 
     # --- the moment ---
 
     def _moment(self, words: str, trouble: str = "") -> Moment:
         return Moment(words, self._steps, self._stepped_by, trouble)
 
-    def _write_now(self, words: str) -> None:
+    def _write_now(self, words: str, trouble: str = "") -> None:
         """Take and write the snapshot in the midst of the program."""
         if not self._is_written and not self._is_copy:
             self._is_written = True
-            self._write_or_say(self._take(()), self._moment(words))
+            self._write_or_say(self._take(()), self._moment(words, trouble))
 
     def _take_of(self, call: Call) -> None:
         """Take the snapshot of a call that has returned, unless an earlier one did more."""

@@ -7,13 +7,14 @@ import builtins
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 
 from gradlife import _heap
 from gradlife.heap.program_modules import foreign_folders, is_program
 from gradlife.hunting.process.changed_sources import source_of
 from gradlife.hunting.session.last_snapshot import only_pauses
 from gradlife.program.script import Program
+from gradlife.safe_access import LibraryObject, is_exactly
 
 #: Most calls whose variables are kept when the next one begins: a script may run many functions one after the other.
 MAX_KEPT = 4
@@ -82,19 +83,22 @@ class OutermostFunction:
         self._call = None
 
     def _begins(self, frame: FrameType) -> bool:
-        caller = self._main_frame(frame)
-        if caller is None:
+        code = frame.f_code
+        caller, is_outermost = self._main_frame(frame)
+        if caller is None or not (is_outermost or code.co_name in self._globals):
+            return False
+        place = Place.of(self._statements, caller.f_lineno)
+        wrapped = set(filter(self._is_wrapped, place.called))
+        if not (code.co_name in wrapped if wrapped else is_outermost):
             return False
         if self._call is not None and self._kept < MAX_KEPT:
             self._kept += 1
             self._on_next(self._call)
-        code = frame.f_code
-        place = Place.of(self._statements, caller.f_lineno)
         is_wanted = id(code) not in self._seen and not code.co_name.startswith("__") and place.is_last
         self._seen.add(id(code))
         self._call = Call(frame) if is_wanted else None
         self._begun = self._count(), time.monotonic()
-        if is_wanted and place.calls(code.co_name) and not any(map(self._may_run_program, place.later)):
+        if is_wanted and code.co_name in place.called and not any(map(self._may_run_program, place.later)):
             _heap.unwatch_outermost_calls()
         return True
 
@@ -109,14 +113,18 @@ class OutermostFunction:
         steps, began = self._begun
         return Call(frame, self._count() - steps, time.monotonic() - began)
 
-    def _main_frame(self, frame: FrameType) -> FrameType | None:
-        """Return the frame of the main module if it called the function, itself or through libraries such as asyncio."""
-        above = frame.f_back
-        while above is not None and above.f_globals is not self._globals:
-            if is_program(above.f_code.co_filename):
-                return None
+    def _main_frame(self, frame: FrameType) -> tuple[FrameType | None, bool]:
+        """Return the frame of the main module that led to a call, and whether only libraries, such as asyncio, lie between."""
+        above, is_outermost = frame.f_back, True
+        while above is not None and not (above.f_globals is self._globals and above.f_code.co_name == "<module>"):
+            is_outermost = is_outermost and not is_program(above.f_code.co_filename)
             above = above.f_back
-        return above if above is not None and above.f_code.co_name == "<module>" else None
+        return above, is_outermost
+
+    def _is_wrapped(self, name: str) -> bool:
+        """Whether a function of the main module has another one in its place, as a decorator of the program makes it."""
+        function: LibraryObject = self._globals.get(name)
+        return is_exactly(function, {FunctionType}) and function.__code__.co_name != name
 
     def _may_run_program(self, statement: ast.stmt) -> bool:
         """Whether a statement calls more than Python's own functions and those of modules."""
@@ -147,11 +155,12 @@ class Place:
     statement: ast.AST | None
     later: tuple[ast.stmt, ...] = ()
     is_repeated: bool = False
+    is_unknown: bool = False  # the source cannot be read
 
     @classmethod
     def of(cls, body: Sequence[ast.AST], line: int) -> Place:
         """Return the place of the statement in this line."""
-        place = cls(None)
+        place = cls(None, is_unknown=not body)
         while found := next((one for one in enumerate(body) if holds(one[1], line)), None):
             number, statement = found
             later = tuple(one for one in body[number + 1 :] if isinstance(one, ast.stmt))
@@ -163,18 +172,21 @@ class Place:
     @property
     def is_last(self) -> bool:
         """Whether only messages and the exit follow."""
-        nodes = () if self.statement is None else ast.walk(self.statement)
+        if self.statement is None or isinstance(self.statement, DEFINITIONS):
+            return self.is_unknown
+        nodes = ast.walk(self.statement)
         is_repeated = self.is_repeated or any(isinstance(node, ast.comprehension) for node in nodes)
         return not is_repeated and all(isinstance(one, MAY_FOLLOW) for one in self.later)
 
-    def calls(self, name: str) -> bool:
-        """Whether the statement calls a function by this name."""
+    @property
+    def called(self) -> set[str]:
+        """The names of the functions that the statement calls."""
         nodes = () if self.statement is None else ast.walk(self.statement)
         functions = [node.func for node in nodes if isinstance(node, ast.Call)]
-        return any(getattr(one, "id", getattr(one, "attr", "")) == name for one in functions)
+        return {getattr(one, "id", getattr(one, "attr", "")) for one in functions}
 
 
 def holds(statement: ast.AST, line: int) -> bool:
     """Whether a statement stands in this line."""
-    first, last = getattr(statement, "lineno", 0), getattr(statement, "end_lineno", 0)
-    return first <= line <= last
+    nodes = (statement, *getattr(statement, "decorator_list", ()))
+    return any(getattr(node, "lineno", 0) <= line <= getattr(node, "end_lineno", 0) for node in nodes)
