@@ -1,4 +1,4 @@
-"""`gradlife snapshot`: run a script and keep its heap at its end."""
+"""`gradlife snapshot`: run a script and keep its heap at a moment."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ written.
 
 #: What to do if the program's variables were gone.
 NOTHING = (
-    "nothing of the program is in it: none of its variables held a tensor or 1 kB then; --at-step 10 takes it in the midst "
+    "nothing of the program is in it: none of its variables was alive then; --at-step 10 takes it in the midst "
     "of the program, with --step-on MODULE:FUNCTION where no optimizer steps"
 )
 

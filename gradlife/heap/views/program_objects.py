@@ -84,20 +84,23 @@ class ProgramObjects:
         return HeldVariable(value.name, found, objects, tensors, grad_nodes, storages, storage_bytes)
 
     def chosen(self, count: int) -> list[Value]:
-        """Return the values for these rows."""
+        """Return the values for these rows: if none is large, the small ones without code."""
         waiting = [(-self.weight(value), value.node, value) for value in self._outermost()]
         heapq.heapify(waiting)
         found: list[Value] = []
+        small: list[Value] = []
         while waiting and len(found) < count:
             value = heapq.heappop(waiting)[2]
             if not self._is_worth_showing(value):
+                is_small = len(small) < count and not is_code(self._graph.references_along([value.node])[0])
+                small += [value] if is_small and not (value.is_of_several or value.name.startswith("__")) else []
                 continue
             parts = self._parts(value)
             for part in parts:
                 heapq.heappush(waiting, (-self.weight(part), part.node, part))
             if not parts:
                 found.append(value)
-        return found
+        return found or small
 
     def weight(self, value: Value) -> int:
         """Return what would be freed with a value and what it shares."""

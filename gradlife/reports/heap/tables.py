@@ -18,9 +18,9 @@ from gradlife.reports.visible_report import shows_report
 #: Most libraries with a line each.
 LIBRARIES = 4
 
-#: What is shown, and what to do, where no variable of the program held anything when the snapshot was taken.
+#: What is shown, and what to do, where no variable of the program was alive when the snapshot was taken.
 NOTHING = (
-    "nothing: no variable of it held a tensor or 1 kB then. Take the snapshot in the midst of the program: gradlife snapshot "
+    "nothing: none of its variables was alive then. Take the snapshot in the midst of the program: gradlife snapshot "
     "--at-step 10 -o FILE SCRIPT, with --step-on MODULE:FUNCTION where no optimizer steps"
 )
 
