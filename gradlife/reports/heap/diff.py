@@ -75,8 +75,8 @@ def moment_facts(difference: HeapDiff) -> Iterator[tuple[str, Words]]:
 
 def variable_section(difference: HeapDiff, rows: int, more: str) -> Iterator[Section]:
     """Yield a row for each variable of the program that retains another number of bytes, with the growth of a step."""
-    variables, (first, last) = difference.variables, difference.steps or (0, 0)
-    steps = last - first
+    variables = difference.variables
+    steps = difference.steps[-1] - difference.steps[0] if difference.steps else 0
     names = ["before", "after", "gained", *(["a step"] if steps > 0 else [])]
     lines: list[list[Cell | str | int | float]] = [
         [
