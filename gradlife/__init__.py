@@ -51,6 +51,11 @@ def _html_of_snapshot(snapshot: object) -> str:
     return _html_of(importlib.import_module("gradlife.heap.views.overview").summary(snapshot))
 
 
+def _difference(before: object, after: object) -> object:
+    """Return the difference of two snapshots, which does not import what compares them."""
+    return importlib.import_module("gradlife.heap.views.difference").difference(before, after)
+
+
 def _text_of(report: object, is_full: bool = False) -> str:
     """Return a report as `print` shows it, or all of it."""
     shown = importlib.import_module("gradlife.reports.formats.plain_text").plain_text(report, is_full)

@@ -1,6 +1,7 @@
 """The native heap graph: numbers and names only, no reference to what it shows."""
 
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, Self, final
 
 from gradlife.heap.graph import Explanation
@@ -172,6 +173,7 @@ def freeze(
     budget: int = 0,
     min_atom_bytes: int = 0,
     natives: bool = False,
+    frames: tuple[FrameType, ...] = (),  # of calls that have ended; their variables are held as a running frame's are
     /,
 ) -> Graph: ...
 
@@ -335,6 +337,13 @@ class UnheardCall:
 def count_calls(function: Callable[..., object] | None, on_limit: Callable[[], object] | None, /) -> None: ...
 def counted_calls() -> int: ...
 def set_counted_calls(count: int, limit: int, /) -> None: ...
+
+# This thread's calls of functions of the program: those in no file that begins so. One whose frame `begins` wants is followed
+# alone, until `ends` says at one of its returns that it has ended. It uses the thread's profile function.
+def watch_outermost_calls(
+    foreign: tuple[str, ...], begins: Callable[[FrameType], bool], ends: Callable[[FrameType], bool], /
+) -> None: ...
+def unwatch_outermost_calls() -> None: ...
 
 # The first is called before a fork, the second in the copy: it keeps the list of loaded libraries, because another thread
 # may hold the loader's lock at the fork.

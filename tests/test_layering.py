@@ -172,7 +172,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "hunting": ("process", "snapshots", "steps", "growth", "stores", "findings", "session", "workers"),
     "interactive": ("", "tui", "notebook"),
     "peaks": ("sources", "recording", "edits", "analysis", ""),
-    "program": ("", "hunt", "peak"),
+    "program": ("", "hunt", "peak", "snapshot"),
     "patterns": ("matching", "rules", "rewrites", ""),
     "pytest_plugin": ("settings", "outcomes", "checks", "scenarios", ""),
     "reports": ("", "document", "drawing", "run", "hunt", "peak", "devices", "heap", "formats", "html"),

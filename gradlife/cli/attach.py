@@ -17,11 +17,12 @@ from rich.console import Console
 from gradlife.attach.client import Session, attach, connect
 from gradlife.attach.protocol import AttachError
 from gradlife.cli.formats import Outputs, add_formats
-from gradlife.cli.hunt import WRITERS, Show, add_fail_on, finish, number, size
+from gradlife.cli.hunt import WRITERS, Show, add_fail_on, finish, size
 from gradlife.cli.open import ask
 from gradlife.cli.options.addresses import address_or_type
 from gradlife.cli.options.attach_tasks import refuse_unused
 from gradlife.cli.options.follow_options import EVERY, add_follow, duration, refuse_without_follow
+from gradlife.cli.options.steps import number
 from gradlife.cli.pages import Why, print_why
 from gradlife.cli.peak import WRITERS as PEAK_WRITERS
 from gradlife.cli.report_file import ReportFile, add_force

@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", metavar="BEFORE", help="the earlier snapshot")
     parser.add_argument("after", metavar="AFTER", help="the later one")
     parser.add_argument("--rows", type=count, default=15, metavar="N", help="rows of each table (%(default)s)")
+    parser.add_argument("--all", action="store_true", help="also the places that libraries and Python hold")
     parser.add_argument("--json", metavar="FILE", help="write all that changed as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write it as one HTML file")
     add_svg(parser)
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Show the difference."""
 
     def show(console: Console, difference: HeapDiff) -> None:
-        print_diff(console, difference, args.rows)
+        print_diff(console, difference, args.rows, args.all)
 
     def page(difference: HeapDiff) -> str:
         from gradlife.reports.html.document import diff_page

@@ -17,6 +17,7 @@ from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, refuse_without_follow
 from gradlife.cli.options.from_project import project_note
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
+from gradlife.cli.options.steps import add_step_on, number
 from gradlife.cli.program_view import ProgramView, name_of
 from gradlife.cli.report_file import add_force, open_report
 from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shortened
@@ -129,9 +130,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def add_step_options(parser: argparse.ArgumentParser) -> None:
     """Declare what a step is, and how many there are."""
     parser.add_argument("--steps", type=number, metavar="N", help="stop the program after this many counted steps")
-    parser.add_argument(
-        "--step-on", default="", metavar="MODULE:FUNCTION", help="count each call of this function as a step"
-    )
+    add_step_on(parser)
 
 
 def add_report_files(parser: argparse.ArgumentParser) -> None:
@@ -192,13 +191,6 @@ def add_fail_on(parser: argparse.ArgumentParser) -> None:
         help="the least severity for exit status 1: critical, major, minor, note; leak: any; needs-gc: cycles for the "
         "collector, too (%(default)s)",
     )
-
-
-def number(text: str) -> int:
-    """Parse a number of steps."""
-    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps")
-    return int(text)
 
 
 def share(text: str) -> float:

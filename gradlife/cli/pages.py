@@ -10,10 +10,11 @@ from rich.console import Console
 
 from gradlife.cli.formats import Writer, picture
 from gradlife.heap import Snapshot
+from gradlife.model.heap import Meaning
 from gradlife.model.neighbourhood import Neighbourhood
 from gradlife.model.trace import Trace
 from gradlife.reports.formats.json.document import trace_text
-from gradlife.reports.heap.why import render_trace
+from gradlife.reports.heap.why import render_why
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class Why:
         return variable_or(self.snapshot, self.what)
 
     @functools.cached_property
+    def meanings(self) -> tuple[Meaning, ...]:
+        """What the name can mean, this object first; empty for an address."""
+        return self.snapshot.named(self.subject) if isinstance(self.subject, str) else ()
+
+    @functools.cached_property
     def trace(self) -> Trace:
         """The path from a root, or the cycle."""
         return self.snapshot.why(self.subject)
@@ -43,8 +49,8 @@ class Why:
 
 
 def print_why(console: Console, why: Why) -> None:
-    """Print the trace."""
-    console.print(render_trace(why.trace))
+    """Print the trace, and what else the name can mean."""
+    console.print(render_why(why.trace, why.subject, why.meanings, why.file))
 
 
 def why_json(why: Why) -> str:

@@ -19,7 +19,7 @@ GROUPS = {
         "merge": "merge the reports of ranks in a folder into one",
     },
     "Look": {
-        "snapshot": "run a script and save its heap at the end to a file",
+        "snapshot": "run a script and save its heap to a file",
         "open": "show what a snapshot holds: objects, types, cycles",
         "why": "explain why an object of a snapshot is alive",
         "diff": "show what is new, gone and grown between two snapshots",

@@ -74,6 +74,10 @@ class ProgramPaths:
                 return True
         return False
 
+    def is_of_gradlife(self, node: int) -> bool:
+        """Whether the path from a root passes through a module of gradlife's."""
+        return any(self.modules.get(one, "").partition(".")[0] == "gradlife" for one in self.graph.path(node))
+
     def _is_program_frame(self, node: int) -> bool:
         """Whether it runs the program's code. A running frame reaches its globals through its function."""
         if self.graph.type(node) not in {"running frame", "frame"}:

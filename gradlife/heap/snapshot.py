@@ -7,25 +7,38 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from types import FrameType
+from typing import cast, overload
 
 from gradlife import _heap
 from gradlife.errors import UnknownNameError, UsageError
-from gradlife.heap.diff import compare
 from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
 from gradlife.heap.graph import Explanation, References
+from gradlife.heap.named_objects import is_class, named_by, variables_named
 from gradlife.heap.neighbourhood import neighbourhood_of
 from gradlife.heap.object_lists import describe_object
-from gradlife.heap.object_names import MAX_NAMED, nodes_named, searched
-from gradlife.heap.origin import PROGRAM, make_notes
+from gradlife.heap.object_names import nodes_named, searched
+from gradlife.heap.origin import PROGRAM, make_notes, process_identity
 from gradlife.heap.ownership_links import short_type
-from gradlife.heap.path_steps import merged_steps
+from gradlife.heap.path_steps import last_reference, merged_steps
 from gradlife.heap.program_paths import ProgramPaths
 from gradlife.heap.torch_layout.torch import ensure_calibrated
-from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of
-from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, TypeCount, device_of
+from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of, type_name
+from gradlife.model.heap import (
+    Cycle,
+    FoundObject,
+    HeapDiff,
+    Holder,
+    HolderCount,
+    LargeObject,
+    Meaning,
+    TypeCount,
+    device_of,
+)
 from gradlife.model.neighbourhood import Neighbourhood
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.output import OutputFile
+from gradlife.safe_access import is_a
 
 #: Most cyclic parts compared with one another; finding a cycle in each takes a millisecond in a large heap.
 MAX_COMPARED = 100
@@ -114,9 +127,35 @@ class Snapshot:
         """Return the objects of a type, most retained first. ``type_name`` may omit the module."""
         return tuple(describe_object(self._graph, node) for node in self._nodes_of(type_name)[:count])
 
-    def find(self, text: str, count: int = 10) -> tuple[LargeObject, ...]:
-        """Return objects with a text in their type, description or name, most retained first."""
-        return tuple(describe_object(self._graph, node) for node in searched(self._graph, text, count))
+    @overload
+    def find(self, what: str, count: int = 10) -> tuple[LargeObject, ...]: ...  # type: ignore[overload-overlap]
+    @overload
+    def find(self, what: object, count: int = 10) -> FoundObject: ...
+    def find(self, what: object, count: int = 10) -> tuple[LargeObject, ...] | FoundObject:
+        """Return objects with a text in their type, description or name, most retained first; or, for an object of this
+        process that is no text, what the snapshot knows of it, with at most ``count`` holders, most retained first.
+
+        The object is known by its address, so the snapshot must be of this process, and the object older than it. Raises
+        UsageError if it is not in the snapshot.
+        """
+        if is_a(what, str):
+            return tuple(describe_object(self._graph, node) for node in searched(self._graph, str.__str__(what), count))
+        node = self._graph.find(id(what)) if dict(self._notes).get("process") == process_identity() else None
+        if node is None or short_type(self._graph.type(node)) != short_type(type_name(what)):
+            raise UsageError(
+                f"the {short_type(type_name(what))} is not in this snapshot: it is younger, or the snapshot of another process",
+                "gradlife.snapshot().find(obj)",
+            )
+        referrers = sorted(
+            dict.fromkeys(self._graph.referrers(node)), key=lambda one: (-self._graph.retained(one), one)
+        )
+        holders = tuple(self._holder(one, node) for one in referrers[:count])
+        return FoundObject(describe_object(self._graph, node), holders, len(referrers) - len(holders))
+
+    def _holder(self, referrer: int, node: int) -> Holder:
+        links = self._graph.references_along([referrer, node])
+        via = last_reference(links[:-1])[1] if links[0].relation != "unknown" else ""
+        return Holder(describe_object(self._graph, referrer), via)
 
     def retained(self, address: int) -> int:
         """Return the retained size of the object at an address, ``id(obj)`` in its process."""
@@ -188,8 +227,8 @@ class Snapshot:
         return next((one.node for one in cycle if one.kind == "python"), None)
 
     def why(self, what: int | str) -> Trace:
-        """Explain why an object is alive: the one at an address, or the one that retains most of a type or of a name
-        (variable, attribute or key). Objects that the program's modules hold come first.
+        """Explain why an object is alive: the one at an address, or what a name means first of all (see `named`): a
+        variable (``history``, ``main.history``), an attribute or item of one (``history.rows[0]``), a type (``Tensor``).
         """
         node = self._node_of(what)
         return trace_of(short_type(self._graph.type(node)), self._explain(node), self._graph, self.limits)
@@ -208,10 +247,10 @@ class Snapshot:
         return found
 
     def diff(self, later: Snapshot) -> HeapDiff:
-        """Return what is new, gone and grown in a later snapshot."""
-        mine, other = dict(self._notes).get("process"), dict(later._notes).get("process")
-        sides = (ProgramPaths(one._graph, one._notes) for one in (self, later))
-        return compare(*sides, by_identity=mine is not None and mine == other)
+        """Return what is new, gone and grown in a later snapshot: by the program's variables, by type and by place."""
+        from gradlife import _difference
+
+        return cast("HeapDiff", _difference(self, later))
 
     def save(self, path: str | os.PathLike[str], *, labels: bool = True) -> None:
         """Write a file that :func:`gradlife.open_snapshot` reads.
@@ -227,13 +266,25 @@ class Snapshot:
         output.fill(lambda descriptor: self._graph.write(descriptor, packed_notes(notes), labels))
 
     def _node_of(self, what: int | str) -> int:
-        """Return the node at an address, or the one that retains most of a type or a name, the program's objects first."""
-        if isinstance(what, int):
-            return self._node_at(what)
-        named = nodes_named(self._graph, what) if not self.has_type(what) else []
-        found = named or self._nodes_of(what)
+        """Return the node at an address, or what a name means first of all."""
+        return self._node_at(what) if isinstance(what, int) else self.named(what)[0].node
+
+    def named(self, what: str) -> tuple[Meaning, ...]:
+        """Return what a name can mean, each object once: variables of the program, then objects of a type, then what has
+        the name as an attribute or key; of these two the one that retains most, those that the program holds first. Raises
+        UsageError if there is no such.
+        """
         paths = ProgramPaths(self._graph, self._notes)
-        return next((node for node in found[:MAX_NAMED] if paths.is_on_program_path(node)), found[0])
+        variables = variables_named(paths, what)
+        found = [one for one in variables if not is_class(self._graph, one.node)]
+        if self.has_type(what):
+            found += named_by(paths, self._nodes_of(what), "objects of this type")
+        found += [one for one in variables if one not in found]
+        if not found:
+            found = named_by(paths, nodes_named(self._graph, what), "with this name") or named_by(
+                paths, self._nodes_of(what), "objects of this type"
+            )
+        return tuple({one.node: one for one in reversed(found)}.values())[::-1]
 
     def _node_at(self, address: int) -> int:
         node = self._graph.find(address) if 0 <= address < 1 << 64 else None
@@ -276,8 +327,20 @@ def snapshot(
     With a ``budget`` only that many objects are read, nearest to the roots first, and `limits` says so: counts, sizes
     and retained sizes cover only those. Raises ValueError for a budget below 1.
     """
+    return snapshot_with((), labels=labels, user_text=user_text, native=native, budget=budget)
+
+
+def snapshot_with(
+    frames: tuple[FrameType, ...],
+    *,
+    labels: bool = True,
+    user_text: bool = False,
+    native: bool = False,
+    budget: int | None = None,
+) -> Snapshot:
+    """Freeze the heap with the variables of calls that have ended, whose frames these are."""
     unseen = ensure_calibrated()
-    graph = _heap.freeze(labels, user_text, OWN_FOLDER, checked_budget(budget), 0, native)
+    graph = _heap.freeze(labels, user_text, OWN_FOLDER, checked_budget(budget), 0, native, frames)
     return Snapshot(graph, tuple(make_notes((*graph.limits, *unseen))))
 
 

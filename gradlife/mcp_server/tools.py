@@ -81,7 +81,7 @@ class Tools:
         return command(["why", self._below(names(snapshot)[0]), *names(what)], self._root)
 
     def snapshot(self, script: str, output: str, arguments: Sequence[str] = (), folder: str = ".") -> str:
-        """Run a script, write its heap at its end to a new file, and say what the program's variables hold.
+        """Run a script, write its heap to a new file when its outermost function returns, and say what its variables hold.
 
         The answer begins with the path of the file, for ``why`` and ``diff``, and the command that was run.
         """

@@ -37,6 +37,43 @@ class LargeObject:
 
 
 @dataclass(frozen=True, slots=True)
+class Holder:
+    """An object that refers to another, and how: ``.rows``; the text is empty if the snapshot has no name for it."""
+
+    object: LargeObject
+    via: str
+
+    def __str__(self) -> str:
+        words = f"{self.object.type} {self.object.detail}".rstrip()
+        return f"{words}: {self.via}" if self.via else words
+
+
+@dataclass(frozen=True, slots=True)
+class FoundObject:
+    """A live object in a snapshot of its process, with its holders."""
+
+    object: LargeObject
+    holders: tuple[Holder, ...]
+    more_holders: int  # that are not among these
+
+    def __str__(self) -> str:
+        found = self.object
+        lines = [f"{found.type} {found.detail}".rstrip() + f", retains {found.retained:,} bytes, held by"]
+        more = [f"{self.more_holders:,} more"] if self.more_holders else []
+        return "\n  ".join([*lines, *map(str, self.holders), *more])
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """One of the objects that a name can mean in a snapshot."""
+
+    node: int
+    text: str  # what to ask for to get this one: "main.history"
+    words: str  # "History, local variable of main()"; "Tensor float32 [3], one of 9 objects of this type"
+    is_one_of_many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Owner:
     """An object that retains much of the live memory."""
 
@@ -127,6 +164,36 @@ class PathChange:
 
 
 @dataclass(frozen=True, slots=True)
+class VariableChange:
+    """What a variable of the program retains in two snapshots; 0 bytes where it is not there."""
+
+    name: str  # trainer.losses in main()
+    type: str
+    detail: str  # in the later snapshot, if it is there: "len 90"
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def bytes(self) -> int:
+        """The growth in bytes."""
+        return self.bytes_after - self.bytes_before
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryChange:
+    """What the modules of one library reach first, in two snapshots."""
+
+    name: str
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def bytes(self) -> int:
+        """The growth in bytes."""
+        return self.bytes_after - self.bytes_before
+
+
+@dataclass(frozen=True, slots=True)
 class HeapDiff:
     """The difference between two heaps.
 
@@ -138,6 +205,10 @@ class HeapDiff:
     by_identity: bool
     types: tuple[TypeChange, ...]
     paths: tuple[PathChange, ...]  # empty if one of the two has no labels
+    variables: tuple[VariableChange, ...] = ()  # of the program, the largest change first; likewise empty
+    libraries: tuple[LibraryChange, ...] = ()  # likewise
+    steps: tuple[int, ...] = ()  # of the program before each snapshot, if both say how many
+    moments: tuple[str, ...] = ()  # when each was taken, if both say it
 
     def _repr_html_(self) -> str:
         """Return the difference as a notebook shows it: the types that grew most."""

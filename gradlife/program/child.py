@@ -86,15 +86,27 @@ class Child(ABC):
 
     def _run_script(self, target: ProgramTarget) -> Ended:
         counted = CallSteps(self._settings.step_on, self._begin_again) if self._settings.step_on else None
-        if not self._settings.in_step and (not isinstance(target, ScriptTarget) or target.is_command):
-            self._is_launcher = True
-            follow_children(self._settings)
+        self._follow_launched(target)
         program = prepared(target)
         code = self._hear_in(program) if counted is None else counted_code(counted, program, self._is_launcher)
         self._announce(BEGUN)
-        ended = run_script(code, program.main)
+        ended = self._run_program(code, program)
         self._leave_at_end(ended.status, ended.error)
         return ended
+
+    def _follow_launched(self, target: ProgramTarget) -> None:
+        """Let a process that a launcher starts take the steps."""
+        if not self._settings.in_step and (not isinstance(target, ScriptTarget) or target.is_command):
+            self._is_launcher = True
+            follow_children(self._settings)
+
+    def _run_program(self, code: CodeType, program: Program) -> Ended:
+        """Run the main module to its end."""
+        return run_script(code, program.main, self._main_ended)
+
+    def _main_ended(self) -> object:
+        """Act when the main module has run, while the program's other threads may still run."""
+        return None
 
     def _hear_in(self, program: Program) -> CodeType:
         """Listen to torch for steps; return the code to run."""

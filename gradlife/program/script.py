@@ -210,12 +210,13 @@ def counted_code(counted: CallSteps, program: Program, is_launcher: bool = False
         raise
 
 
-def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:
-    """Run the script to its end; print what it raises as Python does."""
+def run_script(code: types.CodeType, main: types.ModuleType, on_end: Callable[[], object] = lambda: None) -> Ended:
+    """Run the script to its end; print what it raises as Python does. ``on_end`` is called before its threads have ended."""
     if not admit():
         return Ended(INTERRUPTED)
     try:
         status = run_to_exit(code, main)
+        on_end()
         wait_for_threads()
     except SystemExit as error:
         return Ended(exit_status(error.code))

@@ -31,6 +31,7 @@ from gradlife.errors import GradlifeError, UsageError
 from gradlife.model import hunt_codec
 from gradlife.model.checkup import Checkup, Health, Sign
 from gradlife.model.device import codec as device_codec
+from gradlife.model.heap import Meaning
 from gradlife.model.hunt import HELD, HuntReport
 from gradlife.model.neighbourhood import Neighbourhood
 from gradlife.model.peak.report import PeakReport
@@ -54,7 +55,7 @@ from gradlife.reports.formats.patch.hunt import hunt_patch
 from gradlife.reports.formats.sarif.findings import run_sarif
 from gradlife.reports.heap.diff import print_diff
 from gradlife.reports.heap.tables import print_heap
-from gradlife.reports.heap.why import render_trace
+from gradlife.reports.heap.why import render_trace, render_why
 from gradlife.reports.html.devices import device_page
 from gradlife.reports.html.document import diff_page, why_page
 from gradlife.reports.html.fragments import fragment
@@ -239,6 +240,7 @@ def diff_formats(difference: Any) -> Iterator[tuple[str, str]]:
     yield "json", visible_json(document.diff_text(difference))
     yield "html", diff_page(difference, EVIL, EVIL)
     yield "terminal", printed(lambda console: print_diff(console, difference, 9))
+    yield "terminal", printed(lambda console: print_diff(console, difference, 9, is_all=True))
 
 
 def trace_formats(trace: Trace) -> Iterator[tuple[str, str]]:
@@ -246,6 +248,8 @@ def trace_formats(trace: Trace) -> Iterator[tuple[str, str]]:
     yield "html", why_page(trace, EVIL)
     yield "html", fragment(trace)
     yield "terminal", printed(lambda console: console.print(render_trace(trace)))
+    meanings = [Meaning(1, EVIL, EVIL, is_one_of_many=True), Meaning(2, EVIL, EVIL)]
+    yield "terminal", printed(lambda console: console.print(render_why(trace, EVIL, meanings, EVIL)))
     yield "text", str(trace)
     yield "text", str(trace.ledger)
 

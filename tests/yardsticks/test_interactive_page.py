@@ -1,4 +1,6 @@
-"""docs/interactive.md: its file is written, its commands and cells run, and what it shows of them comes, in this order."""
+"""docs/interactive.md and docs/guides/snapshots.md: their files are written, their commands and cells run, and what they
+show of them comes, in this order.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,14 @@ from notebooks import RUNNER
 from sources import ROOT
 
 PAGE = (ROOT / "docs" / "interactive.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"(?:<!-- (file: \S+|cells) -->\n)?```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+GUIDE = (ROOT / "docs" / "guides" / "snapshots.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"(?:<!-- (file: \S+|cells) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
-def shown(kind: str) -> Iterator[tuple[str, list[str]]]:
+def shown(kind: str, page: str = PAGE) -> Iterator[tuple[str, list[str]]]:
     """Commands, or cells, each with the lines that the page shows below it."""
-    for (note, language, text), (_, following, output) in itertools.pairwise(BLOCKS):
+    for (note, language, text), (_, following, output) in itertools.pairwise(BLOCK.findall(page)):
         if following == "text" and (note == kind or language == kind):
             yield text, [line.strip() for line in output.splitlines()]
 
@@ -41,17 +44,20 @@ def in_order(lines: list[str], text: str) -> bool:
 
 
 @pytest.mark.whole
-def test_commands_come_with_what_they_print(tmp_path: Path) -> None:
-    files = {note.removeprefix("file: "): text for note, _, text in BLOCKS if note.startswith("file: ")}
-    assert list(files) == ["shop.py", "growing.py"]
+@pytest.mark.parametrize(
+    ("page", "names", "count"), [(PAGE, ["shop.py", "growing.py"], 5), (GUIDE, ["train.py"], 4)], ids=["page", "guide"]
+)
+def test_commands_come_with_what_they_print(page: str, names: list[str], count: int, tmp_path: Path) -> None:
+    files = {note.removeprefix("file: "): text for note, _, text in BLOCK.findall(page) if note.startswith("file: ")}
+    assert list(files) == names
     for name, program in files.items():
         (tmp_path / name).write_text(program, encoding="utf-8")
-    commands = list(shown("sh"))
-    assert len(commands) == 5
+    commands = list(shown("sh", page))
+    assert len(commands) == count
     for command, lines in commands:
         environment = {**os.environ, "PATH": PATH, "COLUMNS": "120"}
         done = subprocess.run(
-            command.removeprefix("$ "),
+            re.sub(r"^\$ ", "", command, flags=re.MULTILINE),
             shell=True,
             cwd=tmp_path,
             env=environment,

@@ -19,6 +19,7 @@
 #include "heap_py/interpreter/forked_copy.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/module_names.hpp"
+#include "heap_py/interpreter/outermost_calls.hpp"
 #include "heap_py/interpreter/silent_fork.hpp"
 #include "heap_py/interpreter/termination.hpp"
 #include "heap_py/interpreter/unheard_call.hpp"
@@ -164,16 +165,29 @@ std::unique_ptr<FrozenGraph> freeze_heap(const WalkOptions& options, bool with_l
   return frozen;
 }
 
-// freeze(labels, user_text, hidden_sources, budget=0, min_atom_bytes=0, natives=False) -> Graph with sizes, reference
-// counts, and labels
+// Adds frames of ended calls, which own their variables. A frame that still runs is a root anyway.
+void add_ended_frames(WalkOptions& options, PyObject* frames) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(frames); ++i) {
+    if (!PyFrame_Check(PyTuple_GET_ITEM(frames, i))) {
+      PyErr_SetString(PyExc_TypeError, "frames is a tuple of frames");
+      throw PythonErrorSet();
+    }
+    if (gl_has_ended(PyTuple_GET_ITEM(frames, i)) != 0) options.frames.push_back(PyTuple_GET_ITEM(frames, i));
+  }
+  if (PyTuple_GET_SIZE(frames) > 0) options.hidden_objects.push_back(frames);  // the empty tuple is shared by all
+}
+
+// freeze(labels, user_text, hidden_sources, budget=0, min_atom_bytes=0, natives=False, frames=()) -> Graph with sizes,
+// reference counts, and labels
 PyObject* freeze_function(PyObject* module, PyObject* arguments) {
   return guarded([&] {
     int with_labels = 1, with_user_text = 0;
     PyObject* hidden_sources = nullptr;
     Py_ssize_t budget = 0, min_atom_bytes = 0;
     int with_natives = 0;
-    if (PyArg_ParseTuple(arguments, "ppO|nnp", &with_labels, &with_user_text, &hidden_sources, &budget, &min_atom_bytes,
-                         &with_natives) == 0)
+    PyObject* frames = nullptr;
+    if (PyArg_ParseTuple(arguments, "ppO|nnpO!", &with_labels, &with_user_text, &hidden_sources, &budget,
+                         &min_atom_bytes, &with_natives, &PyTuple_Type, &frames) == 0)
       throw PythonErrorSet();
     WalkOptions options = read_options(hidden_sources, nullptr, true);
     options.budget = positive(budget);
@@ -181,6 +195,7 @@ PyObject* freeze_function(PyObject* module, PyObject* arguments) {
     options.births = state_of(module).births;
     options.with_natives = with_natives != 0;
     options.hidden_objects.push_back(arguments);
+    if (frames != nullptr) add_ended_frames(options, frames);
     auto frozen = freeze_heap(options, with_labels != 0, with_user_text != 0, true);
     return wrap_graph(state_of(module).graph_type, std::move(frozen)).release();
   });
@@ -462,6 +477,8 @@ PyMethodDef functions[] = {
     {"announce_signals", announce_signals, METH_VARARGS, nullptr},
     {"call_before_exit", call_before_exit, METH_O, nullptr},
     {"count_calls", count_calls, METH_VARARGS, nullptr},
+    {"watch_outermost_calls", watch_outermost_calls, METH_VARARGS, nullptr},
+    {"unwatch_outermost_calls", unwatch_outermost_calls, METH_NOARGS, nullptr},
     {"counted_calls", counted_calls, METH_NOARGS, nullptr},
     {"set_counted_calls", set_counted_calls, METH_VARARGS, nullptr},
     {"start_recording", start_recording, METH_VARARGS, nullptr},

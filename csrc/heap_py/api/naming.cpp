@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/labels.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/labels/description.hpp"
 #include "heap_py/labels/label_packer.hpp"
@@ -82,7 +83,8 @@ class Namer {
             !is_python && row.kind != NodeKind::root,
             is_class,
             is_module,
-            (flags & sequences) != 0 || is_of_program || has_places || (flags != 0 && is_plain_holder(type)),
+            (flags & sequences) != 0 || is_of_program || has_places || (flags != 0 && is_plain_holder(type)) ||
+                row.name == labels::running_frame,
             describer_.is_wrapper(row),
             has_places,
             flags != 0 && is_lru_cache(type)};

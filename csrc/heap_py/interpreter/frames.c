@@ -125,3 +125,5 @@ void* gl_generator_frame(PyObject* object) {
 }
 
 void* gl_frame_of_object(PyObject* object) { return ((PyFrameObject*)object)->f_frame; }
+
+int gl_has_ended(PyObject* object) { return ((PyFrameObject*)object)->f_frame->owner == FRAME_OWNED_BY_FRAME_OBJECT; }

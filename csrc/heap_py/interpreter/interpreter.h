@@ -91,6 +91,7 @@ void* gl_generator_frame(PyObject* generator);
 
 /* The frame that a frame object stands for; it owns it once the call has ended. */
 void* gl_frame_of_object(PyObject* frame_object);
+int gl_has_ended(PyObject* frame_object); /* whether the call has, so that the frame object owns its variables */
 
 /* What the fields of objects are called that tell it to nobody; NULL where `target` is in none of them. */
 const char* gl_frame_object_field(PyObject* frame_object, PyObject* target);

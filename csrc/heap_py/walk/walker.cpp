@@ -166,6 +166,7 @@ Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provi
       types_(builder_, providers_),
       modules_(PyImport_GetModuleDict()) {
   for (const PyObject* object : options.hidden_objects) builder_.exclude(address_of(object));
+  for (const PyObject* frame : options.frames) builder_.exclude(address_of(frame));
   if (options.min_atom_bytes != 0) builder_.leave_out(is_small_atom_at, options.min_atom_bytes, owned_bytes_at);
 }
 
@@ -229,6 +230,7 @@ void Walker::add_roots() {
   types_.add_native_rows();
   builder_.add(address_of_process, roots_.process);
   builder_.add(address_of(PyInterpreterState_Get()), roots_.interpreter);
+  for (PyObject* frame : options_.frames) builder_.add(address_of(gl_frame_of_object(frame)), roots_.frame);
   for (void* newest : frames_of_main_greenlets()) add_frames(newest);
   add_threads();
 }

@@ -20,6 +20,7 @@ struct WalkOptions {
   size_t min_atom_bytes = 0;   // strings and bytes below this size are left out, and numbers, and code with only these
   std::string hidden_sources;  // frames of code below this folder belong to the tool
   std::vector<PyObject*> hidden_objects;  // objects of the tool
+  std::vector<PyObject*> frames;          // frame objects of ended calls, which are roots as running frames are
   bool with_natives = false;              // adds native objects without a known referrer, and their referents
   const BirthMarks* births = nullptr;     // what shows when tracked objects were born, if anything does
   size_t budget = 0;                      // the number of objects to read, nearest to the roots first; 0: all

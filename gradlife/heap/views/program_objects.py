@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
 from gradlife.heap.graph import Reference, is_native
+from gradlife.heap.named_objects import variables_of
 from gradlife.heap.object_lists import describe_object
-from gradlife.heap.program_modules import MAIN
 from gradlife.heap.program_paths import PYTHON, ProgramPaths, library_of
 from gradlife.heap.snapshot import Snapshot
 from gradlife.heap.views.browsing import PROCESS, Browser
-from gradlife.heap.views.variable_names import is_internal, name_on_path, with_reference
+from gradlife.heap.views.variable_names import is_internal, name_on_path, parted, with_reference
 from gradlife.model.heap import Cycle, HeldVariable, LibraryShare
 from gradlife.model.trace import Lifetime
 
 #: Most listed parts of a variable, levels of parts, and objects that several parts hold together.
 PARTS, DEPTH, SHARED = 24, 8, 2_000
+
+#: Most holders that the name of a shared object has.
+NAMED = 3
 
 #: Most variables among which one is searched by name.
 MAX_NAMES = 1_000
@@ -42,6 +45,7 @@ class Value:
     name: str
     depth: int = 0
     shared: tuple[int, ...] = ()
+    is_of_several: bool = False  # what several variables hold together: it has no parts
 
     @property
     def nodes(self) -> list[int]:
@@ -76,42 +80,79 @@ class ProgramObjects:
     def _row(self, value: Value) -> HeldVariable:
         shares = self._graph.shares(value.nodes, True)
         objects, tensors, grad_nodes, storages, storage_bytes, _ = map(sum, zip(*shares, strict=True))
-        found = replace(describe_object(self._graph, value.node), retained=self._weight(value))
+        found = replace(describe_object(self._graph, value.node), retained=self.weight(value))
         return HeldVariable(value.name, found, objects, tensors, grad_nodes, storages, storage_bytes)
 
     def chosen(self, count: int) -> list[Value]:
-        """Return the values for these rows."""
-        waiting = [(-self._weight(value), value.node, value) for value in self._outermost()]
+        """Return the values for these rows: if none is large, the small ones without code."""
+        waiting = [(-self.weight(value), value.node, value) for value in self._outermost()]
         heapq.heapify(waiting)
         found: list[Value] = []
+        small: list[Value] = []
         while waiting and len(found) < count:
             value = heapq.heappop(waiting)[2]
             if not self._is_worth_showing(value):
+                is_small = len(small) < count and not is_code(self._graph.references_along([value.node])[0])
+                small += [value] if is_small and not (value.is_of_several or value.name.startswith("__")) else []
                 continue
             parts = self._parts(value)
             for part in parts:
-                heapq.heappush(waiting, (-self._weight(part), part.node, part))
+                heapq.heappush(waiting, (-self.weight(part), part.node, part))
             if not parts:
                 found.append(value)
-        return found
+        return found or small
 
-    def _weight(self, value: Value) -> int:
+    def weight(self, value: Value) -> int:
+        """Return what would be freed with a value and what it shares."""
         return sum(map(self._graph.retained, value.nodes))
 
     def _outermost(self) -> list[Value]:
         """Return the values of the program's variables, each with the objects it shares with others."""
         found: dict[int, Value] = {}
-        for table, module in self.paths.tables.items():
-            lead = "" if module == MAIN else f"{module}."
-            for node in self._graph.referents(table):
-                label = self._graph.references_along([table, node])[0].label.strip("'")
-                if not self.paths.is_foreign(node) and not label.startswith("__"):
-                    found.setdefault(node, Value(node, lead + label))
+        shared: list[int] = []
+        for variable in variables_of(self.paths):
+            if not self.paths.is_foreign(variable.node):
+                found.setdefault(variable.node, Value(variable.node, variable.expression))
         for above in (PROCESS, *self.paths.tables, *self.paths.frames):
             for node in self._graph.dominated(above, 0, SHARED)[1]:
                 if node not in found and node not in self.paths.tables and self._is_of_program(node):
-                    self._add_shared(found, node)
-        return list(found.values())
+                    shared.append(node)
+        return [*self._with_shared(found, shared).values()]
+
+    def _with_shared(self, found: dict[int, Value], shared: Sequence[int]) -> dict[int, Value]:
+        """Add what no variable holds alone: to its only holder, or as a value of its own that names the holders."""
+        order = {node: number for number, node in enumerate(found)}
+        variables, together = frozenset(found), set(shared)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for node in shared:
+            holders = tuple(sorted(self._holders(node, variables, together), key=order.__getitem__))
+            if len(holders) > 1:
+                groups.setdefault(holders, []).append(node)
+            elif holders:
+                found[holders[0]] = found[holders[0]].with_shared(node)
+            else:
+                self._add_shared(found, node)
+        for holders, (first, *others) in groups.items():
+            name = shared_name([found[holder].name for holder in holders])
+            found[first] = Value(first, name, shared=tuple(others), is_of_several=True)
+        return found
+
+    def _holders(self, node: int, variables: Set[int], shared: Set[int]) -> set[int]:
+        """Return the variables whose values lead to an object."""
+        holders: set[int] = set()
+        seen, waiting = {node}, [node]
+        while waiting and len(seen) < SHARED:
+            referrers = self._graph.referrers(waiting.pop())
+            for referrer in referrers if len(referrers) <= SHARED else ():
+                at: int | None = referrer
+                while at is not None and at != PROCESS and at not in variables and at not in shared:
+                    at = self._graph.dominator(at)
+                if at is not None and at in variables:
+                    holders.add(at)
+                elif at is not None and at in shared and at not in seen:
+                    seen.add(at)
+                    waiting.append(at)
+        return holders
 
     def _is_of_program(self, node: int) -> bool:
         """Whether the program alone holds a shared object: a library's class is on the path of its first instance, too."""
@@ -128,7 +169,7 @@ class ProgramObjects:
 
     def _parts(self, value: Value) -> list[Value]:
         """Return a value's parts if one of them dominates it; a tensor is not divided."""
-        kept = self._browser.kept(value.node)[:SHARED]
+        kept = self._browser.kept(value.node)[:SHARED] if not value.is_of_several else []
         if not kept or value.depth == DEPTH or self._is_whole(value.node, kept):
             return []
         parts: dict[int, Value] = {}
@@ -140,8 +181,8 @@ class ProgramObjects:
             owner = next((one for one in self._graph.path(node) if one in parts), None)
             if owner is not None and node != owner:
                 parts[owner] = parts[owner].with_shared(node)
-        largest = max(parts.values(), key=self._weight, default=None)
-        if largest is None or self._weight(largest) < MOST * self._weight(value):
+        largest = max(parts.values(), key=self.weight, default=None)
+        if largest is None or self.weight(largest) < MOST * self.weight(value):
             return []
         if not is_internal(largest.name):
             return list(parts.values())
@@ -161,10 +202,12 @@ class ProgramObjects:
 
     def _is_worth_showing(self, value: Value) -> bool:
         """Whether it is more than a few numbers or code."""
+        if value.is_of_several and not self.weight(value):
+            return False
         if any(sum(share[1:4]) for share in self._graph.shares(value.nodes, True)):
             return True
         link = self._graph.references_along([value.node])[0]
-        return self._weight(value) >= (MIN_CODE if is_code(link) else LEAST)
+        return self.weight(value) >= (MIN_CODE if is_code(link) else LEAST)
 
     def is_of_program(self, cycle: Cycle) -> bool:
         """Whether a cycle is collectable or leaked, or has an object of the program's classes."""
@@ -199,6 +242,16 @@ class ProgramObjects:
         yield from ((node, "") for node in self.paths.frames)
 
 
+def shared_name(names: Sequence[str]) -> str:
+    """Name what several variables hold together: ``shared by history and trainer in main()``."""
+    known = [parted(name) for name in names]
+    places = {place for _, place in known}
+    words = [expression for expression, _ in known] if len(places) == 1 else list(names)
+    rest = f"{len(words) - NAMED:,} more" if len(words) > NAMED + 1 else words[NAMED:] and words[NAMED]
+    *most, last = [*words[:NAMED], *([rest] if rest else [])]
+    return f"shared by {', '.join(most)} and {last}" + (places.pop() if len(places) == 1 else "")
+
+
 def is_code(link: Reference) -> bool:
     """Whether it is a function, or a class of any metaclass."""
     return is_native(link) or link.type in CODE or "type" in link.bases.splitlines()
@@ -206,6 +259,6 @@ def is_code(link: Reference) -> bool:
 
 def variable_or(snapshot: Snapshot, what: int | str) -> int | str:
     """Return the address of a variable's value, if it is named as the rows name it (``trainer.losses``); else ``what``."""
-    if isinstance(what, int) or what.isidentifier() or snapshot.has_type(what):
+    if isinstance(what, int) or " " not in what:
         return what
     return ProgramObjects(snapshot).address_of(what) or what

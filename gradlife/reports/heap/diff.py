@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rich.console import Console
 
-from gradlife.model.heap import HeapDiff, PathChange, TypeChange
+from gradlife.model.heap import HeapDiff, LibraryChange, PathChange, TypeChange, VariableChange
 from gradlife.model.trace import PathStep
 from gradlife.reports.document.blocks import (
     WIDE,
@@ -33,8 +34,10 @@ ROWS, AREAS, HEIGHT = 2000, 40, 300.0
 EXAMPLES = 40
 
 
-def print_diff(console: Console, difference: HeapDiff, rows: int) -> None:
-    """Print the largest changes."""
+def print_diff(console: Console, difference: HeapDiff, rows: int, is_all: bool = False) -> None:
+    """Print the largest changes; what libraries hold only in a row each, unless all is asked for."""
+    if not is_all and difference.libraries:
+        difference = replace(difference, paths=tuple(row for row in difference.paths if row.is_program))
     print_document(console, diff_document(difference, rows=rows, more=": --rows N"))
 
 
@@ -44,13 +47,15 @@ def diff_document(
 ) -> Document:
     """Return the difference. `before` and `after` name the snapshots, and `more` says how to see further rows."""
     types = difference.types
-    head: list[Block] = [Facts(tuple(facts(types, difference.by_identity)))]
+    head: list[Block] = [Facts((*moment_facts(difference), *facts(types, difference.by_identity)))]
     if not difference.by_identity:
         head.append(Paragraph("The snapshots are of two processes: only counts can be compared.", tone="note"))
     sections = (
+        *variable_section(difference, rows, more),
         *place_section("Held by the program", [row for row in difference.paths if row.is_program], rows, more),
         *map_section(types),
         *type_section(difference, rows, more),
+        *library_section(difference.libraries, rows, more),
         *place_section(
             "Held by libraries and Python", [row for row in difference.paths if not row.is_program], rows, more
         ),
@@ -60,6 +65,51 @@ def diff_document(
         head = [Paragraph("Nothing changed.")]
     title = f"Difference {os.path.basename(before)} → {os.path.basename(after)}" if before else "What changed"
     return Document(title, "gradlife diff", "", "", "", "", tuple(head), sections)
+
+
+def moment_facts(difference: HeapDiff) -> Iterator[tuple[str, Words]]:
+    """Yield when the snapshots were taken, if they say it."""
+    if difference.moments:
+        yield "taken when", " → ".join(dict.fromkeys(difference.moments))
+
+
+def variable_section(difference: HeapDiff, rows: int, more: str) -> Iterator[Section]:
+    """Yield a row for each variable of the program that retains another number of bytes, with the growth of a step."""
+    variables = difference.variables
+    steps = difference.steps[-1] - difference.steps[0] if difference.steps else 0
+    names = ["before", "after", "gained", *(["a step"] if steps > 0 else [])]
+    lines: list[list[Cell | str | int | float]] = [
+        [
+            row.name,
+            f"{short_name(row.type)} {row.detail}".rstrip(),
+            Cell(size(row.bytes_before), row.bytes_before),
+            Cell(size(row.bytes_after), row.bytes_after),
+            Cell(signed(row.bytes), row.bytes),
+            *([Cell(signed(round(row.bytes / steps)), row.bytes)] if steps > 0 else []),
+        ]
+        for row in variables[:rows]
+    ]
+    if lines:
+        columns = [*map(Column, ("variable", "now")), *(Column(name, True) for name in names)]
+        table = Table("Bytes that would be freed with each", columns, lines, shown=50, key="variable-table")
+        title = "What the program's variables gained"
+        yield Section(title, (table, *rest(variables[rows:], "variable", more)), "variables")
+
+
+def library_section(libraries: Sequence[LibraryChange], rows: int, more: str) -> Iterator[Section]:
+    """Yield a row for each library."""
+    lines: list[list[Cell | str | int | float]] = [
+        [
+            row.name,
+            *(Cell(size(one), one) for one in (row.bytes_before, row.bytes_after)),
+            Cell(signed(row.bytes), row.bytes),
+        ]
+        for row in libraries[:rows]
+    ]
+    if lines:
+        columns = [Column("library"), *(Column(word, True) for word in ("before", "after", "gained"))]
+        table = Table("Bytes that the modules of each reach first", columns, lines, shown=50, key="library-table")
+        yield Section("Libraries and Python", (table, *rest(libraries[rows:], "library", more)), "libraries")
 
 
 def facts(types: Sequence[TypeChange], by_identity: bool) -> Iterator[tuple[str, Words]]:
@@ -127,11 +177,14 @@ def place_section(title: str, paths: Sequence[PathChange], rows: int, more: str)
         yield Section(title, (table, *rest(paths[rows:], "place", more)), key)
 
 
-def rest(rows: Sequence[TypeChange | PathChange], noun: str, more: str) -> Iterator[Paragraph]:
+def rest(
+    rows: Sequence[TypeChange | PathChange | VariableChange | LibraryChange], noun: str, more: str
+) -> Iterator[Paragraph]:
     """Yield how many rows are not shown."""
     if rows:
         amount = signed(sum(row.bytes for row in rows))
-        yield Paragraph(f"and {counted(len(rows), f'more {noun}')} with {amount}{more}", tone="quiet")
+        several = "more libraries" if noun == "library" else ""
+        yield Paragraph(f"and {counted(len(rows), f'more {noun}', several)} with {amount}{more}", tone="quiet")
 
 
 def example_section(types: Sequence[TypeChange], each: int) -> Iterator[Section]:

@@ -18,6 +18,12 @@ from gradlife.reports.visible_report import shows_report
 #: Most libraries with a line each.
 LIBRARIES = 4
 
+#: What is shown, and what to do, where no variable of the program was alive when the snapshot was taken.
+NOTHING = (
+    "nothing: none of its variables was alive then. Take the snapshot in the midst of the program: gradlife snapshot "
+    "--at-step 10 -o FILE SCRIPT, with --step-on MODULE:FUNCTION where no optimizer steps"
+)
+
 FATES = {
     Lifetime.HELD: ("held", ""),
     Lifetime.GC: ("waits for the collector", NOTE),
@@ -44,6 +50,8 @@ def parts(view: HeapView) -> Iterator[RenderableType]:
         ("Who holds them (references, holders)", map(holder_line, view.holders)),
         ("Cyclic parts, those through native objects first", map(cycle_line, view.cycles)),
     )
+    if is_short and not view.program:
+        yield section("Held by the program", [Hanging(Text("  "), Text(NOTHING))])
     yield from held_sections(view)
     yield from device_sections(view, is_short)
     yield from sections(tables)
@@ -94,7 +102,12 @@ def head_lines(view: HeapView) -> Iterator[RenderableType]:
     for device, nbytes in view.devices:
         yield Hanging(Text("  "), Text(f"storages on {device}: {size(nbytes)}"))
     notes = dict(view.notes)
-    origin = [f"{key} {notes[key]}" for key in ("taken", "gradlife", "python", "torch") if key in notes]
+    if "moment" in notes:
+        yield Hanging(Text("  "), Text(f"taken when {notes['moment']}"))
+    lead = {"taken": "on "} if "moment" in notes else {}
+    origin = [
+        f"{lead.get(key, f'{key} ')}{notes[key]}" for key in ("taken", "gradlife", "python", "torch") if key in notes
+    ]
     yield Hanging(Text("  "), Text(", ".join(origin), QUIET))
 
 

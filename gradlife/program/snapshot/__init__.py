@@ -1,0 +1,1 @@
+"""Runs a program in this process and takes a snapshot of it at a moment."""
