@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
+from gradlife.cli.options.earlier_report import read_earlier
 from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, refuse_without_follow
 from gradlife.cli.options.from_project import project_note
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
@@ -26,10 +27,9 @@ from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import HUNT as METHOD, TALK, Settings
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTarget, parse
 from gradlife.model import hunt_codec
-from gradlife.model.codec import CodecError
-from gradlife.model.from_json import LARGEST_SIZE, document_text
+from gradlife.model.from_json import LARGEST_SIZE
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
-from gradlife.output import NoOutput, OutputFile, OutputStream, reason, say, say_to_runner
+from gradlife.output import NoOutput, OutputFile, OutputStream, say, say_to_runner
 from gradlife.program.hunt.parent import HuntGuard
 from gradlife.program.parent import Result, signal_of
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
@@ -422,12 +422,7 @@ def quietly(args: argparse.Namespace, view: ProgramView) -> Callable[[Settings],
 
 def read_report(path: str) -> HuntReport:
     """Read an earlier hunt's report."""
-    try:
-        return hunt_codec.loads(document_text(path))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {reason(error)}", "gradlife hunt --json FILE TARGET makes one") from None
-    except (CodecError, ValueError) as error:
-        raise UsageError(f"{path}: {error}", "") from None
+    return read_earlier(path, hunt_codec.loads, "gradlife hunt")
 
 
 def compare(before: HuntReport, after: HuntReport, fail_on: str = Severity.MAJOR.value) -> int:

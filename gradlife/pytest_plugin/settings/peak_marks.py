@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import pytest
 
+from gradlife.model.threshold import bytes_of, percent_of
 from gradlife.pytest_plugin.settings.marks import BadMarker
 
 MARKER = "peak_memory"
@@ -15,8 +15,6 @@ DESCRIPTION = (
     f"{MARKER}(limit='', drag=''): the test is run again a few times, and the memory of tensors is recorded; it fails if "
     "its peak is above the limit ('1.2 GB'), or if more of the peak than drag ('5 %') is never read again."
 )
-
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +47,18 @@ def nbytes(item: pytest.Item, value: object) -> int:
     """Parse ``1.2 GB`` or a number of bytes."""
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
-    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]+)?)\s*((?:[kmgt]i?)?)b?", str(value).lower())
-    if not isinstance(value, str) or found is None or float(found[1]) == 0:
+    try:
+        found = bytes_of(value) if isinstance(value, str) else 0
+    except ValueError:
+        found = 0
+    if not found:
         raise BadMarker(f"{item.nodeid}: {MARKER}(limit={value!r}): a size such as '1.2 GB'")
-    return int(float(found[1]) * UNITS[found[2]])
+    return found
 
 
 def per_cent(item: pytest.Item, value: object) -> float:
     """Parse ``5 %``."""
-    found = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?)\s*%", value) if isinstance(value, str) else None
-    if found is None or float(found[1]) > 100:
-        raise BadMarker(f"{item.nodeid}: {MARKER}(drag={value!r}): a share such as '5 %'")
-    return float(found[1])
+    try:
+        return percent_of(value if isinstance(value, str) else "")
+    except ValueError:
+        raise BadMarker(f"{item.nodeid}: {MARKER}(drag={value!r}): a share such as '5 %'") from None
