@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
@@ -29,6 +29,7 @@ from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTa
 from gradlife.model import hunt_codec
 from gradlife.model.from_json import LARGEST_SIZE
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
+from gradlife.model.hunt_comparison import against
 from gradlife.output import NoOutput, OutputFile, OutputStream, say, say_to_runner
 from gradlife.program.hunt.parent import HuntGuard
 from gradlife.program.parent import Result, signal_of
@@ -104,7 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     add_options(parser)
     parser.add_argument("-m", dest="is_module", action="store_true", help="TARGET is the name of a module: python -m")
-    add_target(parser, "the program to hunt in, and a script's own arguments; see below")
+    add_target(parser, "the program, and a script's own arguments; see below")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -117,6 +118,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_report_files(parser)
     parser.add_argument("--verify", metavar="BEFORE", help="compare with an earlier report; TARGET may be one, too")
+    parser.add_argument(
+        "--against",
+        metavar="BEFORE",
+        help="exit with 1 only for what is new or larger than in an earlier --json report",
+    )
     add_follow(parser)
     add_fail_on(parser)
     add_memory_options(parser)
@@ -170,7 +176,7 @@ def add_fixing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prove",
         action="store_true",
-        help="run again with the patch, or with the suspect reference cut, and compare rates and losses",
+        help="run again without the leak, and compare rates and losses",
     )
     parser.add_argument(
         "--fix",
@@ -226,16 +232,25 @@ def run(args: argparse.Namespace) -> int:
         args = own_words(args)
     else:
         args = take_late_options(args, add_options, args.target if is_script(args.target) else None, "hunt")
+    if args.verify and args.against is not None:
+        raise UsageError(
+            "--verify is for after a fix, --against for after a change: give one of them", "--against BEFORE"
+        )
     before = read_report(args.verify) if args.verify else None
+    earlier = Earlier(read_report(args.against), args.against, args.fail_on) if args.against is not None else None
     if before is not None and args.target.endswith(".json"):
         refuse_formats(Outputs(args, WRITERS).formats)
         return compare(before, read_report(args.target), args.fail_on)
+    if earlier is not None and args.target.endswith(".json"):
+        with Outputs(args, WRITERS) as outputs:
+            show = Show(args, is_script=False, is_stdout_taken=outputs.is_stdout_taken, earlier=earlier)
+            return show_merged(read_report(args.target), show, outputs, args.fail_on)
     refuse_without_follow(args)
     if args.write and not args.fix:
         raise UsageError("--write needs --fix", "gradlife hunt --fix --write SCRIPT")
     target = parse(args.target, tuple(args.arguments))
     if args.follow:
-        return followed(args)
+        return followed(args, earlier)
     settings = Settings(
         args.target,
         tuple(args.arguments),
@@ -250,7 +265,7 @@ def run(args: argparse.Namespace) -> int:
     exported = open_report(args.export_scenario, "--export-scenario", args.force)
     with Outputs(args, WRITERS) as outputs, exported as story, trial_folder(args) as trial:
         settings = replace(settings, trial=trial)
-        show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken)
+        show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken, earlier)
 
         def end(result: Result[HuntReport]) -> int:
             status = finish(result, show, outputs, args.fail_on)
@@ -339,7 +354,7 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
     )
 
 
-def followed(args: argparse.Namespace) -> int:
+def followed(args: argparse.Namespace, earlier: Earlier | None) -> int:
     """Watch the program as long as it runs, and report at its end."""
     from gradlife.cli.watching.follow import follow_program
 
@@ -350,7 +365,7 @@ def followed(args: argparse.Namespace) -> int:
             if result.was_killed:
                 say(f"gradlife: {signal_of(result.status)} ended the program before it left a report")
             return result.status or say_too_short()
-        show = Show(args, is_script=True, is_stdout_taken=outputs.is_stdout_taken)
+        show = Show(args, is_script=True, is_stdout_taken=outputs.is_stdout_taken, earlier=earlier)
         return finish(result, show, outputs, args.fail_on)
 
 
@@ -462,10 +477,26 @@ def print_report(console: Console, report: HuntReport, in_full: bool) -> None:
         print_first_screen(console, report)
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """The report of an earlier run, the name of its file, and the severity of findings that fail."""
+
+    report: HuntReport
+    file: str
+    fail_on: str
+
+    def applied(self, report: HuntReport) -> HuntReport:
+        """Return a report compared with it."""
+        return against(replace(failing_on(report, self.fail_on), against=None), self.report, self.file)
+
+
 class Show:
     """The display of the report: shown once, as soon as it is known."""
 
-    def __init__(self, args: argparse.Namespace, is_script: bool, is_stdout_taken: bool) -> None:
+    def __init__(
+        self, args: argparse.Namespace, is_script: bool, is_stdout_taken: bool, earlier: Earlier | None = None
+    ) -> None:
+        self._earlier = earlier
         self.in_full = args.full
         self.project = project_note(args)  # which options the project sets
         self._annotates = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
@@ -479,6 +510,7 @@ class Show:
         """Show the report."""
         from gradlife.reports.theme import make_console
 
+        report = self.compared(report)
         print_report(make_console(self._stream), report, self.in_full)
         if self.in_full and self.project:
             say(self.project, self._stream)
@@ -486,6 +518,10 @@ class Show:
         self._shown = report
         self.verdict, self.trouble = report.verdict, report.trouble
         self._codes = [one.code for one in report.findings]
+
+    def compared(self, report: HuntReport) -> HuntReport:
+        """Return the report, compared with that of an earlier run if one was given."""
+        return self._earlier.applied(report) if self._earlier is not None else report
 
     def is_outdated(self, report: HuntReport) -> bool:
         """Whether the report has a verdict or a finding that was not shown, or says more of workers: left shared memory is
@@ -525,7 +561,7 @@ def finish(result: Result[HuntReport], show: Show, outputs: Outputs, fail_on: st
     if show.is_outdated(report):
         show.answer(report)
     is_strict = fail_on == NEEDS_GC
-    report = failing_on(report, fail_on)
+    report = show.compared(failing_on(report, fail_on))
     if show.project:
         report = replace(report, settings={**report.settings, PROJECT: show.project})
     show.annotate(report, is_strict)
@@ -534,7 +570,7 @@ def finish(result: Result[HuntReport], show: Show, outputs: Outputs, fail_on: st
 
 
 def show_merged(report: HuntReport, show: Show, outputs: Outputs, fail_on: str) -> int:
-    """Show and write the report of several ranks. Return their common exit status."""
+    """Show and write a report that was read or merged. Return its exit status, or that of its program if it failed."""
     return finish(Result(report.script_status or 0, report), show, outputs, fail_on)
 
 

@@ -40,8 +40,8 @@ once a step, as by gradlife hunt.
 The first steps run untouched, three are recorded, all others run untouched.
 
 Exit status: 0; 1 more of the peak than --fail-on is never read again, or with
---against the peak is larger; 2 usage error; 3 no peak was recorded, or none that
-can be compared; a script that fails itself keeps its own.
+--against the peak is larger; 2 usage error; 3 no peak was recorded, or none
+that can be compared; a script that fails itself keeps its own.
 """
 
 #: What follows the program's name in the line at the start, where standard error is no terminal.
@@ -88,7 +88,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if more of the peak than 5%% is never read again; with --against, if it is larger by more than "
         "5%% or 200MB (1%%)",
     )
-    parser.add_argument("--against", metavar="BEFORE", help="compare with an earlier report: a file of --json")
+    parser.add_argument("--against", metavar="BEFORE", help="compare with an earlier report; TARGET may be one, too")
     parser.add_argument(
         "--prove",
         action="store_true",
@@ -118,6 +118,11 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_on is not None and args.fail_on.percent is None and args.against is None:
         raise UsageError("a size for --fail-on needs --against", "--against before.json, or --fail-on 5%")
     before = read_earlier(args.against, codec.loads, "gradlife peak") if args.against is not None else None
+    if before is not None and args.target.endswith(".json"):
+        report = read_earlier(args.target, codec.loads, "gradlife peak")
+        with Outputs(args, WRITERS) as outputs:
+            show = Show(args.full, Limit(args.fail_on, before, args.against), outputs.is_stdout_taken)
+            return finish(Result(report.script_status or 0, report), show, outputs)
     target = parse(args.target, tuple(args.arguments))
     settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, python=args.python, method=METHOD)
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
