@@ -118,11 +118,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_report_files(parser)
     parser.add_argument("--verify", metavar="BEFORE", help="compare with an earlier report; TARGET may be one, too")
-    parser.add_argument(
-        "--against",
-        metavar="BEFORE",
-        help="exit with 1 only for what is new or larger than in an earlier --json report",
-    )
+    parser.add_argument("--against", metavar="BEFORE", help="the same, but fail only for what is new or larger now")
     add_follow(parser)
     add_fail_on(parser)
     add_memory_options(parser)
@@ -176,7 +172,7 @@ def add_fixing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prove",
         action="store_true",
-        help="run again without the leak, and compare rates and losses",
+        help="run again without the leak, compare rates and losses",
     )
     parser.add_argument(
         "--fix",

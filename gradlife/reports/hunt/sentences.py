@@ -9,6 +9,7 @@ from gradlife.model.hunt import (
     ATTACHED,
     LONGER_CODE,
     MAPPED,
+    WORSE,
     Amounts,
     Arrivals,
     ChangeKind,
@@ -317,7 +318,9 @@ def compared(against: HuntComparison) -> str:
         return f"not compared with {against.file}: {against.trouble}"
     kinds = [one.kind for one in against.changes]
     counts = [f"{kinds.count(kind):,} {kind.value}" for kind in ChangeKind if kind in kinds]
-    return f"{listed(counts) or 'nothing leaks, and nothing did'}, compared with {against.file}"
+    small = sum(one.kind in WORSE and not one.is_failure for one in against.changes)
+    note = f"; {counted(small, 'is', 'are')} not counted (see --fail-on)" if small else ""
+    return f"{listed(counts) or 'nothing leaks, and nothing did'}, compared with {against.file}{note}"
 
 
 def change_words(change: FindingChange, holder: str = "") -> str:

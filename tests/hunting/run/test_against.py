@@ -37,7 +37,7 @@ def test_a_new_leak_is_a_regression_and_a_known_one_is_not(tmp_path: Path) -> No
     same = run(tmp_path, "--against", "before.json", "train.py")
     assert (same.returncode, "no regression  train.py: 1 as before" in same.stderr) == (0, True)
 
-    (tmp_path / "train.py").write_text(TRAIN.format(more="rows.append(bytearray(3000))"))
+    (tmp_path / "train.py").write_text(TRAIN.format(more="rows.append(bytearray(9000))"))
     worse = run(tmp_path, "--against", "before.json", "--json", "after.json", "--markdown", "after.md", "train.py")
     assert (worse.returncode, "REGRESSION  train.py: 1 new and 1 as before" in worse.stderr) == (1, True)
     changes = json.loads((tmp_path / "after.json").read_text())["against"]["changes"]
