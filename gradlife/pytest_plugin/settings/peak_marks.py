@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from gradlife.model.threshold import bytes_of, percent_of
-from gradlife.pytest_plugin.settings.marks import BadMarker
+from gradlife.pytest_plugin.settings.bad_marker import BadMarker
+from gradlife.pytest_plugin.settings.limit_marks import MAX_PEAK, limit_of
 
 MARKER = "peak_memory"
 
@@ -23,6 +24,7 @@ class PeakTerms:
 
     limit: int | None = None  # bytes of the peak
     drag: float | None = None  # the part of the peak that may be never read again, in per cent
+    has_baseline: bool = False  # whether the limit is that of the baseline, if that is larger or there is no other
 
 
 #: The key of a test's terms in its stash.
@@ -30,17 +32,24 @@ TERMS = pytest.StashKey[PeakTerms]()
 
 
 def terms_of(item: pytest.Item) -> PeakTerms | None:
-    """Return the terms of a test's closest marker; None if it has none. Raises `BadMarker`."""
+    """Return the terms of a test's closest markers; None if it has none. Raises `BadMarker`."""
     mark = item.get_closest_marker(MARKER)
+    try:
+        most = limit_of(item, MAX_PEAK)
+    except BadMarker as error:
+        raise BadMarker(f"{item.nodeid}: {error}") from None
     if mark is None:
-        return None
+        return PeakTerms(most.nbytes, has_baseline=True) if most is not None else None
     unknown = sorted(mark.kwargs.keys() - {"limit", "drag"})
     if mark.args or unknown or not mark.kwargs:
         raise BadMarker(f"{item.nodeid}: {MARKER} takes limit='1.2 GB', drag='5 %', or both")
     limit, drag = mark.kwargs.get("limit"), mark.kwargs.get("drag")
-    return PeakTerms(
-        nbytes(item, limit) if limit is not None else None, per_cent(item, drag) if drag is not None else None
-    )
+    if limit is not None and most is not None:
+        raise BadMarker(f"{item.nodeid}: {MARKER}(limit={limit!r}) and {MAX_PEAK}: one of them is enough")
+    share = per_cent(item, drag) if drag is not None else None
+    if most is not None:
+        return PeakTerms(most.nbytes, share, has_baseline=True)
+    return PeakTerms(nbytes(item, limit) if limit is not None else None, share)
 
 
 def nbytes(item: pytest.Item, value: object) -> int:
