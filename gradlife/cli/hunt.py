@@ -20,7 +20,7 @@ from gradlife.cli.options.from_project import project_note
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.cli.program_view import ProgramView, name_of
 from gradlife.cli.report_file import add_force, open_report
-from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shortened
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT, TRIAL, OwnFolder
 from gradlife.hunting.process.rank import rank_of
@@ -71,6 +71,7 @@ RARE = frozenset(
         "--memory-limit",
         "--run-folder",
         "--rank-timeout",
+        "--git-bisect",
     }
 )
 
@@ -90,6 +91,9 @@ AT_START = "; the program runs as usual, and the report comes at its end or as s
 
 #: The key of a report's settings that says which options the project sets.
 PROJECT = "project"
+
+#: The exit status with which `git bisect run` skips a commit.
+EXIT_SKIP = 125
 
 #: Count a cycle that waits for the collector as found.
 NEEDS_GC = "needs-gc"
@@ -125,6 +129,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-i", "--interactive", action="store_true", help="stop at the first leak and open a prompt")
     add_fixing(parser)
     parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
+    parser.add_argument(
+        "--git-bisect",
+        action="store_true",
+        help="for git bisect run: exit with 125, which skips a commit, if it could not tell or the program fails",
+    )
     add_rank_options(parser)
 
 
@@ -222,12 +231,28 @@ def size(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Hunt, show the report and write it; or compare it with an earlier one."""
+    args = complete(args)
+    if not args.git_bisect:
+        return hunt(args)
+    try:
+        status = hunt(args)
+    except GradlifeError as error:
+        say(f"gradlife: skipped: {error}")
+        return EXIT_SKIP
+    return status if status in (EXIT_CLEAN, EXIT_FOUND) else EXIT_SKIP
+
+
+def complete(args: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments with options after the program that are gradlife's."""
     if args.is_module:
         args.target = MODULE_MARK + args.target
     if args.is_module or is_command(args.target):
-        args = own_words(args)
-    else:
-        args = take_late_options(args, add_options, args.target if is_script(args.target) else None, "hunt")
+        return own_words(args)
+    return take_late_options(args, add_options, args.target if is_script(args.target) else None, "hunt")
+
+
+def hunt(args: argparse.Namespace) -> int:
+    """Do what the arguments ask for. Return the exit status."""
     if args.verify and args.against is not None:
         raise UsageError(
             "--verify is for after a fix, --against for after a change: give one of them", "--against BEFORE"
@@ -494,6 +519,7 @@ class Show:
     ) -> None:
         self._earlier = earlier
         self.in_full = args.full
+        self.for_git_bisect = getattr(args, "git_bisect", False)
         self.project = project_note(args)  # which options the project sets
         self._annotates = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
         self._stream = sys.stderr if is_script or is_stdout_taken else sys.stdout
@@ -552,7 +578,7 @@ def finish(result: Result[HuntReport], show: Show, outputs: Outputs, fail_on: st
     report = result.report
     if report is None:
         if result.status:
-            return result.status
+            return EXIT_SKIP if show.for_git_bisect else result.status
         raise GradlifeError("the program left no report", "gradlife hunt --help")
     if show.is_outdated(report):
         show.answer(report)
@@ -562,6 +588,8 @@ def finish(result: Result[HuntReport], show: Show, outputs: Outputs, fail_on: st
         report = replace(report, settings={**report.settings, PROJECT: show.project})
     show.annotate(report, is_strict)
     outputs.write(report, is_strict=is_strict, in_full=show.in_full)
+    if show.for_git_bisect:
+        return EXIT_SKIP if result.status and report.exit_status != EXIT_FOUND else report.exit_status
     return result.status or report.exit_status
 
 
