@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,9 @@ MIN_DIGITS = 6
 
 #: Digits of a fingerprint that are shown.
 SHOWN_DIGITS = 8
+
+#: How a line begins that says what went wrong.
+ERROR = re.compile(r"gradlife: error: |(\w+\.)*\w*(Error|Exception|Interrupt|Exit)\b(: |$)")
 
 #: The end of a program's output that is searched for the reason why it failed, in bytes.
 TAIL = 4096
@@ -57,7 +61,7 @@ class Hunted:
                 f": {self.trouble}" if self.trouble else ""
             )
         if report.verdict is HuntVerdict.INCONCLUSIVE:
-            return report.trouble or "the hunt was inconclusive"
+            return self.trouble or report.trouble or "the hunt was inconclusive"
         return ""
 
 
@@ -85,11 +89,11 @@ def hunt_in(place: Place, words: Sequence[str], timeout: float | None) -> Hunted
                 return Hunted(trouble=f"it took more than {timeout:g} seconds")
             finally:
                 end_session(process)
-        said = last_words(log)
+        said = last_error(log)
         try:
             return Hunted(hunt_codec.loads(document_text(report)), said)
         except (OSError, ValueError, GradlifeError):
-            return Hunted(trouble=said or f"it ended with status {process.returncode}")
+            return Hunted(trouble=said or f"the hunt ended with status {process.returncode}")
 
 
 def end_session(process: subprocess.Popen[bytes]) -> None:
@@ -100,13 +104,13 @@ def end_session(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def last_words(log: Path) -> str:
-    """Return the last line that says what went wrong: an error of gradlife, or that of a traceback."""
+def last_error(log: Path) -> str:
+    """Return the last line that says what went wrong: an error of gradlife, or that of a traceback; empty if there is none."""
     with log.open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
         lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    errors = [line for line in lines if "Error" in line.partition(":")[0] or "error:" in line]
-    return shortened(visible((errors or lines or [""])[-1].removeprefix("gradlife: error: ")), 160)
+    errors = [line for line in lines if ERROR.match(line)]
+    return shortened(visible(errors[-1].removeprefix("gradlife: error: ")), 160) if errors else ""
 
 
 @dataclass(frozen=True)

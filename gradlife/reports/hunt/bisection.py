@@ -29,20 +29,20 @@ FORMAT = "gradlife.bisect/1"
 def print_bisection(console: Console, result: Bisected) -> None:
     """Print the result."""
     for line in lines(result):
-        console.print(Hanging(Text("  " if line.plain.startswith("  ") else ""), line), end="")
+        console.print(line, end="")
 
 
-def lines(result: Bisected) -> Iterator[Text]:
+def lines(result: Bisected) -> Iterator[Hanging]:
     """Yield the first bad one, or those that it may be, and the finding."""
     *_, last = result.suspects
     if result.is_certain:
-        yield Text.assemble(("first bad: ", BAD), (described(last), TITLE))
+        yield Hanging(Text("first bad: ", BAD), Text(described(last), TITLE))
     else:
-        yield Text.assemble(("could not tell: ", NOTE), several(result))
-        yield from (Text(f"  {described(one)}") for one in result.suspects)
-    yield Text(sentence(result.finding))
+        yield Hanging(Text("could not tell: ", NOTE), Text(several(result)))
+        yield from (Hanging(Text("  "), Text(described(one))) for one in result.suspects)
+    yield Hanging(Text(""), Text(sentence(result.finding)))
     if stored(result.finding):
-        yield Text(stored(result.finding), QUIET)
+        yield Hanging(Text(""), Text(stored(result.finding), QUIET))
 
 
 def several(result: Bisected) -> str:
