@@ -10,27 +10,28 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
+from gradlife.cli.options.earlier_report import read_earlier
 from gradlife.cli.options.follow_options import add_follow, refuse_with_follow, refuse_without_follow
 from gradlife.cli.options.from_project import project_note
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.cli.options.steps import add_step_on, number
 from gradlife.cli.program_view import ProgramView, name_of
 from gradlife.cli.report_file import add_force, open_report
-from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError, UsageError, shortened
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.own_folders import HUNT, TRIAL, OwnFolder
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import HUNT as METHOD, TALK, Settings
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTarget, parse
 from gradlife.model import hunt_codec
-from gradlife.model.codec import CodecError
-from gradlife.model.from_json import LARGEST_SIZE, document_text
+from gradlife.model.from_json import LARGEST_SIZE
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
-from gradlife.output import NoOutput, OutputFile, OutputStream, reason, say, say_to_runner
+from gradlife.model.hunt_comparison import against
+from gradlife.output import NoOutput, OutputFile, OutputStream, say, say_to_runner
 from gradlife.program.hunt.parent import HuntGuard
 from gradlife.program.parent import Result, signal_of
 from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks, say_unproven
@@ -71,6 +72,7 @@ RARE = frozenset(
         "--memory-limit",
         "--run-folder",
         "--rank-timeout",
+        "--git-bisect",
     }
 )
 
@@ -91,6 +93,9 @@ AT_START = "; the program runs as usual, and the report comes at its end or as s
 #: The key of a report's settings that says which options the project sets.
 PROJECT = "project"
 
+#: The exit status with which `git bisect run` skips a commit.
+EXIT_SKIP = 125
+
 #: Count a cycle that waits for the collector as found.
 NEEDS_GC = "needs-gc"
 
@@ -105,7 +110,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     add_options(parser)
     parser.add_argument("-m", dest="is_module", action="store_true", help="TARGET is the name of a module: python -m")
-    add_target(parser, "the program to hunt in, and a script's own arguments; see below")
+    add_target(parser, "the program, and a script's own arguments; see below")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -118,12 +123,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_report_files(parser)
     parser.add_argument("--verify", metavar="BEFORE", help="compare with an earlier report; TARGET may be one, too")
+    parser.add_argument("--against", metavar="BEFORE", help="the same, but fail only for what is new or larger now")
     add_follow(parser)
     add_fail_on(parser)
     add_memory_options(parser)
     parser.add_argument("-i", "--interactive", action="store_true", help="stop at the first leak and open a prompt")
     add_fixing(parser)
     parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
+    parser.add_argument(
+        "--git-bisect",
+        action="store_true",
+        help="for git bisect run: exit with 125, which skips a commit, if it could not tell or the program fails",
+    )
     add_rank_options(parser)
 
 
@@ -169,7 +180,7 @@ def add_fixing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prove",
         action="store_true",
-        help="run again with the patch, or with the suspect reference cut, and compare rates and losses",
+        help="run again without the leak, compare rates and losses",
     )
     parser.add_argument(
         "--fix",
@@ -212,22 +223,47 @@ def size(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Hunt, show the report and write it; or compare it with an earlier one."""
+    args = complete(args)
+    if not args.git_bisect:
+        return hunt(args)
+    try:
+        status = hunt(args)
+    except GradlifeError as error:
+        say(f"gradlife: skipped: {error}")
+        return EXIT_SKIP
+    return status if status in (EXIT_CLEAN, EXIT_FOUND) else EXIT_SKIP
+
+
+def complete(args: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments with options after the program that are gradlife's."""
     if args.is_module:
         args.target = MODULE_MARK + args.target
     if args.is_module or is_command(args.target):
-        args = own_words(args)
-    else:
-        args = take_late_options(args, add_options, args.target if is_script(args.target) else None, "hunt")
+        return own_words(args)
+    return take_late_options(args, add_options, args.target if is_script(args.target) else None, "hunt")
+
+
+def hunt(args: argparse.Namespace) -> int:
+    """Do what the arguments ask for. Return the exit status."""
+    if args.verify and args.against is not None:
+        raise UsageError(
+            "--verify is for after a fix, --against for after a change: give one of them", "--against BEFORE"
+        )
     before = read_report(args.verify) if args.verify else None
+    earlier = Earlier(read_report(args.against), args.against, args.fail_on) if args.against is not None else None
     if before is not None and args.target.endswith(".json"):
         refuse_formats(Outputs(args, WRITERS).formats)
         return compare(before, read_report(args.target), args.fail_on)
+    if earlier is not None and args.target.endswith(".json"):
+        with Outputs(args, WRITERS) as outputs:
+            show = Show(args, is_script=False, is_stdout_taken=outputs.is_stdout_taken, earlier=earlier)
+            return show_merged(read_report(args.target), show, outputs, args.fail_on)
     refuse_without_follow(args)
     if args.write and not args.fix:
         raise UsageError("--write needs --fix", "gradlife hunt --fix --write SCRIPT")
     target = parse(args.target, tuple(args.arguments))
     if args.follow:
-        return followed(args)
+        return followed(args, earlier)
     settings = Settings(
         args.target,
         tuple(args.arguments),
@@ -242,7 +278,7 @@ def run(args: argparse.Namespace) -> int:
     exported = open_report(args.export_scenario, "--export-scenario", args.force)
     with Outputs(args, WRITERS) as outputs, exported as story, trial_folder(args) as trial:
         settings = replace(settings, trial=trial)
-        show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken)
+        show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken, earlier)
 
         def end(result: Result[HuntReport]) -> int:
             status = finish(result, show, outputs, args.fail_on)
@@ -331,7 +367,7 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings) -> b
     )
 
 
-def followed(args: argparse.Namespace) -> int:
+def followed(args: argparse.Namespace, earlier: Earlier | None) -> int:
     """Watch the program as long as it runs, and report at its end."""
     from gradlife.cli.watching.follow import follow_program
 
@@ -342,7 +378,7 @@ def followed(args: argparse.Namespace) -> int:
             if result.was_killed:
                 say(f"gradlife: {signal_of(result.status)} ended the program before it left a report")
             return result.status or say_too_short()
-        show = Show(args, is_script=True, is_stdout_taken=outputs.is_stdout_taken)
+        show = Show(args, is_script=True, is_stdout_taken=outputs.is_stdout_taken, earlier=earlier)
         return finish(result, show, outputs, args.fail_on)
 
 
@@ -414,12 +450,7 @@ def quietly(args: argparse.Namespace, view: ProgramView) -> Callable[[Settings],
 
 def read_report(path: str) -> HuntReport:
     """Read an earlier hunt's report."""
-    try:
-        return hunt_codec.loads(document_text(path))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {reason(error)}", "gradlife hunt --json FILE TARGET makes one") from None
-    except (CodecError, ValueError) as error:
-        raise UsageError(f"{path}: {error}", "") from None
+    return read_earlier(path, hunt_codec.loads, "gradlife hunt")
 
 
 def compare(before: HuntReport, after: HuntReport, fail_on: str = Severity.MAJOR.value) -> int:
@@ -459,11 +490,28 @@ def print_report(console: Console, report: HuntReport, in_full: bool) -> None:
         print_first_screen(console, report)
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """The report of an earlier run, the name of its file, and the severity of findings that fail."""
+
+    report: HuntReport
+    file: str
+    fail_on: str
+
+    def applied(self, report: HuntReport) -> HuntReport:
+        """Return a report compared with it."""
+        return against(replace(failing_on(report, self.fail_on), against=None), self.report, self.file)
+
+
 class Show:
     """The display of the report: shown once, as soon as it is known."""
 
-    def __init__(self, args: argparse.Namespace, is_script: bool, is_stdout_taken: bool) -> None:
+    def __init__(
+        self, args: argparse.Namespace, is_script: bool, is_stdout_taken: bool, earlier: Earlier | None = None
+    ) -> None:
+        self._earlier = earlier
         self.in_full = args.full
+        self.for_git_bisect = getattr(args, "git_bisect", False)
         self.project = project_note(args)  # which options the project sets
         self._annotates = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
         self._stream = sys.stderr if is_script or is_stdout_taken else sys.stdout
@@ -476,6 +524,7 @@ class Show:
         """Show the report."""
         from gradlife.reports.theme import make_console
 
+        report = self.compared(report)
         print_report(make_console(self._stream), report, self.in_full)
         if self.in_full and self.project:
             say(self.project, self._stream)
@@ -483,6 +532,10 @@ class Show:
         self._shown = report
         self.verdict, self.trouble = report.verdict, report.trouble
         self._codes = [one.code for one in report.findings]
+
+    def compared(self, report: HuntReport) -> HuntReport:
+        """Return the report, compared with that of an earlier run if one was given."""
+        return self._earlier.applied(report) if self._earlier is not None else report
 
     def is_outdated(self, report: HuntReport) -> bool:
         """Whether the report has a verdict or a finding that was not shown, or says more of workers: left shared memory is
@@ -517,21 +570,23 @@ def finish(result: Result[HuntReport], show: Show, outputs: Outputs, fail_on: st
     report = result.report
     if report is None:
         if result.status:
-            return result.status
+            return EXIT_SKIP if show.for_git_bisect else result.status
         raise GradlifeError("the program left no report", "gradlife hunt --help")
     if show.is_outdated(report):
         show.answer(report)
     is_strict = fail_on == NEEDS_GC
-    report = failing_on(report, fail_on)
+    report = show.compared(failing_on(report, fail_on))
     if show.project:
         report = replace(report, settings={**report.settings, PROJECT: show.project})
     show.annotate(report, is_strict)
     outputs.write(report, is_strict=is_strict, in_full=show.in_full)
+    if show.for_git_bisect:
+        return EXIT_SKIP if result.status and report.exit_status != EXIT_FOUND else report.exit_status
     return result.status or report.exit_status
 
 
 def show_merged(report: HuntReport, show: Show, outputs: Outputs, fail_on: str) -> int:
-    """Show and write the report of several ranks. Return their common exit status."""
+    """Show and write a report that was read or merged. Return its exit status, or that of its program if it failed."""
     return finish(Result(report.script_status or 0, report), show, outputs, fail_on)
 
 

@@ -17,6 +17,7 @@ GROUPS = {
         "peak": "record a few steps, and show what is held too long at the peak",
         "attach": "hunt in a running process, or save its heap",
         "merge": "merge the reports of ranks in a folder into one",
+        "bisect": "find the commit, or the release of a library, that brought a leak",
     },
     "Look": {
         "snapshot": "run a script and save its heap to a file",

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gradlife.cli.formats import Outputs, Writer
 from gradlife.cli.hunt import add_step_options, is_command, is_script
+from gradlife.cli.options.earlier_report import read_earlier
 from gradlife.cli.options.from_project import project_note
 from gradlife.cli.options.late_options import add_target, own_words, take_late_options
 from gradlife.cli.program_view import ProgramView, name_of
 from gradlife.cli.report_file import add_force
-from gradlife.errors import GradlifeError
+from gradlife.errors import GradlifeError, UsageError, shortened
 from gradlife.hunting.process.own_folders import PEAK, OwnFolder
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import PEAK as METHOD, Settings
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
+from gradlife.model.peak import codec
+from gradlife.model.peak.comparison import with_comparison
 from gradlife.model.peak.report import PeakReport
+from gradlife.model.threshold import Threshold, threshold_of
 from gradlife.output import say
 from gradlife.program.parent import Result, signal_of
 from gradlife.program.peak.parent import PeakGuard
@@ -36,8 +39,9 @@ once a step, as by gradlife hunt.
 
 The first steps run untouched, three are recorded, all others run untouched.
 
-Exit status: 0; 1 more of the peak is never read again than --fail-on allows;
-2 usage error; 3 no peak was recorded; a script that fails itself keeps its own.
+Exit status: 0; 1 more of the peak than --fail-on is never read again, or with
+--against the peak is larger; 2 usage error; 3 no peak was recorded, or none
+that can be compared; a script that fails itself keeps its own.
 """
 
 #: What follows the program's name in the line at the start, where standard error is no terminal.
@@ -79,10 +83,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sarif", metavar="FILE", help="write savings that have a line as SARIF, for code scanning")
     parser.add_argument(
         "--fail-on",
-        type=percentage,
-        metavar="PERCENT",
-        help="exit with 1 if more of the peak than this is never read again",
+        type=threshold,
+        metavar="LIMIT",
+        help="exit with 1 if more of the peak than 5%% is never read again; with --against, if it is larger by more than "
+        "5%% or 200MB (1%%)",
     )
+    parser.add_argument("--against", metavar="BEFORE", help="compare with an earlier report; TARGET may be one, too")
     parser.add_argument(
         "--prove",
         action="store_true",
@@ -93,12 +99,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_rank_options(parser, "record the peak of each")
 
 
-def percentage(text: str) -> float:
-    """Parse ``5%``, ``5 %`` or ``5`` as a number."""
-    found = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?)\s*%?", text)
-    if found is None or float(found[1]) > 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage")
-    return float(found[1])
+def threshold(text: str) -> Threshold:
+    """Parse ``5%``, ``5`` or ``200MB``."""
+    try:
+        return threshold_of(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{shortened(text)!r} is neither a percentage nor a size: 5%, 200MB") from None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -109,12 +115,20 @@ def run(args: argparse.Namespace) -> int:
         args = own_words(args)
     else:
         args = take_late_options(args, add_options, args.target if is_script(args.target) else None, "peak")
+    if args.fail_on is not None and args.fail_on.percent is None and args.against is None:
+        raise UsageError("a size for --fail-on needs --against", "--against before.json, or --fail-on 5%")
+    before = read_earlier(args.against, codec.loads, "gradlife peak") if args.against is not None else None
+    if before is not None and args.target.endswith(".json"):
+        report = read_earlier(args.target, codec.loads, "gradlife peak")
+        with Outputs(args, WRITERS) as outputs:
+            show = Show(args.full, Limit(args.fail_on, before, args.against), outputs.is_stdout_taken)
+            return finish(Result(report.script_status or 0, report), show, outputs)
     target = parse(args.target, tuple(args.arguments))
     settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, python=args.python, method=METHOD)
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
     with Outputs(args, WRITERS) as outputs:
         to_stderr = not isinstance(target, FunctionTarget) or outputs.is_stdout_taken
-        show = Show(args.full, args.fail_on, to_stderr, project_note(args))
+        show = Show(args.full, Limit(args.fail_on, before, args.against), to_stderr, project_note(args))
 
         def end(result: Result[PeakReport]) -> int:
             return finish(result, show, outputs)
@@ -134,7 +148,7 @@ def finish(result: Result[PeakReport], show: Show, outputs: Outputs) -> int:
         if result.status:
             return result.status
         raise GradlifeError("the program left no report", "gradlife peak --help")
-    report = replace(result.report, fail_on=show.fail_on)
+    report = show.limit.applied(result.report)
     show.show(report)
     outputs.write(report)
     return result.status or report.exit_status
@@ -175,13 +189,28 @@ def hear_nothing(report: PeakReport) -> None:
     """Show nothing yet: the report is incomplete."""
 
 
+@dataclass(frozen=True)
+class Limit:
+    """What makes the exit status 1: unused memory, or a peak larger than that of an earlier report."""
+
+    fail_on: Threshold | None
+    before: PeakReport | None
+    file: str = ""
+
+    def applied(self, report: PeakReport) -> PeakReport:
+        """Return the report with its limit, or compared."""
+        if self.before is not None:
+            return with_comparison(report, self.before, self.file, self.fail_on)
+        return replace(report, fail_on=self.fail_on.percent if self.fail_on is not None else None)
+
+
 class Show:
     """Prints the report once."""
 
-    def __init__(self, in_full: bool, fail_on: float | None, to_stderr: bool, project: str = "") -> None:
+    def __init__(self, in_full: bool, limit: Limit, to_stderr: bool, project: str = "") -> None:
         self._project = project  # which options the project sets
         self._in_full = in_full
-        self.fail_on = fail_on
+        self.limit = limit
         self._stream = sys.stderr if to_stderr else sys.stdout
         self._is_shown = False
 
@@ -198,7 +227,7 @@ class Show:
         from gradlife.reports.peak.terminal import print_peak
         from gradlife.reports.theme import make_console
 
-        print_peak(make_console(self._stream), replace(report, fail_on=self.fail_on), self._in_full)
+        print_peak(make_console(self._stream), self.limit.applied(report), self._in_full)
         if self._in_full and self._project:
             say(self._project, self._stream)
         self._stream.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,10 +62,12 @@ def has_pip(python: str) -> bool:
         return False
 
 
-def install(python: str, packages: Sequence[str]) -> None:
-    """Let pip install packages, which it checks by its own rules."""
-    command = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--", *packages]
-    shown = run_shown(command, child_environment(python))
+def install(python: str, packages: Sequence[str], requirements: Sequence[str] = (), is_quiet: bool = False) -> None:
+    """Let pip install packages, which it checks by its own rules, and what files of requirements list."""
+    files = [word for file in requirements for word in ("--requirement", file)]
+    options = ["--disable-pip-version-check", "--no-input"]
+    command = [python, "-m", "pip", *options, "install", *files, "--", *packages]
+    shown = run_shown(command, child_environment(python), io.StringIO() if is_quiet else None)
     if shown.exit_code != 0:
         raise install_error(shown, packages)
 

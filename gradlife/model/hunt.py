@@ -290,6 +290,58 @@ class Finding:
         return found
 
 
+class ChangeKind(StrEnum):
+    """What became of a finding since an earlier hunt."""
+
+    NEW = "new"
+    LARGER = "larger"
+    SAME = "as before"
+    SMALLER = "smaller"
+    GONE = "gone"
+
+
+#: The changes that make a regression.
+WORSE = frozenset({ChangeKind.NEW, ChangeKind.LARGER})
+
+
+@dataclass(frozen=True, slots=True)
+class FindingChange:
+    """A finding of an earlier hunt, of this one, or of both."""
+
+    kind: ChangeKind
+    code: str
+    title: str
+    fingerprint: str
+    stored_at: str  # "train.py:41"; empty if no line of the program stores it
+    before: Amounts  # per step
+    after: Amounts
+    is_failure: bool = False  # whether it makes the exit status 1: it is worse, and as severe as that takes
+
+
+@dataclass(frozen=True, slots=True)
+class HuntComparison:
+    """A hunt compared with an earlier one."""
+
+    file: str  # the earlier report, as it was named
+    changes: tuple[FindingChange, ...] = ()  # the worst first
+    trouble: str = ""  # why they cannot be compared
+
+    @property
+    def exit_status(self) -> int:
+        """1 if something is new or grows faster, 3 if they cannot be compared, else 0."""
+        if self.trouble:
+            return EXIT_COULD_NOT_TELL
+        return EXIT_FOUND if any(one.is_failure for one in self.changes) else EXIT_CLEAN
+
+    def is_failure(self, finding: Finding) -> bool:
+        """Whether this finding is a regression."""
+        return any(
+            one.is_failure
+            and (one.fingerprint, one.code, one.title) == (finding.fingerprint, finding.code, finding.title)
+            for one in self.changes
+        )
+
+
 #: The kinds of `Explained` that are no growth, but what a program held when it failed or memory ran out.
 DEVICE_MEMORY, DEVICE_OWNER, UNUSED, ADVICE = (
     "device memory",
@@ -476,6 +528,7 @@ class HuntReport:
     unread: UnreadLayout | None = None  # what could not be read of this PyTorch
     mapped_file: str = ""  # the file with the most resident pages, where these grow
     owners: tuple[Owner, ...] = ()  # of one rank: what retains most at its last snapshot, to compare with other ranks
+    against: HuntComparison | None = None  # then only what is new or larger makes the exit status 1
 
     @property
     def verdict(self) -> HuntVerdict:
@@ -638,8 +691,10 @@ class HuntReport:
 
     def is_failure(self, finding: Finding, is_strict: bool = False) -> bool:
         """Whether this finding makes the exit status 1. Garbage that waits for the collector counts only if that is asked
-        for: `is_strict`, or the report's own setting.
+        for: `is_strict`, or the report's own setting. In a comparison only what is new or larger counts.
         """
+        if self.against is not None:
+            return self.against.is_failure(finding)
         if finding.kind is FindingKind.NEEDS_GC:
             return is_strict or self.is_strict
         return finding.severity.is_at_least(self.fail_on)
@@ -659,6 +714,8 @@ class HuntReport:
         """
         if self.verdict is HuntVerdict.INCONCLUSIVE:
             return EXIT_COULD_NOT_TELL
+        if self.against is not None and self.against.exit_status != EXIT_CLEAN:
+            return self.against.exit_status
         is_skewed = bool(self.skew) and self.fail_on is Severity.NOTE
         if is_skewed or any(map(self.is_failure, self.findings)):
             return EXIT_FOUND

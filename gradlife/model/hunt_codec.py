@@ -72,6 +72,7 @@ def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dic
         **({"workers": [asdict(row) for row in report.workers]} if report.workers else {}),
         **({"shared_memory": asdict(report.shared_memory)} if report.shared_memory != SharedLedger() else {}),
         **({"owners": [asdict(one) for one in report.owners]} if report.owners else {}),
+        **({"against": asdict(report.against)} if report.against is not None else {}),
     }
 
 

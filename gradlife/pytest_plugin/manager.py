@@ -13,6 +13,7 @@ import pytest
 from gradlife.heap.torch_layout.torch import unread_layout
 from gradlife.hunting.session.partial_layout import readable
 from gradlife.hunting.snapshots.creation_recorder import Recording
+from gradlife.model.from_json import LARGEST_SIZE
 from gradlife.pytest_plugin.checks.fixture_values import Fixtures
 from gradlife.pytest_plugin.checks.gc_boundary import NewObjects
 from gradlife.pytest_plugin.checks.repeats import Arguments, Repeats, forget
@@ -21,10 +22,12 @@ from gradlife.pytest_plugin.checks.sweep import BLIND, Blind, Sweep
 from gradlife.pytest_plugin.checks.trial import Trial
 from gradlife.pytest_plugin.outcomes import messages, results
 from gradlife.pytest_plugin.outcomes.baseline import Baseline
-from gradlife.pytest_plugin.outcomes.classification import sorted_out
+from gradlife.pytest_plugin.outcomes.classification import growth_of, sorted_out
 from gradlife.pytest_plugin.outcomes.results import UNSEARCHED, Checked, Entry, Verdict
+from gradlife.pytest_plugin.settings.limit_marks import FIGURES, MAX_GROWTH, NO_FIGURE, PROPERTY
 from gradlife.pytest_plugin.settings.marks import FIXTURE, RAISED, SWEPT, TERMS, Terms
 from gradlife.pytest_plugin.settings.options import Options
+from gradlife.reports.values import size
 
 #: The result of a test, and whether its call passed.
 CHECKED = pytest.StashKey[Checked]()
@@ -32,9 +35,6 @@ PASSED = pytest.StashKey[bool]()
 
 #: The attribute of a report under which the result travels.
 ATTRIBUTE = results.ATTRIBUTE
-
-#: The prefix of a test's properties in JUnit XML.
-PROPERTY = "gradlife_"
 
 FORKED = "gradlife can't measure here: this test runs in a forked copy of the process that collected it"
 
@@ -262,12 +262,29 @@ class Manager:
     def _conclude(self, item: pytest.Item, terms: Terms, found: Checked) -> None:
         """Record the result of a test, and fail it if it leaks."""
         findings = [one.finding for one in found.entries]
+        if terms.is_growth:
+            terms = self._with_limit(item, terms)
         entries = sorted_out(findings, item.nodeid, terms, self.baseline)
         checked = replace(found, place=place_of(item), how=terms.how, mode=terms.mode, entries=entries)
         item.stash[CHECKED] = checked
-        item.user_properties[:] = [*others(item.user_properties), *properties(checked)]
+        figures = [one for one in item.user_properties if one[0].removeprefix(PROPERTY) in FIGURES.values()]
+        item.user_properties[:] = [*others(item.user_properties), *figures, *properties(checked)]
+        if terms.is_growth:
+            item.user_properties.append((PROPERTY + FIGURES[MAX_GROWTH], growth_of(entries)))
+        if terms.is_growth and found.verdict is not Verdict.INCONCLUSIVE and terms.growth is None:
+            raise Leaked(f"the baseline has no growth of this test{NO_FIGURE}")
+        if terms.is_growth and checked.guilty and terms.growth is not None and growth_of(entries) > terms.growth:
+            grown = (
+                f"each run of this test leaves {size(growth_of(entries))}, more than its limit of {size(terms.growth)}"
+            )
+            raise Leaked(f"{grown}\n{messages.failure(checked, item.config.get_verbosity())}")
         if checked.is_failure and not self._options.update_baseline:
             raise Leaked(messages.failure(checked, item.config.get_verbosity()))
+
+    def _with_limit(self, item: pytest.Item, terms: Terms) -> Terms:
+        """Return the terms with what the baseline accepts; while it is written, with all that can be."""
+        known = self.baseline.limit(item.nodeid, FIGURES[MAX_GROWTH], terms.growth)
+        return replace(terms, growth=LARGEST_SIZE if self._options.update_baseline else known)
 
 
 def is_swept(item: pytest.Item) -> bool:

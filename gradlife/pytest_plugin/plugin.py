@@ -14,7 +14,7 @@ import pytest
 
 from gradlife._version import __version__
 from gradlife.pytest_plugin.scenarios import recognition
-from gradlife.pytest_plugin.settings import marks, options, peak_marks
+from gradlife.pytest_plugin.settings import limit_marks, marks, options, peak_marks
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -37,7 +37,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line("markers", marks.DESCRIPTION)
-    config.addinivalue_line("markers", peak_marks.DESCRIPTION)
+    for words in (peak_marks.DESCRIPTION, *limit_marks.DESCRIPTIONS):
+        config.addinivalue_line("markers", words)
     options.take_path(config)
     if config.getoption("gradlife_backend"):  # refuse a wrong name before collection
         importlib.import_module("gradlife.pytest_plugin.scenarios.systems").systems_of(config)
@@ -81,7 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Prepare the tests to be checked."""
     if options.options_of(config).checks_all or any(map(marks.is_concerned, items)):
         importlib.import_module("gradlife.pytest_plugin.startup").prepare(config, items)
-    if any(peak_marks.MARKER in item.keywords for item in items):
+    if any(marker in item.keywords for item in items for marker in (peak_marks.MARKER, limit_marks.MAX_PEAK)):
         importlib.import_module("gradlife.pytest_plugin.startup").prepare_peaks(config, items)
 
 

@@ -11,12 +11,12 @@ import pytest
 from gradlife.errors import GradlifeError
 from gradlife.pytest_plugin import refusals
 from gradlife.pytest_plugin.settings import peak_marks
+from gradlife.pytest_plugin.settings.bad_marker import BadMarker
 from gradlife.pytest_plugin.settings.marks import (
     MIN_CYCLE_BYTES,
     REPEATED,
     SWEPT,
     TERMS,
-    BadMarker,
     Terms,
     is_concerned,
     terms_of,
@@ -90,7 +90,9 @@ def prepare_peaks(config: pytest.Config, items: list[pytest.Item]) -> None:
     if wrong:
         refuse(config, items, f"gradlife: {wrong}")
     elif not config.pluginmanager.has_plugin(PEAKS):
-        config.pluginmanager.register(import_module("gradlife.pytest_plugin.checks.peak_memory").PeakHooks(), PEAKS)
+        options = options_of(config)
+        hooks = import_module("gradlife.pytest_plugin.checks.peak_memory").PeakHooks
+        config.pluginmanager.register(hooks(known_leaks(config), options.update_baseline), PEAKS)
 
 
 def refuse(config: pytest.Config, items: list[pytest.Item], words: str) -> None:

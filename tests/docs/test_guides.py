@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from page_commands import commands_of, run
+from page_commands import commands_of, run, write_files
 from sources import ROOT
 
 GUIDES = ROOT / "docs" / "guides"
@@ -67,6 +67,17 @@ def test_a_program_holds_what_it_asserts(page: str, trainer: str, program: str, 
 def test_the_command_of_the_probes_page_runs(tmp_path: Path) -> None:
     [shown] = commands_of((GUIDES / "probes.md").read_text("utf-8"))
     assert run(shown, tmp_path).returncode == 0
+
+
+@pytest.mark.whole
+@pytest.mark.torch
+def test_the_commands_of_the_page_on_regressions_show_what_is_worse(tmp_path: Path) -> None:
+    page = (GUIDES / "regressions.md").read_text("utf-8")
+    write_files(page, tmp_path)
+    shown = [one for one in commands_of(page) if one.command.startswith("gradlife") or one.command.startswith("cp")]
+    statuses = [run(one, tmp_path).returncode for one in shown if "bisect" not in one.command]
+    assert statuses == [0, 0, 1, 0, 1, 0, 1]
+    assert "### Compared with before.json" in (tmp_path / "peak.md").read_text()
 
 
 @pytest.mark.whole

@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from gradlife.pytest_plugin.settings.marks import BadMarker, terms_of
+from gradlife.pytest_plugin.settings.bad_marker import BadMarker
+from gradlife.pytest_plugin.settings.marks import terms_of
 from plugin_suites import Ran, run_suite
 
 SUITE = """
@@ -294,7 +295,7 @@ BAD = {
 @pytest.mark.parametrize("arguments", BAD)
 def test_a_marker_that_makes_no_sense_is_refused_in_a_line(arguments: str) -> None:
     mark = eval(f"pytest.mark.no_leaks({arguments})").mark
-    item = SimpleNamespace(get_closest_marker=lambda name: mark)
+    item = SimpleNamespace(get_closest_marker={"no_leaks": mark}.get)
     with pytest.raises(BadMarker) as refused:
         terms_of(cast(pytest.Item, item))
     assert str(refused.value) == BAD[arguments]

@@ -11,7 +11,7 @@ import pytest
 from fabricated_peaks import REPORT
 from gradlife.model.peak.report import PeakReport
 from gradlife.pytest_plugin.checks.peak_memory import complaint
-from gradlife.pytest_plugin.settings.marks import BadMarker
+from gradlife.pytest_plugin.settings.bad_marker import BadMarker
 from gradlife.pytest_plugin.settings.peak_marks import PeakTerms, terms_of
 from plugin_suites import run_suite
 
@@ -50,7 +50,12 @@ SUITE = """
 
 def item(*args: object, **kwargs: object) -> pytest.Item:
     mark = SimpleNamespace(args=args, kwargs=kwargs)
-    return cast(pytest.Item, SimpleNamespace(nodeid="test_x.py::test_x", get_closest_marker=lambda name: mark))
+    return cast(
+        pytest.Item,
+        SimpleNamespace(
+            nodeid="test_x.py::test_x", get_closest_marker=lambda name: mark if name == "peak_memory" else None
+        ),
+    )
 
 
 def test_terms_are_sizes_and_shares() -> None:

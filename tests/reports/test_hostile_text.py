@@ -9,7 +9,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -24,11 +24,13 @@ import fabricated_devices
 import fabricated_heaps
 import fabricated_hunts
 import fabricated_peaks
+from gradlife.cli.bisect import WRITERS as BISECTION_WRITERS
 from gradlife.cli.formats import visible_text
 from gradlife.cli.hunt import WRITERS as HUNT_WRITERS
 from gradlife.cli.peak import WRITERS as PEAK_WRITERS
 from gradlife.errors import GradlifeError, UsageError
 from gradlife.model import hunt_codec
+from gradlife.model.bisection import Bisected, Candidate, Judged, Outcome
 from gradlife.model.checkup import Checkup, Health, Sign
 from gradlife.model.device import codec as device_codec
 from gradlife.model.heap import Meaning
@@ -61,6 +63,7 @@ from gradlife.reports.html.document import diff_page, why_page
 from gradlife.reports.html.fragments import fragment
 from gradlife.reports.html.heap import heap_page
 from gradlife.reports.html.run import run_page
+from gradlife.reports.hunt.bisection import print_bisection
 from gradlife.reports.hunt.first_screen import print_first_screen
 from gradlife.reports.hunt.fix import print_fix
 from gradlife.reports.hunt.terminal import print_hunt
@@ -185,11 +188,15 @@ SUITE = summary.SuiteResult(
     (Checked("tests/test_train.py::test_step", entries=(Entry(fabricated_hunts.LOSSES, Section.NEW, "why"),)),),
     Baseline({"7c1e": Known("7c1e", "GL402", "a list", ("t.py::t",), "known", "gh#1", "2020-01-01")}),
 )
+COMMIT = Candidate("aaaa", "a" * 40, "Keep rows", "2026-03-01")
+BISECTED = Bisected((COMMIT, COMMIT), fabricated_hunts.LOSSES, (Judged(COMMIT, Outcome.SKIPPED, "no module"),))
 NEIGHBOURS = Neighbourhood("Tensor", fabricated_hunts.HISTORY.lifetime, (), ())
 CHECKUP = Checkup((Sign("Python", "version", "3.11", Health.BROKEN, "install it"),))
 
 
 def hunt_formats(report: HuntReport) -> Iterator[tuple[str, str]]:
+    if report.against is not None:
+        yield from hunt_formats(replace(report, against=None))
     yield from written(HUNT_WRITERS, report)
     yield "terminal", printed(lambda console: print_first_screen(console, report))
     yield "terminal", printed(lambda console: print_hunt(console, report))
@@ -200,9 +207,16 @@ def hunt_formats(report: HuntReport) -> Iterator[tuple[str, str]]:
 
 
 def peak_formats(report: PeakReport) -> Iterator[tuple[str, str]]:
+    if report.against is not None:
+        yield from peak_formats(replace(report, against=None))
     yield from written(PEAK_WRITERS, report)
     yield "terminal", printed(lambda console: print_peak(console, report))
     yield "terminal", printed(lambda console: print_peak(console, report, in_full=True))
+
+
+def bisection_formats(result: Bisected) -> Iterator[tuple[str, str]]:
+    yield from written(BISECTION_WRITERS, result)
+    yield "terminal", printed(lambda console: print_bisection(console, result))
 
 
 def run_formats(report: Any) -> Iterator[tuple[str, str]]:
@@ -284,6 +298,7 @@ def written(writers: Any, report: Any) -> Iterator[tuple[str, str]]:
 REPORTS: dict[str, tuple[Callable[[Any], Iterator[tuple[str, str]]], Any]] = {
     "a hunt": (hunt_formats, fabricated_hunts.EVERYTHING),
     "a peak": (peak_formats, fabricated_peaks.PICTURED),
+    "a bisection": (bisection_formats, BISECTED),
     "a run": (run_formats, fabricated.troubled()),
     "a device": (device_formats, fabricated_devices.report()),
     "memory that ran out": (out_of_memory_formats, OOM),

@@ -219,6 +219,70 @@ class PeakRank:
 
 
 @dataclass(frozen=True)
+class PeakPart:
+    """Storages of the step that one line makes; those that no recorded operation made, by what holds them."""
+
+    holder: str  # of the largest one at the peak: "local 'logits' of step (train.py:40)"; empty if no name is known
+    owner: Owner
+    born: Moment  # numbers in the module's path are stars; no operation: made before the recording, or by none
+    source: str  # the line
+    bytes: int  # at the peak
+    storages: int  # at the peak
+    made_bytes: int  # in the whole step, one after another; at least those at the peak
+
+
+class Cause(StrEnum):
+    """Why a part of the peak is larger or smaller than in an earlier report."""
+
+    NEW = "new"  # the earlier step did not make it
+    LONGER = "longer"  # the earlier step made as much, but less of it was alive at the peak
+    LARGER = "larger"
+    SMALLER = "smaller"
+    SHORTER = "shorter"  # as much is made, but less of it is alive at the peak
+    GONE = "gone"
+
+
+@dataclass(frozen=True)
+class PartChange:
+    """A part of the peak then and now."""
+
+    part: PeakPart  # now; what is gone, as it was
+    cause: Cause
+    before_bytes: int
+    after_bytes: int
+
+    @property
+    def more_bytes(self) -> int:
+        """The difference; negative if it is smaller now."""
+        return self.after_bytes - self.before_bytes
+
+
+@dataclass(frozen=True)
+class PeakComparison:
+    """A peak compared with that of an earlier report."""
+
+    file: str  # the earlier report, as it was named
+    before_bytes: int = 0
+    after_bytes: int = 0
+    allowed_bytes: int = 0  # it may be larger by as much
+    spread_bytes: int = 0  # the most by which peaks of equal steps of one run differ
+    changes: tuple[PartChange, ...] = ()  # the largest increase first
+    trouble: str = ""  # why they cannot be compared
+
+    @property
+    def more_bytes(self) -> int:
+        """The difference of the peaks; negative if it is lower now."""
+        return self.after_bytes - self.before_bytes
+
+    @property
+    def exit_status(self) -> int:
+        """1 if the peak is larger by more than allowed, 3 if the steps of one run differ by as much, else 0."""
+        if self.trouble or self.allowed_bytes < self.more_bytes <= self.spread_bytes:
+            return EXIT_COULD_NOT_TELL
+        return EXIT_FOUND if self.more_bytes > self.allowed_bytes else EXIT_CLEAN
+
+
+@dataclass(frozen=True)
 class PeakReport:
     """The peak of one recorded step. In a run of several processes, that of the rank with the highest peak."""
 
@@ -249,6 +313,9 @@ class PeakReport:
     worst_rank: int | None = None  # in a run of several processes: whose peak this is
     ranks: tuple[PeakRank, ...] = ()  # in a run of several processes
     skew: tuple[Skew, ...] = ()  # ranks that peak higher than the others
+    parts: tuple[PeakPart, ...] = ()  # of the peak, to compare with another report; the largest first
+    step_peaks: tuple[int, ...] = ()  # bytes: of the recorded steps that ran as many operations as the judged one
+    against: PeakComparison | None = None  # then it decides the exit status
 
     @property
     def unused_bytes(self) -> int:
@@ -279,9 +346,11 @@ class PeakReport:
 
     @property
     def exit_status(self) -> int:
-        """1 if more is unused than allowed on any rank, 3 if one recorded nothing, else 0."""
+        """1 if more is unused than allowed on any rank, 3 if one recorded nothing, else 0. A comparison decides in its place."""
+        is_whole = bool(self.peak_bytes) and all(one.peak.least for one in self.ranks)
+        if self.against is not None:
+            return self.against.exit_status if is_whole else EXIT_COULD_NOT_TELL
         unused = max((one.unused_percent.most for one in self.ranks), default=self.unused_percent)
         if self.fail_on is not None and unused > self.fail_on:
             return EXIT_FOUND
-        is_whole = self.peak_bytes and all(one.peak.least for one in self.ranks)
         return EXIT_CLEAN if is_whole else EXIT_COULD_NOT_TELL

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import itertools
+import linecache
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +16,7 @@ from gradlife.model.peak.report import (
     Moment,
     Owner,
     OwnerShare,
+    PeakPart,
     PeakReport,
     Picture,
     Place,
@@ -33,6 +37,7 @@ from gradlife.peaks.analysis.holder_snapshots import (
     origin_of,
 )
 from gradlife.peaks.analysis.lags import Lags
+from gradlife.peaks.analysis.parts import parts_of
 from gradlife.peaks.analysis.passed_names import passed_groups
 from gradlife.peaks.analysis.picture import Key, Painter
 from gradlife.peaks.analysis.retained import needless_retain
@@ -60,6 +65,9 @@ BACKWARD = attrgetter("in_backward")
 
 #: Why there is no peak although enough steps were recorded.
 NOTHING_RAN = "no operation of the judged step used memory"
+
+#: The numbers in the path of a module.
+STEPS = re.compile(r"(?<![^.])\d+(?![^.])")
 
 #: Savings below this share of the peak are ignored.
 MIN_SAVING = 0.02
@@ -158,7 +166,27 @@ class Judge:
             self.unread(operation, live[tick_within(operation)]),
             limits=(*report.limits, *self.other_devices(live[tick_within(operation)])),
             fail_on=report.fail_on,
+            parts=tuple(parts_of(self._storages, operation, self.part_of, self._first, self._end)),
+            step_peaks=tuple(self.peaks_of_equal_steps(live)),
         )
+
+    def part_of(self, storage: Storage) -> PeakPart:
+        """Return what a storage is a part of, without sizes."""
+        owner = self.owner(storage, self._first)
+        holder = self._held.get(storage.number, Held()).first
+        text = holder.text if owner not in LASTING and holder.name else ""
+        if storage.birth is None:
+            return PeakPart(text, owner, NOWHERE, "", 0, 0, 0)
+        born = self.moment(storage.birth)
+        frame = self._recording.operations[storage.birth].frame
+        source = linecache.getline(frame[0], frame[1]).strip() if frame is not None else ""
+        return PeakPart(text, owner, replace(born, module=STEPS.sub("*", born.module)), source, 0, 0, 0)
+
+    def peaks_of_equal_steps(self, live: list[int]) -> Iterator[int]:
+        """Yield the peak of each recorded step that runs as many operations as the judged one."""
+        for first, end in itertools.pairwise(self._recording.steps):
+            if end - first == self._end - self._first:
+                yield live[tick_within(peak_operation(live, first, end))]
 
     def other_devices(self, peak: int) -> Iterator[str]:
         """Yield a sentence for each other accelerator in use, and for another device if it has more memory in use."""

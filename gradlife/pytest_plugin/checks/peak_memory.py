@@ -14,6 +14,8 @@ from gradlife.model.peak.report import PeakReport, Use
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.session import PeakSession
 from gradlife.pytest_plugin.checks.repeats import NotRepeatable, Repeats, has_noted_end
+from gradlife.pytest_plugin.outcomes.baseline import Baseline
+from gradlife.pytest_plugin.settings.limit_marks import FIGURES, MAX_PEAK, NO_FIGURE, PROPERTY
 from gradlife.pytest_plugin.settings.peak_marks import TERMS, PeakTerms
 from gradlife.reports.peak.terminal import first_screen
 from gradlife.reports.peak.words import percent
@@ -33,6 +35,10 @@ class OverPeak(pytest.fail.Exception, AssertionError):  # type: ignore[name-defi
 class PeakHooks:
     """Measures the peaks of marked tests."""
 
+    def __init__(self, baseline: Baseline, is_updating: bool) -> None:
+        self._baseline = baseline
+        self._is_updating = is_updating
+
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Run a marked test as often as a peak needs."""
@@ -43,7 +49,14 @@ class PeakHooks:
         done = yield
         if has_noted_end(item):
             return done
-        words = "\n".join(complaint(measured(item, repeats), terms))
+        report = measured(item, repeats)
+        if terms.has_baseline:
+            item.user_properties.append((PROPERTY + FIGURES[MAX_PEAK], peak_of(report)))
+            known = self._baseline.limit(item.nodeid, FIGURES[MAX_PEAK], terms.limit)
+            if known is None and report.peak_bytes and not self._is_updating:
+                raise OverPeak(f"the baseline has no peak of this test{NO_FIGURE}")
+            terms = replace(terms, limit=None if self._is_updating else known)
+        words = "\n".join(complaint(report, terms))
         if words:
             raise OverPeak(words)
         return done
@@ -82,9 +95,14 @@ def complaint(report: PeakReport, terms: PeakTerms) -> Iterator[str]:
         yield from (line.plain for line in first_screen(report))
 
 
+def peak_of(report: PeakReport) -> int:
+    """Return the peak of a test. Memory from before that no run of the test reads does not count."""
+    return report.peak_bytes - report.uses.get(Use.UNREAD.value, 0)
+
+
 def excesses(report: PeakReport, terms: PeakTerms) -> Iterator[str]:
-    """Yield each limit that is exceeded. Memory from before that no run of the test reads does not count."""
-    peak = report.peak_bytes - report.uses.get(Use.UNREAD.value, 0)
+    """Yield each limit that is exceeded."""
+    peak = peak_of(report)
     if terms.limit is not None and peak > terms.limit:
         yield f"the peak of this test is {size(peak)}, more than its limit of {size(terms.limit)}"
     if terms.drag is not None and report.unused_percent > terms.drag:

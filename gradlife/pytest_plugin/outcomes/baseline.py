@@ -21,6 +21,9 @@ FORMAT = "gradlife.leaks-baseline/1"
 #: The version of the fingerprints that entries have now. Those of version 1 know neither modules nor functions.
 VERSION = 2
 
+#: A figure may be this many times that of the baseline. Peaks of equal runs are equal to the byte; batches may differ.
+MORE = 1.05
+
 #: Digits of a fingerprint in summaries.
 SHOWN_DIGITS = 8
 
@@ -50,11 +53,27 @@ class Known:
         return ", ".join(part for part in parts if part) + (f": {self.reason}" if self.reason else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a test with the marker max_peak or max_growth had when the baseline was written."""
+
+    test: str
+    peak_bytes: int | None = None
+    growth_bytes: int | None = None  # per run
+
+
 @dataclass(frozen=True)
 class Baseline:
-    """All accepted findings, by fingerprint."""
+    """All accepted findings, by fingerprint, and the figures of tests, by name."""
 
     entries: dict[str, Known] = field(default_factory=dict)
+    figures: dict[str, Figures] = field(default_factory=dict)
+
+    def limit(self, nodeid: str, figure: str, limit: int | None) -> int | None:
+        """Return the larger of a marker's limit and what the baseline accepts; None if neither is there."""
+        known = getattr(self.figures.get(bare(nodeid)), figure, None)
+        limits = [one for one in (limit, int(known * MORE) if known is not None else None) if one is not None]
+        return max(limits, default=None)
 
     def known(self, finding: Finding) -> Known | None:
         """Return the entry of a finding, by its fingerprint, else by the one that earlier versions gave it."""
@@ -129,13 +148,13 @@ def bare(nodeid: str) -> str:
     return name if mark and "::" in name and "]" not in group and "::" not in group else nodeid
 
 
-def merged(parts: Iterable[Known]) -> Baseline:
-    """Merge baselines: the tests of both, the earlier date, the first reason and link."""
+def merged(parts: Iterable[Known], figures: Iterable[Figures] = ()) -> Baseline:
+    """Merge baselines: the tests of both, the earlier date, the first reason and link, the last figures."""
     entries: dict[str, Known] = {}
     for one in parts:
         old = entries.get(one.fingerprint)
         entries[one.fingerprint] = one if old is None else both(old, one)
-    return Baseline(entries)
+    return Baseline(entries, {one.test: one for one in figures})
 
 
 def both(one: Known, other: Known) -> Known:
@@ -153,20 +172,24 @@ def both(one: Known, other: Known) -> Known:
 
 def read(paths: Sequence[str | os.PathLike[str]], *, may_lack: bool = False) -> Baseline:
     """Read the baselines in some files as one. Any other file is refused with a one-line error."""
-    return merged(one for path in paths for one in read_one(Path(path), may_lack))
+    parts = [read_one(Path(path), may_lack) for path in paths]
+    return merged(
+        (one for part in parts for one in part.entries.values()),
+        (one for part in parts for one in part.figures.values()),
+    )
 
 
-def read_one(path: Path, may_lack: bool) -> list[Known]:
-    """Read a file's entries."""
+def read_one(path: Path, may_lack: bool) -> Baseline:
+    """Read a file."""
     if may_lack and not path.exists():
-        return []
+        return Baseline()
     try:
         document = parsed(document_text(path))
         if not isinstance(document, dict):
             raise ValueError('it is not an object with "format" and "entries"')
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {value_words(document['format'])}, not {FORMAT!r}")
-        found = [entry_of(item) for item in document["entries"]]
+        found = merged(map(entry_of, document["entries"]), built(tuple[Figures, ...], document.get("figures", [])))
     except OSError as error:
         raise UsageError(
             f"the baseline {path} can't be read: {error.strerror}", "--leaks-update-baseline makes it"
@@ -190,14 +213,14 @@ def entry_of(item: dict[str, Any]) -> Known:
     return found
 
 
-def updated(baseline: Baseline, checked: Sequence[Checked]) -> Baseline:
-    """Return the baseline with current leaks, and without those that fully checked tests no longer have."""
+def updated(baseline: Baseline, checked: Sequence[Checked], figures: Iterable[Figures] = ()) -> Baseline:
+    """Return the baseline with current leaks and figures, and without leaks that fully checked tests no longer have."""
     gone = {one.fingerprint for one in baseline.unused(checked)}
     now = [(leak, baseline.known(finding)) for leak, finding in leaks_of(checked)]
     kept = [one for one in baseline.entries.values() if one.fingerprint not in gone]
     ran = judged(checked)
     whole = (each for one in kept for each in renewed(one, [leak for leak, known in now if known == one], ran))
-    return merged([*whole, *(leak for leak, _ in now)])
+    return merged([*whole, *(leak for leak, _ in now)], [*baseline.figures.values(), *figures])
 
 
 def renewed(known: Known, leaks: Sequence[Known], ran: Collection[str]) -> Iterator[Known]:
@@ -227,5 +250,11 @@ def leaks_of(checked: Iterable[Checked]) -> Iterator[tuple[Known, Finding]]:
 def dumps(baseline: Baseline) -> str:
     """Return the baseline as text: one entry per line in a fixed order, so that branches merge."""
     rows = sorted(baseline.entries.values(), key=lambda one: (one.tests, one.fingerprint))
-    lines = ",\n".join(f"  {json.dumps(asdict(one), ensure_ascii=False)}" for one in rows)
-    return f'{{"format": "{FORMAT}",\n "entries": [\n{lines}\n ]}}\n'
+    parts: list[tuple[str, Sequence[Known | Figures]]] = [("entries", rows)]
+    if baseline.figures:
+        parts.append(("figures", [baseline.figures[test] for test in sorted(baseline.figures)]))
+    lists = (
+        f' "{name}": [\n' + ",\n".join(f"  {json.dumps(asdict(one), ensure_ascii=False)}" for one in items) + "\n ]"
+        for name, items in parts
+    )
+    return f'{{"format": "{FORMAT}",\n' + ",\n".join(lists) + "}\n"

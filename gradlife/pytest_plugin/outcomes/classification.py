@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gradlife.hunting.findings.diagnosis import versions
@@ -13,6 +13,7 @@ from gradlife.pytest_plugin.outcomes.baseline import Baseline
 from gradlife.pytest_plugin.outcomes.results import Entry, Section, amount_of, is_waiting
 from gradlife.pytest_plugin.settings.marks import Terms
 from gradlife.pytest_plugin.settings.options import ALLOW, WARN
+from gradlife.reports.values import size
 
 #: Leading digits of a fingerprint that identify it.
 MIN_DIGITS = 6
@@ -34,7 +35,7 @@ def sorted_one(finding: Finding, nodeid: str, terms: Terms, baseline: Baseline) 
     if is_waiting(finding) and terms.cycles == ALLOW:
         return Entry(finding, Section.WITHIN, "cycles are allowed")
     known, why = baseline.excuse(finding, nodeid)
-    if known:
+    if known and not terms.is_growth:
         return Entry(finding, Section.KNOWN, why)
     if is_allowed(finding, terms):
         words = allowance(terms)
@@ -85,12 +86,20 @@ def allowance(terms: Terms) -> str:
 def is_within(entries: Sequence[Entry], terms: Terms) -> bool:
     """Whether all findings except cycles together stay within the limits."""
     counted = [one for one in entries if one.section in (Section.NEW, Section.LIBRARY) and not is_waiting(one.finding)]
+    if terms.is_growth:
+        return bool(counted) and terms.growth is not None and growth_of(counted) <= terms.growth
     if not counted or (terms.tensors, terms.bytes) == (0, 0):
         return False
     total = amount_of(counted)
     has_some = all(one.finding.per_step.tensors or one.finding.per_step.bytes for one in counted)
     limits = ((total.tensors, terms.tensors), (total.bytes, terms.bytes))
     return has_some and all(limit is None or amount <= limit for amount, limit in limits)
+
+
+def growth_of(entries: Iterable[Entry]) -> int:
+    """Return the bytes that these findings add in each run; cycles that the collector frees do not grow."""
+    rates = (one.finding.per_step for one in entries if not is_waiting(one.finding))
+    return round(sum(max(rate.bytes, rate.retained_bytes) for rate in rates))
 
 
 def within(entry: Entry, terms: Terms) -> Entry:
@@ -100,4 +109,6 @@ def within(entry: Entry, terms: Terms) -> Entry:
     parts = [
         f"{limit} {word}" for limit, word in ((terms.tensors, "tensors"), (terms.bytes, "bytes")) if limit is not None
     ]
+    if terms.growth is not None:
+        return replace(entry, section=Section.WITHIN, why=f"allowed: {size(terms.growth)} a run")
     return replace(entry, section=Section.WITHIN, why=f"allowed: {' and '.join(parts)} a run")

@@ -15,9 +15,10 @@ from gradlife.model.trace import text_of, trace_lines
 from gradlife.output import STDOUT, is_summary, open_output
 from gradlife.overwriting import refuse_overwriting
 from gradlife.pytest_plugin.outcomes import github, results, sarif, summary
-from gradlife.pytest_plugin.outcomes.baseline import Baseline, dumps, updated
+from gradlife.pytest_plugin.outcomes.baseline import Baseline, Figures, bare, dumps, updated
 from gradlife.pytest_plugin.outcomes.results import ATTRIBUTE, Checked
 from gradlife.pytest_plugin.outcomes.summary import SuiteResult
+from gradlife.pytest_plugin.settings.limit_marks import FIGURES, PROPERTY
 from gradlife.pytest_plugin.settings.options import Options
 from gradlife.visible_text import visible_json, visible_lines
 
@@ -33,17 +34,30 @@ class Reporter:
         self._folder = config.invocation_params.dir
         self._baseline = baseline
         self._checked: dict[tuple[str, str], Checked] = {}
+        self._figures: dict[str, Figures] = {}
         self._written: list[str] = []
         self._trouble = ""  # what kept a file from being written
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the result attached to a report; if a test is run again, the last one counts."""
+        self._note_figures(report)
         text = getattr(report, ATTRIBUTE, None)
         if text is not None:
             item = json.loads(text)
             if item["phase"] == "call":
                 self._checked.pop((item["nodeid"], "teardown"), None)
             self._checked[item["nodeid"], item["phase"]] = results.decode(item)
+
+    def _note_figures(self, report: pytest.TestReport) -> None:
+        """Take the peak and the growth of a test with a marker; only those of tests that pass are of use."""
+        if report.when != "call" or not report.passed:
+            return
+        found: dict[str, Any] = dict(report.user_properties)
+        values = {
+            name: found[PROPERTY + name] for name in FIGURES.values() if isinstance(found.get(PROPERTY + name), int)
+        }
+        if values:
+            self._figures[report.nodeid] = Figures(bare(report.nodeid), **values)
 
     @property
     def suite(self) -> SuiteResult:
@@ -60,7 +74,7 @@ class Reporter:
             if options.sarif is not None:
                 self._write(options.sarif, sarif.text(result, self._config.rootpath, int(exitstatus), self._folder))
             if options.update_baseline:
-                self._write(options.baseline[0], dumps(updated(self._baseline, result.checked)))
+                self._write(options.baseline[0], dumps(updated(self._baseline, result.checked, self._figures.values())))
         except OutputError as error:
             self._trouble = f"gradlife: {error}"
             session.exitstatus = pytest.ExitCode.INTERRUPTED

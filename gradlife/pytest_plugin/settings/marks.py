@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from gradlife.pytest_plugin.settings.bad_marker import BadMarker
+from gradlife.pytest_plugin.settings.limit_marks import MAX_GROWTH, limit_of
 from gradlife.pytest_plugin.settings.options import ALLOW, FAIL, WARN
 
 MARKER = "no_leaks"
@@ -18,10 +20,6 @@ DESCRIPTION = (
     "repeats the test, and fails it if every counted run leaves more tensors or bytes behind than allowed. "
     "By default, cycles that wait for the collector fail it from 4 KiB a run on."
 )
-
-
-class BadMarker(Exception):
-    """A marker with wrong arguments; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +37,8 @@ class Terms:
     mode: str = FAIL  # or "warn"
     how: str = "marker"  # or "--leaks", "--leaks-repeat"
     min_cycle_bytes: int = 0  # bytes per run: smaller cycles are only reported
+    growth: int | None = None  # of the marker max_growth: bytes per run, in place of the other limits
+    is_growth: bool = False  # whether the test has that marker; without a limit that of the baseline counts
 
     @property
     def has_expired(self) -> bool:
@@ -64,12 +64,16 @@ FIXTURE = "lifetimes"
 
 def is_concerned(item: pytest.Item) -> bool:
     """Whether a test itself asks for a check."""
-    return MARKER in item.keywords or FIXTURE in getattr(item, "fixturenames", ())
+    return MARKER in item.keywords or MAX_GROWTH in item.keywords or FIXTURE in getattr(item, "fixturenames", ())
 
 
 def terms_of(item: pytest.Item) -> Terms | None:
     """Read the terms of a test's closest marker; None if it has none. Raises `BadMarker`."""
-    mark = item.get_closest_marker(MARKER)
+    mark, growth = item.get_closest_marker(MARKER), limit_of(item, MAX_GROWTH)
+    if mark is not None and growth is not None:
+        raise BadMarker(f"{MARKER} and {MAX_GROWTH}: one of them is enough, {MARKER}(bytes=0) for both")
+    if growth is not None:
+        return Terms(None, None, WARN, growth=growth.nbytes, is_growth=True)
     if mark is None:
         return None
     if mark.args:

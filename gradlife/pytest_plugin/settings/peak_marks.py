@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import pytest
 
-from gradlife.pytest_plugin.settings.marks import BadMarker
+from gradlife.model.threshold import bytes_of, percent_of
+from gradlife.pytest_plugin.settings.bad_marker import BadMarker
+from gradlife.pytest_plugin.settings.limit_marks import MAX_PEAK, limit_of
 
 MARKER = "peak_memory"
 
@@ -16,8 +17,6 @@ DESCRIPTION = (
     "its peak is above the limit ('1.2 GB'), or if more of the peak than drag ('5 %') is never read again."
 )
 
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-
 
 @dataclass(frozen=True, slots=True)
 class PeakTerms:
@@ -25,6 +24,7 @@ class PeakTerms:
 
     limit: int | None = None  # bytes of the peak
     drag: float | None = None  # the part of the peak that may be never read again, in per cent
+    has_baseline: bool = False  # whether the limit is that of the baseline, if that is larger or there is no other
 
 
 #: The key of a test's terms in its stash.
@@ -32,32 +32,42 @@ TERMS = pytest.StashKey[PeakTerms]()
 
 
 def terms_of(item: pytest.Item) -> PeakTerms | None:
-    """Return the terms of a test's closest marker; None if it has none. Raises `BadMarker`."""
+    """Return the terms of a test's closest markers; None if it has none. Raises `BadMarker`."""
     mark = item.get_closest_marker(MARKER)
+    try:
+        most = limit_of(item, MAX_PEAK)
+    except BadMarker as error:
+        raise BadMarker(f"{item.nodeid}: {error}") from None
     if mark is None:
-        return None
+        return PeakTerms(most.nbytes, has_baseline=True) if most is not None else None
     unknown = sorted(mark.kwargs.keys() - {"limit", "drag"})
     if mark.args or unknown or not mark.kwargs:
         raise BadMarker(f"{item.nodeid}: {MARKER} takes limit='1.2 GB', drag='5 %', or both")
     limit, drag = mark.kwargs.get("limit"), mark.kwargs.get("drag")
-    return PeakTerms(
-        nbytes(item, limit) if limit is not None else None, per_cent(item, drag) if drag is not None else None
-    )
+    if limit is not None and most is not None:
+        raise BadMarker(f"{item.nodeid}: {MARKER}(limit={limit!r}) and {MAX_PEAK}: one of them is enough")
+    share = per_cent(item, drag) if drag is not None else None
+    if most is not None:
+        return PeakTerms(most.nbytes, share, has_baseline=True)
+    return PeakTerms(nbytes(item, limit) if limit is not None else None, share)
 
 
 def nbytes(item: pytest.Item, value: object) -> int:
     """Parse ``1.2 GB`` or a number of bytes."""
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
-    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]+)?)\s*((?:[kmgt]i?)?)b?", str(value).lower())
-    if not isinstance(value, str) or found is None or float(found[1]) == 0:
+    try:
+        found = bytes_of(value) if isinstance(value, str) else 0
+    except ValueError:
+        found = 0
+    if not found:
         raise BadMarker(f"{item.nodeid}: {MARKER}(limit={value!r}): a size such as '1.2 GB'")
-    return int(float(found[1]) * UNITS[found[2]])
+    return found
 
 
 def per_cent(item: pytest.Item, value: object) -> float:
     """Parse ``5 %``."""
-    found = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?)\s*%", value) if isinstance(value, str) else None
-    if found is None or float(found[1]) > 100:
-        raise BadMarker(f"{item.nodeid}: {MARKER}(drag={value!r}): a share such as '5 %'")
-    return float(found[1])
+    try:
+        return percent_of(value if isinstance(value, str) else "")
+    except ValueError:
+        raise BadMarker(f"{item.nodeid}: {MARKER}(drag={value!r}): a share such as '5 %'") from None

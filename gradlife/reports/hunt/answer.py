@@ -6,7 +6,7 @@ import linecache
 import re
 from collections.abc import Iterator, Sequence
 
-from gradlife.model.hunt import ATTACHED, CALLED, Amounts, Confidence, Finding, HuntReport
+from gradlife.model.hunt import ATTACHED, CALLED, Amounts, Confidence, Finding, FindingChange, HuntReport
 from gradlife.model.ranks import SHARED_MEMORY
 from gradlife.model.trace import PROFILED, PathStep, Trace
 from gradlife.reports.document.blocks import Block, Code, Diff, Paragraph, Span, Words
@@ -91,6 +91,12 @@ def name_of_holder(trace: Trace, grows_at: int | None = None) -> str:
             break
         words += step.via
     return words
+
+
+def holder_of(change: FindingChange, report: HuntReport) -> str:
+    """Return the holder of a finding that is compared; empty if it is gone, or has no name."""
+    found = (one for one in report.findings if (one.fingerprint, one.title) == (change.fingerprint, change.title))
+    return next((name_of_holder(one.trace, one.grows_at) for one in found), "")
 
 
 def plain_name(via: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from gradlife.model.hunt import Explained, Finding, HuntReport, HuntVerdict
+from gradlife.model.hunt import ChangeKind, Explained, Finding, HuntReport, HuntVerdict
 from gradlife.reports.document.blocks import (
     WIDE,
     Block,
@@ -19,10 +19,11 @@ from gradlife.reports.document.blocks import (
     Section,
     Span,
     Summary,
+    Tone,
     Words,
 )
 from gradlife.reports.document.tables import Cell, Column, Table
-from gradlife.reports.hunt.answer import can_be_proven, proof_line
+from gradlife.reports.hunt.answer import can_be_proven, holder_of, proof_line
 from gradlife.reports.hunt.finding import answer_card, finding_card
 from gradlife.reports.hunt.growth import growth
 from gradlife.reports.hunt.ranks import rank_section
@@ -32,6 +33,7 @@ from gradlife.reports.hunt.sentences import (
     KINDS,
     amounts,
     by_whose_bug,
+    change_words,
     headline,
     judged,
     method,
@@ -60,6 +62,7 @@ def hunt_document(
     """Return the whole report. `cards` findings are shown in full, and `more` says how to see the others."""
     word, tone = verdict_word(report)
     sections = (
+        *comparison_section(report),
         *answer_section(report, min(cards, ANSWERS)),
         *rank_section(report),
         *worker_section(report),
@@ -111,6 +114,22 @@ def is_leak(report: HuntReport) -> bool:
 def numbered(report: HuntReport) -> list[tuple[int, Finding]]:
     """Return the findings in the order of their sections."""
     return [*enumerate((finding for _, findings in by_whose_bug(report) for finding in findings), 1)]
+
+
+def comparison_section(report: HuntReport) -> Iterator[Section]:
+    """Yield what became of each finding since an earlier hunt."""
+    if report.against is None or not report.against.changes:
+        return
+    tones: dict[ChangeKind, Tone] = {ChangeKind.SMALLER: "good", ChangeKind.GONE: "good"}
+    rows = tuple(
+        Item(
+            change_words(one, holder_of(one, report)),
+            lead=one.kind.value,
+            tone="bad" if one.is_failure else tones.get(one.kind, "quiet"),
+        )
+        for one in report.against.changes
+    )
+    yield Section(f"Compared with {report.against.file}", (List(rows),), "comparison")
 
 
 def answer_section(report: HuntReport, most: int) -> Iterator[Section]:

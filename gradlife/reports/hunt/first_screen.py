@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from gradlife.model.hunt import BOUNDED, CALLED, Finding, FindingKind, HuntReport, HuntVerdict, Severity
+from gradlife.model.hunt import BOUNDED, CALLED, ChangeKind, Finding, FindingKind, HuntReport, HuntVerdict, Severity
 from gradlife.reports.document.blocks import Block, Code, Diff, Paragraph, Span, plain_words
 from gradlife.reports.document.terminal import STYLES, text_of
 from gradlife.reports.hunt.answer import (
@@ -21,6 +21,7 @@ from gradlife.reports.hunt.answer import (
     BESIDE,
     answer_blocks,
     can_be_proven,
+    holder_of,
     name_of_holder,
     path,
     place_text,
@@ -32,6 +33,7 @@ from gradlife.reports.hunt.held_memory import owners_at_the_end, ran_out_of_memo
 from gradlife.reports.hunt.next_try import details_command, what_next
 from gradlife.reports.hunt.ranks import leaking_ranks, unexplained_skew
 from gradlife.reports.hunt.sentences import (
+    change_words,
     headline,
     how_sure,
     listed,
@@ -48,6 +50,9 @@ from gradlife.reports.visible_report import shows_report
 
 LINES = 15
 MAX_FINDINGS = 5
+#: Most findings that are compared with an earlier hunt, and what is better than there.
+MAX_CHANGES = 4
+BETTER = frozenset({ChangeKind.SMALLER, ChangeKind.GONE})
 #: Most lines of a piece of advice, and of its code.
 MAX_ADVICE, MAX_CODE = 3, 5
 #: Most rows of a line of code.
@@ -86,6 +91,7 @@ class FirstScreen:
 def screen_lines(report: HuntReport, width: int) -> list[Text]:
     """Return the lines of the whole screen."""
     head = folded_lines(head_text(report, width), width, 2)
+    head += changes_of(report, width)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
         notes = (*worker_notes(report), *garbage_places(report))
         is_told = report.verdict is HuntVerdict.INCONCLUSIVE  # how it ended is in the first line then
@@ -101,9 +107,26 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
         lines += held_lines(report, MAX_HELD, width)
         return [*head, *lines, *command_lines(what_next(report), width)]
     foot = list(foot_lines(report, width))
-    shown = report.findings[:MAX_FINDINGS]
+    shown = shown_findings(report)
     middle = blocks(report, shown, width, LINES - len(head) - len(foot) - 1)
     return [*head, Text(""), *middle, *foot]
+
+
+def changes_of(report: HuntReport, width: int) -> Iterator[Text]:
+    """Yield what became of each finding since the earlier hunt, the worst first."""
+    changes = report.against.changes if report.against is not None and not report.against.trouble else ()
+    for change in changes[:MAX_CHANGES]:
+        style = BAD if change.is_failure else GOOD if change.kind in BETTER else QUIET
+        text = Text.assemble((f"{change.kind.value}: ", style), change_words(change, holder_of(change, report)))
+        yield from (Text.assemble(INDENT, row) for row in folded_lines(text, width - len(INDENT), 2))
+    if changes[MAX_CHANGES:]:
+        yield Text(f"{INDENT}{len(changes) - MAX_CHANGES:,} more: --full", QUIET)
+
+
+def shown_findings(report: HuntReport) -> Sequence[Finding]:
+    """Return the findings with a block: of a comparison, those that are worse."""
+    worse = [one for one in report.findings if report.against is None or report.is_failure(one)]
+    return (worse or report.findings)[:MAX_FINDINGS]
 
 
 def filling(report: HuntReport) -> Iterator[Text]:
@@ -138,7 +161,8 @@ def head_text(report: HuntReport, width: int) -> Text:
     word, tone = verdict_word(report)
     target = middle_out(report.target, width - len(word) - 2)
     text = Text.assemble((word, STYLES[tone]), "  ", (target, TITLE))
-    if report.verdict in (HuntVerdict.CLEAN, HuntVerdict.INCONCLUSIVE) or not report.findings:
+    is_told = report.verdict in (HuntVerdict.CLEAN, HuntVerdict.INCONCLUSIVE) or report.against is not None
+    if is_told or not report.findings:
         return text.append(f": {headline(report)}")
     if report.ranks:
         text.append(f", {leaking_ranks(report)},")

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.hunt import (
     ATTACHED,
     CALLED,
     LONGER_CODE,
     MAPPED,
+    WORSE,
     Amounts,
     Arrivals,
+    ChangeKind,
     CollectorWait,
     Control,
     Finding,
+    FindingChange,
     FindingKind,
+    HuntComparison,
     HuntReport,
     HuntVerdict,
     Severity,
@@ -306,8 +311,38 @@ def sums(report: HuntReport) -> str:
     return ", ".join(parts)
 
 
+#: The verdict of a comparison with an earlier hunt, by its exit status.
+COMPARED: dict[int, tuple[str, Tone]] = {
+    EXIT_CLEAN: ("no regression", "good"),
+    EXIT_FOUND: ("REGRESSION", "bad"),
+    EXIT_COULD_NOT_TELL: ("could not tell", "note"),
+}
+
+
+def compared(against: HuntComparison) -> str:
+    """Say how many findings are new, larger, as before, smaller and gone."""
+    if against.trouble:
+        return f"not compared with {against.file}: {against.trouble}"
+    kinds = [one.kind for one in against.changes]
+    counts = [f"{kinds.count(kind):,} {kind.value}" for kind in ChangeKind if kind in kinds]
+    small = sum(one.kind in WORSE and not one.is_failure for one in against.changes)
+    note = f"; {counted(small, 'is', 'are')} not counted (see --fail-on)" if small else ""
+    return f"{listed(counts) or 'nothing leaks, and nothing did'}, compared with {against.file}{note}"
+
+
+def change_words(change: FindingChange, holder: str = "") -> str:
+    """Return what became of a finding: its holder if it is known, its line and its rates."""
+    place = f" ({change.stored_at})" if change.stored_at else ""
+    then = () if change.kind is ChangeKind.NEW else (amounts(change.before),)
+    now = () if change.kind is ChangeKind.GONE else (amounts(change.after),)
+    name = f"{holder}: " if holder else ""
+    return f"{change.code} {name}{change.title}{place}: {' to '.join(dict.fromkeys((*then, *now)))} a step"
+
+
 def verdict_word(report: HuntReport) -> tuple[str, Tone]:
     """Return the verdict as a reader sees it, with its tone. LEAK is only what the exit status calls one."""
+    if report.against is not None and report.verdict is not HuntVerdict.INCONCLUSIVE:
+        return COMPARED[report.exit_status]
     if report.tolerated is not None:
         return report.tolerated.value, "note"
     is_growing = report.verdict is HuntVerdict.INCONCLUSIVE and all(one.is_right for one in report.controls)
@@ -325,6 +360,8 @@ RESIDENT_WORDS = {
 
 def headline(report: HuntReport) -> str:
     """Return the result in one line."""
+    if report.against is not None and report.verdict is not HuntVerdict.INCONCLUSIVE:
+        return compared(report.against)
     match report.verdict:
         case HuntVerdict.LEAK:
             found = sums(report) + (f" on {leaking_ranks(report)}" if report.ranks else "")

@@ -20,12 +20,14 @@ from gradlife.reports.document.blocks import (
     Paragraph,
     Section,
     Span,
+    Tone,
     Words,
 )
 from gradlife.reports.document.tables import Cell, table
 from gradlife.reports.peak.ranks import rank_section
 from gradlife.reports.peak.words import (
     TONES,
+    change_words,
     gain,
     headline,
     life,
@@ -35,6 +37,7 @@ from gradlife.reports.peak.words import (
     percent,
     proof_words,
     saving_title,
+    signed,
     source_of,
     unread_title,
     verdict,
@@ -71,6 +74,7 @@ def peak_document(report: PeakReport) -> Document:
 
 def sections_of(report: PeakReport) -> Iterator[Section]:
     """Yield the sections that have something to say."""
+    yield from comparison_section(report)
     yield from rank_section(report)
     if report.savings:
         cards = tuple(saving_card(saving, number, report) for number, saving in enumerate(report.savings, 1))
@@ -89,6 +93,22 @@ def sections_of(report: PeakReport) -> Iterator[Section]:
         yield Section("Process memory", (Paragraph(memory_words(report.memory)),))
     if report.limits:
         yield Section("Not covered", (List(tuple(Item(limit, "-") for limit in report.limits)),), "limits")
+
+
+def comparison_section(report: PeakReport) -> Iterator[Section]:
+    """Yield what is larger than in an earlier report, and what is smaller."""
+    against = report.against
+    if against is None:
+        return
+    tones: dict[bool, Tone] = {True: "bad", False: "good"}
+    rows = tuple(
+        Item(change_words(change, report), lead=signed(change.more_bytes), tone=tones[change.more_bytes > 0])
+        for change in against.changes
+    )
+    spread, allowed = size(against.spread_bytes), size(against.allowed_bytes)
+    measured = f"Equal steps of one run differ by up to {spread}; {allowed} more is allowed."
+    blocks = () if against.trouble else (List(rows), Paragraph(measured, tone="quiet"))
+    yield Section(f"Compared with {against.file}", blocks, "comparison")
 
 
 def head_facts(report: PeakReport) -> Iterator[tuple[str, Words]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from rich.console import Console
 from rich.text import Text
 
-from gradlife.model.peak.report import PeakReport, Proof, Saving, UnreadMemory
+from gradlife.model.peak.report import PartChange, PeakReport, Proof, Saving, UnreadMemory
 from gradlife.reports.document.terminal import STYLES, print_document
 from gradlife.reports.hunt.first_screen import folded_lines
 from gradlife.reports.layout import MIN_TEXT, middle_out
@@ -18,12 +18,14 @@ from gradlife.reports.peak.ranks import rank_lines
 from gradlife.reports.peak.words import (
     TONES,
     bound,
+    change_words,
     gain,
     headline,
     life,
     moment_words,
     proof_words,
     saving_title,
+    signed,
     source_of,
     unread_title,
     verdict,
@@ -43,6 +45,9 @@ MAX_WORD = 48
 
 #: What a line begins with: spaces, or the number of a saving.
 MARK = re.compile(r"^(?: +|(?:\d+|\?)  |)")
+
+#: Most parts that are larger than in an earlier report on the first screen.
+MAX_CHANGES = 4
 
 #: Most owners on the first screen, in one line.
 MAX_OWNERS = 4
@@ -78,6 +83,7 @@ def first_screen(report: PeakReport) -> Iterator[Text]:
     yield from head_lines(report)
     if not report.peak_bytes:
         return
+    yield from (change_line(change, report) for change in larger(report)[:MAX_CHANGES])
     yield Text("   " + owner_words(report), QUIET)
     yield from (Text(f"   {line}", NOTE) for line in (*rank_lines(report), *report.limits[:1]))
     for number, saving in enumerate(report.savings[: most_savings(report)], 1):
@@ -102,6 +108,16 @@ def head_lines(report: PeakReport) -> Iterator[Text]:
         yield Text(f"   {short_name(moment_words(report.peak_at))} {source_of(report.peak_at.place)}".rstrip())
 
 
+def larger(report: PeakReport) -> list[PartChange]:
+    """Return the parts that are larger than in the earlier report."""
+    return [one for one in report.against.changes if one.more_bytes > 0] if report.against is not None else []
+
+
+def change_line(change: PartChange, report: PeakReport) -> Text:
+    """Return what a part of the peak was and is."""
+    return Text.assemble((f"   {signed(change.more_bytes)}  ", BAD), short_name(change_words(change, report)))
+
+
 def owner_words(report: PeakReport) -> str:
     """Return the largest owners in one line."""
     shown = report.owners[:MAX_OWNERS]
@@ -109,8 +125,10 @@ def owner_words(report: PeakReport) -> str:
 
 
 def most_savings(report: PeakReport) -> int:
-    """Return how many savings the first screen shows: the third one gives way to memory that nothing reads."""
-    return MAX_SAVINGS - bool(report.unread)
+    """Return how many savings the first screen shows: the last ones give way to memory that nothing reads, and to a
+    comparison.
+    """
+    return MAX_SAVINGS - bool(report.unread) - (1 if report.against is not None else 0)
 
 
 def most_unread(report: PeakReport) -> int:

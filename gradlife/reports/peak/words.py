@@ -5,10 +5,14 @@ from __future__ import annotations
 import linecache
 import os
 
-from gradlife.errors import EXIT_FOUND
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.peak.report import (
+    Cause,
     Moment,
     Owner,
+    PartChange,
+    PeakComparison,
+    PeakPart,
     PeakReport,
     Place,
     ProcessMemory,
@@ -28,7 +32,12 @@ TONES: dict[str, Tone] = {
     "unread": "note",
     "clean": "good",
     "could not tell": "note",
+    "LARGER": "bad",
+    "no regression": "good",
 }
+
+#: The verdict of a comparison by its exit status.
+COMPARED = {EXIT_CLEAN: "no regression", EXIT_FOUND: "LARGER", EXIT_COULD_NOT_TELL: "could not tell"}
 
 
 def owner_class(owner: Owner) -> str:
@@ -45,6 +54,8 @@ def verdict(report: PeakReport) -> str:
     """Return one word: whether something can be saved, and whether it exceeds the limit."""
     if not report.peak_bytes:
         return "could not tell"
+    if report.against is not None:
+        return COMPARED[report.exit_status]
     if report.exit_status == EXIT_FOUND:
         return "DRAG"
     if not report.savings:
@@ -53,7 +64,9 @@ def verdict(report: PeakReport) -> str:
 
 
 def headline(report: PeakReport) -> str:
-    """Return the share of the peak that is never read again."""
+    """Return the share of the peak that is never read again; of a comparison, both peaks."""
+    if report.against is not None:
+        return compared(report.against, report.device)
     on = f"peak of {size(report.peak_bytes)} on {report.device}"
     if report.ranks:
         on = f"rank {report.worst_rank} of {report.world_size:,}, {on}"
@@ -67,6 +80,45 @@ def headline(report: PeakReport) -> str:
     if all(one.use is Use.LAG for one in report.savings):
         return f"{on}: {held}"
     return f"{on}: {never}" + (f", {held}" if early else "") + unread_name(report.savings[0])
+
+
+def compared(against: PeakComparison, device: str) -> str:
+    """Return both peaks, how much more is allowed, and why nothing is known."""
+    more, before = against.more_bytes, against.before_bytes
+    if against.trouble:
+        return f"not compared with {against.file}: {against.trouble}"
+    if not more:
+        return f"peak of {size(against.after_bytes)} on {device}, as in {against.file}"
+    change = f"{signed(more)}, {percent(abs(more), before)}"
+    words = f"peak of {size(before)} to {size(against.after_bytes)} on {device} ({change})"
+    if more <= 0:
+        return words
+    if against.exit_status == EXIT_COULD_NOT_TELL:
+        return f"{words}, but the steps of one run differ by up to {size(against.spread_bytes)}"
+    return f"{words}; {size(against.allowed_bytes)} more is allowed"
+
+
+def signed(nbytes: int) -> str:
+    """Format a difference: ``+1.9 GB``."""
+    return f"{'+' if nbytes > 0 else '-'}{size(abs(nbytes))}"
+
+
+def change_words(change: PartChange, report: PeakReport) -> str:
+    """Return what a part of the peak is, where it is made, and why it is larger or smaller."""
+    born, now = change.part.born.phase, report.peak_at.phase if report.peak_at is not None else ""
+    why = {
+        Cause.LONGER: f"now lives into {now}" if now and born and now != born else "is now alive at the peak",
+        Cause.SHORTER: "freed earlier",
+    }.get(change.cause, change.cause.value)
+    sizes = [size(nbytes) for nbytes in (change.before_bytes, change.after_bytes) if nbytes]
+    return f"{part_name(change.part)}: {why}, {' to '.join(sizes)}"
+
+
+def part_name(part: PeakPart) -> str:
+    """Return the name that holds a part, its line and module: ``local logits of step, model.py:41``."""
+    born = part.born
+    where = str(born.place) + (f" in {born.module}" if born.module else "")
+    return ", ".join(filter(None, (part.holder or part.owner.value, where)))
 
 
 def unread_name(saving: Saving) -> str:
