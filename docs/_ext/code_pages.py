@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from code_examples import examples_of
 from code_history import verdicts_by_story
-from code_text import Sources, index_text, page_text
+from code_text import Sources, index_text, known_text, page_text
 
 from gradlife.patterns import SENTENCES
 from gradlife.runner.discover import discover
@@ -22,7 +22,7 @@ def pages() -> dict[str, str]:
     """Return the text of each page, by its name."""
     stories = [story for story in discover() if story.info.pattern]
     sources = Sources(stories, verdicts_by_story(stories), examples_of(ROOT / "tests" / "patterns"))
-    return {"index": index_text(), **{code: page_text(code, sources) for code in SENTENCES}}
+    return {"index": index_text(), "known": known_text(), **{code: page_text(code, sources) for code in SENTENCES}}
 
 
 def write_pages(app: Sphinx) -> None:

@@ -11,8 +11,9 @@ from code_history import Verdicts
 
 from gradlife.patterns import FAMILIES, SENTENCES, family, patterns_of, sentence
 from gradlife.patterns.fallback import code_with_general_names, with_general_words
-from gradlife.patterns.known_leaks import known_leaks
+from gradlife.patterns.known_leaks import KnownLeak, known_leaks
 from gradlife.patterns.matching.pattern import Pattern
+from gradlife.reports.known_leaks import checked
 from gradlife.reports.source_diff import body_lines, source_diff
 from gradlife.runner.discover import Story
 
@@ -65,6 +66,7 @@ def index_text() -> str:
             ]
             lines += [f"| [{code}]({code}.md) | {cell(sentence(code))} |" for code in codes]
             lines += ["", "```{toctree}", ":hidden:", *codes, "```", ""]
+    lines += ["[Known leaks of libraries](known.md)", "", "```{toctree}", ":hidden:", "known", "```", ""]
     return "\n".join(lines)
 
 
@@ -161,8 +163,29 @@ def bugs(code: str) -> Iterator[str]:
     known = [leak for leak in known_leaks() if code in leak.codes]
     if known:
         yield "## Known bugs of libraries\n"
-        yield from (f"- {leak.library} `{leak.versions}`, {linked(leak.link)}: {prose(leak.what)}" for leak in known)
+        yield from map(bug, known)
         yield ""
+
+
+def bug(leak: KnownLeak) -> str:
+    """Return the line of a known leak."""
+    versions = f" `{leak.versions}`" if leak.versions else ""
+    return f"- {leak.library}{versions}, {linked(leak.link)}: {prose(leak.what)}. {prose(leak.advice)}. {checked(leak)}"
+
+
+def known_text() -> str:
+    """Return the page of all known leaks, by library."""
+    lines = [
+        "# Known leaks of libraries",
+        "",
+        "The page of `gradlife codes --known`. A hunt names a leak if its trace has the library's object and the version has",
+        "the bug. `read, not run`: the issue and the change were read, and nothing was run here. Where no release is named,",
+        "neither the issue nor the library's history names one.",
+        "",
+    ]
+    for library in dict.fromkeys(leak.library for leak in known_leaks()):
+        lines += [f"## {library}", "", *(bug(leak) for leak in known_leaks() if leak.library == library), ""]
+    return "\n".join(lines)
 
 
 def prose(text: str) -> str:

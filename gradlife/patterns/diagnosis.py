@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import UNKNOWN_CODE, Advice, Diagnosis, FindingKind
@@ -51,7 +52,7 @@ def diagnose(
         if fit is not None:
             stored = StoredStatement(statement, tuples_on(trace), stored_types(trace, growth), read_at, removed_by)
             return describe_fit(pattern, Wording(case, fit, created_at, stored), versions or {})
-    return unknown(case)
+    return replace(unknown(case), library=library_of(UNKNOWN_CODE, case, versions or {}))
 
 
 def stored_types(trace: Trace, growth: Growth) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gradlife.model.trace import PathStep, code_in
 from gradlife.patterns.matching.matcher import find, find_around
 from gradlife.patterns.matching.pattern import Case
 
@@ -16,23 +17,34 @@ from gradlife.patterns.matching.pattern import Case
 class KnownLeak:
     """A bug of a library: the pattern of its traces, the affected versions, and its issue."""
 
-    library: str
-    versions: str  # a specifier, "<2.12"
+    library: str  # as on PyPI
+    versions: str  # a specifier, "<2.12"; empty: the source names no release
     link: str
     what: str
+    advice: str
+    codes: tuple[str, ...]  # codes that it explains
+    module: str = ""  # that the library is imported as, if it is not named so
+    ran: str = ""  # the release with which a hunt named it; empty: its source was read only
     story: str = ""  # whose `subject` the recordings show as `never` in exactly these versions
     subject: str = ""
-    unrecorded: str = ""  # why no recording shows it; empty with a story
-    codes: tuple[str, ...] = ()  # codes that it explains; empty: any
+    unrecorded: str = ""  # why no recording of the framework shows it; empty with a story
     path: str = ""  # in the language of `matching`; empty: any
     cycle: str = ""
-    types: tuple[str, ...] = ()  # full names; one must be on the path
-    file: str = ""  # a function on the path must be defined there
+    types: tuple[str, ...] = ()  # full names of types, or names of modules; one must be on the path
+    attribute: str = ""  # by which the object of that type refers to the next
+    function: str = ""  # a function on the path must have this qualified name
+    file: str = ""  # and be defined there
+    unmatched: str = ""  # why no trace is told to be this one: it is listed only
 
     @property
     def text(self) -> str:
-        """Format as one line: "torch <2.12, pytorch/pytorch#183211: what"."""
-        return f"{self.library} {self.versions}, {self.link}: {self.what}"
+        """Format as one line: "torch <2.12, pytorch/pytorch#183211: what. Advice"."""
+        return f"{' '.join((self.library, self.versions)).strip()}, {self.link}: {self.what}. {self.advice}"
+
+    @property
+    def imported_as(self) -> str:
+        """The name of its module."""
+        return self.module or self.library.replace("-", "_")
 
 
 @functools.cache
@@ -50,6 +62,11 @@ def of_toml(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def modules_of_libraries() -> dict[str, str]:
+    """Return the libraries with known leaks, each with the name of its module."""
+    return {leak.library: leak.imported_as for leak in known_leaks()}
+
+
 def library_of(code: str, case: Case, versions: Mapping[str, str]) -> str:
     """Return the known bug that a diagnosed trace shows, or an empty text."""
     return next((leak.text for leak in known_leaks() if shows(leak, code, case, versions)), "")
@@ -57,18 +74,30 @@ def library_of(code: str, case: Case, versions: Mapping[str, str]) -> str:
 
 def shows(leak: KnownLeak, code: str, case: Case, versions: Mapping[str, str]) -> bool:
     """Whether the trace shows this leak in an affected version."""
-    if leak.codes and code not in leak.codes:
+    if leak.unmatched or code not in leak.codes or leak.library not in versions:
         return False
     if leak.path and find(leak.path, case.path) is None:
         return False
     if leak.cycle and (not case.cycle or find_around(leak.cycle, case.cycle) is None):
         return False
     steps = (*case.trace.cycle, *case.steps)
-    if leak.types and not any(step.is_a(*leak.types) or step.detail in leak.types for step in steps):
+    if leak.types and not any(refers(leak, step) for step in steps):
         return False
-    if leak.file and not any(f"({leak.file}:" in step.detail for step in steps):
+    if leak.file and not any(is_defined(leak, step) for step in steps):
         return False
-    return has_bug(leak, versions.get(leak.library, ""))
+    return has_bug(leak, versions[leak.library])
+
+
+def refers(leak: KnownLeak, step: PathStep) -> bool:
+    """Whether an object of the path is of the leak's types, and refers to the next by its attribute."""
+    is_one = step.is_a(*leak.types) or step.detail in leak.types
+    return is_one and (not leak.attribute or leak.attribute in (*step.attributes, step.variable))
+
+
+def is_defined(leak: KnownLeak, step: PathStep) -> bool:
+    """Whether an object of the path is a function of the leak's file, or the one that the leak names."""
+    code = code_in(step.detail)
+    return code is not None and code.file == leak.file and leak.function in ("", code.name)
 
 
 def has_bug(leak: KnownLeak, version: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Collection
 from dataclasses import replace
@@ -20,9 +21,10 @@ from gradlife.model.hunt import UNKNOWN_CODE, Amounts, Arrivals, Confidence, Dia
 from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint, legacy_fingerprint
 from gradlife.patterns.diagnosis import is_mended_by_removal
+from gradlife.patterns.known_leaks import modules_of_libraries
 from gradlife.patterns.rewrites.kept_graph import DETACH
 from gradlife.patterns.wording import expression
-from gradlife.safe_access import has_method, is_a, loaded, member
+from gradlife.safe_access import has_method, is_a, member
 
 #: The reason that a trace shows at the container that grows.
 GROWS = "grows: it has more items after every round"
@@ -31,7 +33,7 @@ GREW_AFTER_STEPS = "grows: it got items after the last step"
 #: Methods by which types of libraries let go of what they keep, the most special first.
 EMPTYING = ("clear_memo", "cache_clear", "clear_cache", "clear", "reset", "purge", "unlink", "close", "shutdown")
 
-#: Libraries with known leaks.
+#: Libraries whose private attributes only their own methods may change.
 LIBRARIES = ("torch", "numpy")
 
 
@@ -144,6 +146,24 @@ def with_growing_step(trace: Trace, at: int | None, reason: str = GROWS) -> Trac
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the known libraries that this process has loaded."""
-    found = ((name, loaded(name)) for name in LIBRARIES)
-    return {name: str(vars(module).get("__version__", "")) for name, module in found if module is not None}
+    """Return the versions of the libraries with known leaks that this process has loaded."""
+    named = modules_of_libraries().items()
+    found = {library: version_of(library, module) for library, module in named if module in sys.modules}
+    return {library: version for library, version in found.items() if version}
+
+
+def version_of(library: str, module: str) -> str:
+    """Return the version that a loaded module or its installation names; empty if neither does."""
+    named = member(module, "__version__")
+    return str(named) if is_a(named, str) else installed_version(library)
+
+
+@functools.cache
+def installed_version(library: str) -> str:
+    """Return the version of an installed library; empty if it is not installed by that name."""
+    from importlib import metadata  # imported here: few libraries have no __version__
+
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return ""
