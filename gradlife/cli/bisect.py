@@ -16,7 +16,7 @@ from gradlife.bisection.followed import MIN_DIGITS, Hunted, Place, hunt_in
 from gradlife.bisection.releases import Environments, ReleaseRange, range_of, releases_in, versions_from_pip
 from gradlife.bisection.search import most_hunts
 from gradlife.cli.formats import Outputs, Writer
-from gradlife.cli.hunt import number
+from gradlife.cli.options.steps import number
 from gradlife.cli.parser import Parser
 from gradlife.cli.progress import working
 from gradlife.cli.report_file import add_force
