@@ -16,6 +16,7 @@ from gradlife.cli.options.late_options import add_target
 from gradlife.cli.parser import COMMANDS, GROUPS, Parser, command_parser, make_parser
 from gradlife.cli.project_options import FILE
 from gradlife.patterns import PATTERNS, SENTENCES
+from gradlife.patterns.known_leaks import known_leaks
 from terminals import in_terminal
 
 Gradlife = Callable[..., tuple[int, str, str]]
@@ -171,6 +172,28 @@ def test_codes_are_chosen_by_their_beginning_and_by_a_word(gradlife: Gradlife) -
     assert all(code.startswith("GL4") for code in chosen("gl4"))
     assert "GL355" in chosen("hook", "GL35")
     assert gradlife("codes", "nosuch") == (2, "", "gradlife: error: no code is about nosuch (try: gradlife codes)\n")
+
+
+def test_every_known_leak_is_listed_with_how_far_it_was_checked(gradlife: Gradlife) -> None:
+    status, output, _ = gradlife("codes", "--known", "--json", "-")
+    rows = {row["link"]: row for row in json.loads(output)["leaks"]}
+    assert (status, list(rows)) == (0, [leak.link for leak in known_leaks()])
+    checked = [rows[link]["verified"] for link in ("pytorch/pytorch#58271", "pytorch/ignite#3447", "grpc/grpc#22123")]
+    assert checked == ["recorded", "run", "read"]
+    text = " ".join(gradlife("codes", "--known")[1].split())
+    assert "<0.5.3 pytorch/ignite#3447 GL516 GL505 The handlers of an engine kept" in text
+    assert "[run with 0.5.2] do: Upgrade." in text
+    assert all(leak.link in text for leak in known_leaks())
+
+
+def test_known_leaks_are_chosen_by_their_library_a_code_and_a_word(gradlife: Gradlife) -> None:
+    def chosen(*words: str) -> list[str]:
+        return [row["link"] for row in json.loads(gradlife("codes", "--known", *words, "--json", "-")[1])["leaks"]]
+
+    assert chosen("pytorch-ignite") == ["pytorch/ignite#3447", "pytorch/ignite#476"]
+    assert chosen("gl000") == ["pandas-dev/pandas#32433", "matplotlib/matplotlib#25853", "numpy/numpy#6581"]
+    said = "gradlife: error: no known leak is about nosuch (try: gradlife codes --known)\n"
+    assert gradlife("codes", "--known", "nosuch") == (2, "", said)
 
 
 # --- the pager ---

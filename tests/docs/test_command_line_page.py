@@ -22,7 +22,7 @@ LEAK = 1
 def test_each_command_runs_and_prints_what_is_shown(tmp_path: Path) -> None:
     write_files(PAGE, tmp_path)
     shown = [one for one in commands_of(PAGE) if one.command.startswith("gradlife")]
-    assert len(shown) == 5
+    assert len(shown) == 6
     for one in shown:
         done = run(one, tmp_path)
         assert done.returncode == (0 if " codes" in one.command else LEAK), f"{one.command}\n{done.stderr}"

@@ -20,7 +20,7 @@ from gradlife.patterns import diagnose, fingerprint, legacy_fingerprint
 from gradlife.patterns.known_leaks import modules_of_libraries
 from gradlife.patterns.rewrites.kept_graph import DETACH
 from gradlife.patterns.wording import expression
-from gradlife.safe_access import has_method, is_a, member
+from gradlife.safe_access import has_method, is_a, loaded, member
 
 #: The reason that a trace shows at the container that grows.
 GROWS = "grows: it has more items after every round"
@@ -133,7 +133,7 @@ def with_growing_step(trace: Trace, at: int | None, reason: str = GROWS) -> Trac
 def versions() -> dict[str, str]:
     """Return the versions of the libraries with known leaks that this process has loaded."""
     named = modules_of_libraries().items()
-    found = {library: version_of(library, module) for library, module in named if module in sys.modules}
+    found = {library: version_of(library, module) for library, module in named if loaded(module)}
     return {library: version for library, version in found.items() if version}
 
 
