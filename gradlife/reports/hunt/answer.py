@@ -43,6 +43,8 @@ def answer_blocks(finding: Finding, report: HuntReport) -> Iterator[Block]:
         yield Paragraph(who_has(finding), tone="note")
     if where := place_text(first_place(finding, report), finding):
         yield Paragraph(Span(where, is_code=True))
+    if library := finding.diagnosis.library:
+        yield Paragraph(f"a bug of {library}.")
     if patch is not None:
         yield Diff("\n".join(map(" ".join, changed_rows(finding))))
         yield from [Paragraph(f"({patch.remains})", tone="quiet")] if patch.remains else []
