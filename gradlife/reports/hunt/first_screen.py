@@ -231,7 +231,8 @@ def part_lines(part: Block, room: int) -> Iterator[Text]:
         case Paragraph(words=Span(is_code=True)):
             yield Text(INDENT + with_short_file(plain_words(part.words), room))
         case Paragraph():
-            yield Text(INDENT + plain_words(part.words), STYLES[part.tone])
+            rows = folded_lines(Text(plain_words(part.words)), room, MAX_ADVICE)
+            yield from (Text(INDENT + row.plain, STYLES[part.tone]) for row in rows)
 
 
 def path_lines(text: str, width: int) -> list[str]:
