@@ -99,5 +99,5 @@ def test_a_bar_in_code_does_not_end_a_cell() -> None:
 
 def test_the_rounds_of_a_hunt_are_a_table() -> None:
     (rounds,) = tables(markdown_of(EVERYTHING))
-    assert rounds[0] == ["round", "steps", "bytes", "tensors", "storages", "nodes", "objects", "bytes/step"]
+    assert rounds[0] == ["round", "steps", "storage bytes", "tensors", "nodes", "objects", "storage bytes/step"]
     assert [row[:2] for row in rounds[1:]] == [["1", "7"], ["2", "11"], ["3", "13"]]
