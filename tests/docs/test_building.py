@@ -11,6 +11,7 @@ import pytest
 from code_pages import pages
 
 from gradlife.patterns import SENTENCES, patterns_of
+from gradlife.patterns.known_leaks import known_leaks
 from sources import ROOT
 
 WANTED = ("sphinx", "furo", "myst_parser")
@@ -23,11 +24,17 @@ def written() -> dict[str, str]:
 
 @pytest.mark.whole
 def test_every_code_has_a_page_with_its_reason_and_its_fix(written: dict[str, str]) -> None:
-    assert set(written) == {"index", *SENTENCES}
+    assert set(written) == {"index", "known", *SENTENCES}
     for code in SENTENCES:
         assert written[code].startswith(f"# {code}: ")
         assert written[code].count("**What to do.**") == len(patterns_of(code))
         assert f"[{code}]({code}.md)" in written["index"]
+
+
+def test_every_known_leak_is_on_the_page_of_all_and_on_those_of_its_codes(written: dict[str, str]) -> None:
+    for leak in known_leaks():
+        assert all(f"[{leak.link}](https://github.com/" in written[page] for page in ("known", *leak.codes))
+    assert written["known"].count("\n## ") == len({leak.library for leak in known_leaks()})
 
 
 @pytest.mark.whole
