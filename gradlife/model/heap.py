@@ -35,6 +35,10 @@ class LargeObject:
     retained: int  # retained size
     steps: tuple[PathStep, ...]
 
+    def __repr__(self) -> str:
+        """The type, the detail and both sizes in a line."""
+        return f"<{f'{self.type} {self.detail}'.strip()}: {self.bytes:,} bytes, {self.retained:,} retained>"
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
@@ -124,6 +128,11 @@ class Cycle:
     steps: tuple[PathStep, ...]
     alike: int = 1  # number of equal cyclic parts, including this one
 
+    def __repr__(self) -> str:
+        """The types on it, its fate and its size in a line."""
+        path = " -> ".join(step.object for step in self.steps)
+        return f"<Cycle {path}: {self.objects:,} objects, {self.bytes:,} bytes, {self.lifetime.value}>"
+
 
 @dataclass(frozen=True, slots=True)
 class TypeChange:
@@ -209,6 +218,16 @@ class HeapDiff:
     libraries: tuple[LibraryChange, ...] = ()  # likewise
     steps: tuple[int, ...] = ()  # of the program before each snapshot, if both say how many
     moments: tuple[str, ...] = ()  # when each was taken, if both say it
+
+    def __repr__(self) -> str:
+        """The number of types that changed and the growth in a line."""
+        return f"<HeapDiff: types {len(self.types):,}, {sum(row.bytes for row in self.types):+,} bytes>"
+
+    def __str__(self) -> str:
+        """Return the difference as `gradlife diff` prints it."""
+        from gradlife import _text_of
+
+        return _text_of(self)
 
     def _repr_html_(self) -> str:
         """Return the difference as a notebook shows it: the types that grew most."""

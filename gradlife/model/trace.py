@@ -264,6 +264,10 @@ class Trace:
         """The function of the object, if it is a frame, a generator or a function object."""
         return code_in(self.detail)
 
+    def __repr__(self) -> str:
+        """The object and its fate in a line."""
+        return f"<Trace of {f'{self.object} {self.detail}'.strip()}: {self.lifetime.value}>"
+
     def __str__(self) -> str:
         """Return the trace as `print` shows it: the verdict, the path from the root, the references."""
         return text_of(trace_lines(self))

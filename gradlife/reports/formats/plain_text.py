@@ -5,13 +5,18 @@ from __future__ import annotations
 from io import StringIO
 
 from gradlife.model.device.memory import DeviceReport
+from gradlife.model.heap import HeapDiff
 from gradlife.model.hunt import HuntReport
 from gradlife.model.peak.report import PeakReport
 from gradlife.reports.devices.terminal import print_devices
+from gradlife.reports.heap.diff import print_diff
 from gradlife.reports.hunt.first_screen import print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
 from gradlife.reports.peak.terminal import print_peak
 from gradlife.reports.theme import make_console
+
+#: Most rows of a table of a difference.
+ROWS = 15
 
 
 def plain_text(report: object, is_full: bool = False) -> str:
@@ -29,6 +34,8 @@ def plain_text(report: object, is_full: bool = False) -> str:
                 print_peak(console, report)
             case DeviceReport():
                 print_devices(console, report)
+            case HeapDiff():
+                print_diff(console, report, ROWS)
             case _:
                 raise TypeError(f"a {type(report).__name__} has no text")
         return file.getvalue().rstrip("\n")

@@ -9,7 +9,9 @@ import pytest
 from fabricated_hunts import CLEAN, LEAKING, LOSSES
 from fabricated_peaks import REPORT
 from gradlife.model.device.memory import DeviceReport
+from gradlife.model.heap import Cycle, HeapDiff, LargeObject, TypeChange
 from gradlife.model.hunt import CALLED, StoredAt
+from gradlife.model.trace import Lifetime
 from gradlife.reports.formats.plain_text import plain_text
 from gradlife.reports.hunt.first_screen import LINES
 
@@ -67,6 +69,18 @@ def test_a_finding_is_one_line_with_the_statement_that_stores() -> None:
     assert repr(LOSSES) == f"<Finding {LOSSES}>"
     stored = StoredAt("train.py", 14, "self.losses.append(loss)")
     assert str(replace(LOSSES, stored_at=stored)).endswith(": train.py:14: self.losses.append(loss)")
+
+
+def test_the_values_of_a_heap_are_shown_in_a_line() -> None:
+    """They were kilobytes of fields."""
+    large = LargeObject("list", "python", "len 3", 1, 80, 1080, LOSSES.trace.steps)
+    assert repr(large) == "<list len 3: 80 bytes, 1,080 retained>"
+    assert repr(Cycle(2, 160, Lifetime.GC, False, ())) == "<Cycle : 2 objects, 160 bytes, gc>"
+    assert repr(LOSSES.trace).startswith("<Trace of Tensor")
+    change = TypeChange("list", "python", 2, 160, 0, 0, 0, 0)
+    found = HeapDiff(True, (change,), ())
+    assert repr(found) == "<HeapDiff: types 1, +160 bytes>"
+    assert "+160 B" in str(found)
 
 
 def test_another_value_has_no_text() -> None:
