@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from types import MethodType
 
+from gradlife.errors import UsageError
 from gradlife.hunting.findings.reference_cuts import Cut, cuts_of, text_of
 from gradlife.hunting.process.start_folder import Start
 from gradlife.hunting.session.clean_report import TargetFacts
@@ -34,19 +37,46 @@ def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool =
     """
     Start.note()
 
-    def hunted(cuts: Sequence[Cut]) -> HuntReport:
-        return hunt_stepper(stepper_of(step), getattr(step, "__qualname__", "a callable"), steps, lines, cuts=cuts)
-
-    found = hunted(())
+    found = hunt_stepper(stepper_of(step), name_of(step), steps, lines)
     fields = {one.name: getattr(found, one.name) for one in dataclasses.fields(found)}
-    return CalledReport(**{**fields, "settings": {**found.settings, CALLED: "hunt"}}, hunted=hunted)
+    again = Again(weakly(step), steps, lines)
+    return CalledReport(**{**fields, "settings": {**found.settings, CALLED: "hunt"}}, again=again)
+
+
+def name_of(step: Callable[..., object]) -> str:
+    """Return the function's name for reports."""
+    return getattr(step, "__qualname__", "a callable")
+
+
+def weakly(step: Callable[..., object]) -> Callable[[], Callable[..., object] | None]:
+    """Return a reference that keeps nothing of the program alive."""
+    try:
+        return weakref.WeakMethod(step) if isinstance(step, MethodType) else weakref.ref(step)
+    except TypeError:  # of a class without weak references
+        return lambda: None
+
+
+@dataclass(frozen=True)
+class Again:
+    """How a function was hunted."""
+
+    step: Callable[[], Callable[..., object] | None]
+    steps: int | None
+    lines: bool
+
+    def hunted(self, cuts: Sequence[Cut]) -> HuntReport:
+        """Hunt it once more. UsageError if nothing keeps the function any more."""
+        step = self.step()
+        if step is None:
+            raise UsageError("the function that was hunted is gone", "a name for it: step = ...; gradlife.hunt(step)")
+        return hunt_stepper(stepper_of(step), name_of(step), self.steps, self.lines, cuts=cuts)
 
 
 @dataclass(frozen=True, repr=False)
 class CalledReport(HuntReport):
-    """The report of a function that this process called, and can call again."""
+    """The report of a function that this process called, and can call again as long as the program keeps it."""
 
-    hunted: Callable[[Sequence[Cut]], HuntReport] = field(kw_only=True, compare=False)
+    again: Again = field(kw_only=True, compare=False)
 
     def __reduce__(self) -> tuple[type[HuntReport], tuple[object, ...]]:
         """Go to another process as a report alone: the function stays here."""
@@ -54,11 +84,11 @@ class CalledReport(HuntReport):
 
     def prove(self) -> CalledReport:
         """Call the function again without what keeps the survivors of the worst findings, one at a time; return the report with
-        what grows then. As long as a hunt for each.
+        what grows then. As long as a hunt for each. Raises UsageError if the program keeps the function no longer.
         """
         cuts = [cuts_of(one) if at < MAX_PROVEN else () for at, one in enumerate(self.findings)]
         proofs = [
-            judged(one, text_of(cut), self, self.hunted(cut)) if cut else one.proof
+            judged(one, text_of(cut), self, self.again.hunted(cut)) if cut else one.proof
             for one, cut in zip(self.findings, cuts, strict=True)
         ]
         rows = zip(self.findings, proofs, strict=True)

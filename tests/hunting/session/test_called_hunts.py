@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import weakref
 from typing import Any
 
 import pytest
@@ -42,3 +43,17 @@ def test_the_report_of_a_function_goes_to_another_process_without_the_function()
 def test_the_public_names_are_listed_before_they_are_used() -> None:
     assert {"hunt", "why", "snapshot", "watch", "peak"} <= set(dir(gradlife))
     assert dir(gradlife) == sorted(gradlife.__all__)
+
+
+@pytest.mark.whole
+def test_a_report_does_not_keep_the_function_alive() -> None:
+    """It did: what the function closes over was found as left by the last step in the next hunt."""
+
+    def step() -> None:
+        torch.ones(4)
+
+    report, seen = gradlife.hunt(step, steps=60), weakref.ref(step)
+    del step
+    assert seen() is None
+    with pytest.raises(gradlife.UsageError, match="the function that was hunted is gone"):
+        report.again.hunted(())
