@@ -19,7 +19,7 @@ def bisect(
     see: Callable[[Judged], object],
     fingerprint: str = "",
 ) -> Bisected:
-    """Find the first of a row, the last of which is bad, with the finding that the good one before the row has not.
+    """Find the first bad candidate of a row, whose last one is bad; the good one stands before the row.
 
     Hunts both ends, then about as many times as the row's length has binary digits. Raises as `follow`.
     """

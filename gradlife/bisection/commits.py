@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gradlife.bisection.followed import Place
+from gradlife.bisection.followed import Surroundings
 from gradlife.errors import GradlifeError, UsageError, shortened
 from gradlife.model.bisection import Candidate
 
@@ -76,10 +76,6 @@ class Repository:
             finally:
                 self._git("worktree", "remove", "--force", "--force", place)
 
-    def run_in(self, folder: str, *words: str) -> str:
-        """Run git in another folder."""
-        return run_git(folder, *words)
-
     def is_merge(self, commit: Candidate) -> bool:
         """Whether a commit has several parents."""
         return len(self._git("rev-list", "--parents", "--max-count=1", commit.key).split()) > 2
@@ -106,7 +102,7 @@ class Worktree:
         self._repository = repository
         self.folder = folder
 
-    def place(self, commit: Candidate) -> Place:
+    def place(self, commit: Candidate) -> Surroundings:
         """Check a commit out, without anything that earlier ones left. Raises GradlifeError if that is not possible."""
         try:
             run_git(self.folder, *QUIET, "checkout", "--quiet", "--force", "--detach", commit.key)
@@ -116,7 +112,7 @@ class Worktree:
         folder = os.path.join(self.folder, self._repository.prefix)
         if not os.path.isdir(folder):
             raise GradlifeError(f"there is no folder {self._repository.prefix}")
-        return Place(sys.executable, folder, self._environment())
+        return Surroundings(sys.executable, folder, self._environment())
 
     def _environment(self) -> dict[str, str]:
         """Return variables with which the worktree's modules go before those of the user's checkout."""

@@ -35,7 +35,7 @@ TAIL = 4096
 
 
 @dataclass(frozen=True)
-class Place:
+class Surroundings:
     """Where a program is hunted in: an interpreter, a folder, environment variables."""
 
     python: str = field(default_factory=lambda: sys.executable)
@@ -65,7 +65,7 @@ class Hunted:
         return ""
 
 
-def hunt_in(place: Place, words: Sequence[str], timeout: float | None) -> Hunted:
+def hunt_in(place: Surroundings, words: Sequence[str], timeout: float | None) -> Hunted:
     """Hunt in a program as ``gradlife hunt WORDS`` does, without its output. It is killed after ``timeout`` seconds."""
     with tempfile.TemporaryDirectory(prefix="gradlife-", ignore_cleanup_errors=True) as folder:
         report, log = Path(folder, "report.json"), Path(folder, "output")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from gradlife.bisection.followed import Place
+from gradlife.bisection.followed import Surroundings
 from gradlife.environments.ask_interpreter import child_environment
 from gradlife.environments.install import install, make_virtual_environment
 from gradlife.environments.places import python_of
@@ -143,7 +143,7 @@ class Environments:
         self._is_kept = is_kept
         self._make = make
 
-    def place(self, release: Candidate) -> Place:
+    def place(self, release: Candidate) -> Surroundings:
         """Return where to hunt with a release; it is installed if it is not there. Raises InstallError."""
         folder = self.folder_of(release)
         if not (folder / READY).exists():
@@ -152,7 +152,7 @@ class Environments:
             self._make(folder, [f"{self._name}=={release.key}"], self._requirements)
             (folder / READY).write_text(release.name, encoding="utf-8")
         python = str(python_of(folder))
-        return Place(python, os.getcwd(), child_environment(python))
+        return Surroundings(python, os.getcwd(), child_environment(python))
 
     def done_with(self, release: Candidate) -> None:
         """Remove the environment, unless they are kept: one with PyTorch has gigabytes."""

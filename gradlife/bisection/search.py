@@ -10,8 +10,8 @@ from gradlife.model.bisection import Outcome
 
 
 def first_bad(count: int, judge: Callable[[int], Outcome]) -> Sequence[int]:
-    """Return the number of the first bad one of ``count``, of which the last is known to be bad, and what precedes the first
-    to be good. If the ones before it cannot be judged, return these, too: it is one of them.
+    """Return the position of the first bad one among ``count``. The last is known to be bad, what stands before the first to
+    be good. If those before it cannot be judged, return their positions, too: it is one of them.
     """
     good, bad = -1, count - 1
     skipped: list[int] = []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gradlife.bisection.bisect import bisect
 from gradlife.bisection.commits import Repository
-from gradlife.bisection.followed import MIN_DIGITS, Hunted, Place, hunt_in
+from gradlife.bisection.followed import MIN_DIGITS, Hunted, Surroundings, hunt_in
 from gradlife.bisection.releases import Environments, ReleaseRange, range_of, releases_in, versions_from_pip
 from gradlife.bisection.search import most_hunts
 from gradlife.cli.formats import Outputs, Writer
@@ -195,7 +195,7 @@ def environments_folder(kept: str | None) -> Iterator[Path]:
 
 
 def hunter(
-    place: Callable[[Candidate], Place],
+    place: Callable[[Candidate], Surroundings],
     command: Sequence[str],
     timeout: float | None,
     done: Callable[[Candidate], object] = lambda candidate: None,

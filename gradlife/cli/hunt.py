@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from gradlife.model import hunt_codec
 from gradlife.model.from_json import LARGEST_SIZE
 from gradlife.model.hunt import STRICT, HuntReport, HuntVerdict, Severity
 from gradlife.model.hunt_comparison import against
+from gradlife.model.threshold import bytes_of
 from gradlife.output import NoOutput, OutputFile, OutputStream, say, say_to_runner
 from gradlife.program.hunt.parent import HuntGuard
 from gradlife.program.parent import Result, signal_of
@@ -101,8 +102,6 @@ NEEDS_GC = "needs-gc"
 
 #: Count leaks of any severity.
 LEAK = "leak"
-
-UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -213,12 +212,12 @@ def share(text: str) -> float:
 
 
 def size(text: str) -> int:
-    """Parse ``8G`` as bytes."""
-    found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]+)?)\s*([kKmMgGtT]?)(?:i?[bB])?", text)
-    nbytes = float(found[1]) * UNITS[found[2].lower()] if found is not None else 0
-    if not 0 < nbytes <= LARGEST_SIZE:
-        raise argparse.ArgumentTypeError(f"{shortened(text)!r} is not a size: 500M, 8G")
-    return int(nbytes)
+    """Parse ``8G`` as bytes: 8 GiB, as systems count memory."""
+    with suppress(ValueError):
+        nbytes = bytes_of(text, thousand=1024)
+        if 0 < nbytes <= LARGEST_SIZE:
+            return nbytes
+    raise argparse.ArgumentTypeError(f"{shortened(text)!r} is not a size: 500M, 8G")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -154,8 +154,21 @@ class TypeChange:
         return self.new_bytes + self.grown_bytes - self.gone_bytes
 
 
+class BeforeAndAfter:
+    """The bytes of one thing in two snapshots."""
+
+    __slots__ = ()
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def bytes(self) -> int:
+        """The growth in bytes."""
+        return self.bytes_after - self.bytes_before
+
+
 @dataclass(frozen=True, slots=True)
-class PathChange:
+class PathChange(BeforeAndAfter):
     """The change at one place of the program: objects whose paths from the roots differ in numbers only."""
 
     path: str
@@ -166,14 +179,9 @@ class PathChange:
     bytes_after: int
     is_program: bool = False  # held by a variable or a running function of the program, not by a library
 
-    @property
-    def bytes(self) -> int:
-        """The growth in bytes."""
-        return self.bytes_after - self.bytes_before
-
 
 @dataclass(frozen=True, slots=True)
-class VariableChange:
+class VariableChange(BeforeAndAfter):
     """What a variable of the program retains in two snapshots; 0 bytes where it is not there."""
 
     name: str  # trainer.losses in main()
@@ -182,24 +190,14 @@ class VariableChange:
     bytes_before: int
     bytes_after: int
 
-    @property
-    def bytes(self) -> int:
-        """The growth in bytes."""
-        return self.bytes_after - self.bytes_before
-
 
 @dataclass(frozen=True, slots=True)
-class LibraryChange:
+class LibraryChange(BeforeAndAfter):
     """What the modules of one library reach first, in two snapshots."""
 
     name: str
     bytes_before: int
     bytes_after: int
-
-    @property
-    def bytes(self) -> int:
-        """The growth in bytes."""
-        return self.bytes_after - self.bytes_before
 
 
 @dataclass(frozen=True, slots=True)

@@ -317,6 +317,10 @@ class FindingChange:
     after: Amounts
     is_failure: bool = False  # whether it makes the exit status 1: it is worse, and as severe as that takes
 
+    def is_about(self, finding: Finding) -> bool:
+        """Whether this is what became of a finding of this hunt."""
+        return (self.fingerprint, self.code, self.after) == (finding.fingerprint, finding.code, finding.per_step)
+
 
 @dataclass(frozen=True, slots=True)
 class HuntComparison:
@@ -335,11 +339,7 @@ class HuntComparison:
 
     def is_failure(self, finding: Finding) -> bool:
         """Whether this finding is a regression."""
-        return any(
-            one.is_failure
-            and (one.fingerprint, one.code, one.title) == (finding.fingerprint, finding.code, finding.title)
-            for one in self.changes
-        )
+        return any(one.is_failure and one.is_about(finding) for one in self.changes)
 
 
 #: The kinds of `Explained` that are no growth, but what a program held when it failed or memory ran out.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: Decimal units, as reports print sizes, and binary ones.
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+#: The prefixes of units, each a thousand times the one before.
+PREFIXES = ("", "k", "m", "g", "t")
 
 SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*((?:[kmgt]i?)?)b?")
 PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,15})?)\s*%")
@@ -24,12 +24,15 @@ class Threshold:
         return self.nbytes if self.percent is None else int(figure * self.percent / 100)
 
 
-def bytes_of(text: str) -> int:
-    """Parse ``1.2 GB`` or ``0 B``. Raises ValueError."""
+def bytes_of(text: str, thousand: int = 1000) -> int:
+    """Parse ``1.2 GB`` or ``0 B``; ``1 GiB`` is always binary. ``thousand`` is 1024 where limits of memory are meant, which
+    systems count so. Raises ValueError.
+    """
     found = SIZE.fullmatch(text.lower())
     if found is None:
         raise ValueError(f"{text!r} is no size")
-    return int(float(found[1]) * UNITS[found[2]])
+    base = 1024 if found[2].endswith("i") else thousand
+    return int(float(found[1]) * base ** PREFIXES.index(found[2].removesuffix("i")))
 
 
 def percent_of(text: str) -> float:

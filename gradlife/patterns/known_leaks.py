@@ -34,7 +34,7 @@ class KnownLeak:
     attribute: str = ""  # by which the object of that type refers to the next
     function: str = ""  # a function on the path must have this qualified name
     file: str = ""  # and be defined there
-    unmatched: str = ""  # why no trace is told to be this one: it is listed only
+    unmatched: str = ""  # why a hunt never names it: it is listed only
 
     @property
     def text(self) -> str:

@@ -17,7 +17,7 @@ from gradlife.hunting.workers.entries import loader_worker
 from gradlife.peaks.recording.modes import modes_of_program
 from gradlife.program.hunt.on_oom import OnOom
 from gradlife.program.hunt.processes import is_of_program
-from gradlife.program.hunt.reference_cutter import Place, next_object
+from gradlife.program.hunt.reference_cutter import PlaceCutter, next_object
 from gradlife.program.script import exit_status, strip_own_frames
 from gradlife.pytest_plugin.checks.gc_boundary import module_of
 from gradlife.pytest_plugin.checks.repeats import in_a_line, reference_to
@@ -91,7 +91,7 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "a started process": (lambda: is_of_program(process_of(Plain())), True),
     "an error that ends the program": (lambda: strip_own_frames(Failed("no")), None),
     "copied values": (lambda: most_copied({"one": List([keyed(), Plain()] * 1000)}, os.getpid()).items, 2000),
-    "a list to cut": (lambda: Place(Cut("", "", (), ""))._drop_items(List([Plain()])), None),
+    "a list to cut": (lambda: PlaceCutter(Cut("", "", (), ""))._drop_items(List([Plain()])), None),
     "an item of a list": (lambda: next_object(List([1, 2]), "item", "", 1), 2),
     "a key": (lambda: next_object(keyed(), "dict_value", "<Key>", 0), 1),
     "an exit status": (lambda: exit_status(Int(259)), 3),

@@ -16,7 +16,6 @@ namespace {
 // Global, because one thread is watched, and Python's own profile functions are slower by the dicts of locals that they
 // make. The GIL guards them.
 std::vector<std::string> foreign;
-PyObject *begins = nullptr, *ends = nullptr;
 const PyFrameObject* followed = nullptr;  // borrowed: it runs, and its return ends this
 
 // Whether the code is of a function of the program: no module, class body, comprehension or lambda.
@@ -40,22 +39,28 @@ bool ask(PyObject* callback, PyFrameObject* frame) {
 bool ask_keeping_error(PyObject* callback, PyFrameObject* frame) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);  // a return may be the way of an exception
-  const Ref kept = Ref::borrow(callback);
   const bool answer = ask(callback, frame);
   PyErr_Restore(type, value, trace);
   return answer;
 }
 
-int hear(PyObject*, PyFrameObject* frame, int what, PyObject*) {
+bool is_watching();
+
+// The callbacks, one for calls and one for returns, are the object of the profile function: it owns them.
+int hear(PyObject* callbacks, PyFrameObject* frame, int what, PyObject*) {
+  const Ref kept = Ref::borrow(callbacks);  // a callback may end this
   if (what == PyTrace_RETURN && frame == followed) {
-    if (ask_keeping_error(ends, frame)) followed = nullptr;
-  } else if (what == PyTrace_CALL && followed == nullptr && begins != nullptr) {
+    if (ask_keeping_error(PyTuple_GET_ITEM(callbacks, 1), frame)) followed = nullptr;
+  } else if (what == PyTrace_CALL && followed == nullptr) {
     const Ref code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-    if (is_of_program(reinterpret_cast<PyCodeObject*>(code.get())) && ask_keeping_error(begins, frame))
-      followed = begins != nullptr ? frame : nullptr;  // the callback may have ended this
+    if (is_of_program(reinterpret_cast<PyCodeObject*>(code.get())) &&
+        ask_keeping_error(PyTuple_GET_ITEM(callbacks, 0), frame) && is_watching())
+      followed = frame;
   }
   return 0;
 }
+
+bool is_watching() { return PyThreadState_Get()->c_profilefunc == hear; }
 
 }  // namespace
 
@@ -68,19 +73,16 @@ PyObject* watch_outermost_calls(PyObject*, PyObject* arguments) {
       std::string room;
       foreign.emplace_back(file_text(PyTuple_GET_ITEM(folders, i), room));
     }
-    Py_XSETREF(begins, Py_NewRef(on_call));
-    Py_XSETREF(ends, Py_NewRef(on_return));
+    const Ref callbacks = checked(PyTuple_Pack(2, on_call, on_return));
     followed = nullptr;
-    PyEval_SetProfile(hear, nullptr);
+    PyEval_SetProfile(hear, callbacks.get());
     Py_RETURN_NONE;
   });
 }
 
 PyObject* unwatch_outermost_calls(PyObject*, PyObject*) {
-  if (PyThreadState_Get()->c_profilefunc == hear) PyEval_SetProfile(nullptr, nullptr);
   followed = nullptr;
-  Py_CLEAR(begins);
-  Py_CLEAR(ends);
+  if (is_watching()) PyEval_SetProfile(nullptr, nullptr);
   Py_RETURN_NONE;
 }
 

@@ -47,14 +47,13 @@ def removals_of(place: Place, sources: Sequence[Source]) -> Iterator[Statement]:
 
 def is_called_by_library(one: Statement, place: Place, sources: Sequence[Source]) -> bool:
     """Whether the function replaces a method of a library's class, which the library may call."""
-    program = {source.module for source in sources}
     function = one.scope.function
-    for owner in place.owners if function is not None and one.scope.class_name else ():
-        module, _, name = owner.rpartition(".")
-        kind = member(module, name) if module not in program else None
-        if function is not None and isinstance(kind, type) and has_method(kind, function.name):
-            return True
-    return False
+    if function is None or not one.scope.class_name:
+        return False
+    program = {source.module for source in sources}
+    owners = (owner.rpartition(".") for owner in place.owners)
+    kinds = (member(module, name) for module, _, name in owners if module not in program)
+    return any(isinstance(kind, type) and has_method(kind, function.name) for kind in kinds)
 
 
 def unused_caller(scope: Scope, sources: Sequence[Source], above: frozenset[str]) -> Scope | None:

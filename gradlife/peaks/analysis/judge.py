@@ -67,7 +67,7 @@ BACKWARD = attrgetter("in_backward")
 NOTHING_RAN = "no operation of the judged step used memory"
 
 #: The numbers in the path of a module.
-STEPS = re.compile(r"(?<![^.])\d+(?![^.])")
+MODULE_NUMBERS = re.compile(r"(?<![^.])\d+(?![^.])")
 
 #: Savings below this share of the peak are ignored.
 MIN_SAVING = 0.02
@@ -180,7 +180,7 @@ class Judge:
         born = self.moment(storage.birth)
         frame = self._recording.operations[storage.birth].frame
         source = linecache.getline(frame[0], frame[1]).strip() if frame is not None else ""
-        return PeakPart(text, owner, replace(born, module=STEPS.sub("*", born.module)), source, 0, 0, 0)
+        return PeakPart(text, owner, replace(born, module=MODULE_NUMBERS.sub("*", born.module)), source, 0, 0, 0)
 
     def peaks_of_equal_steps(self, live: list[int]) -> Iterator[int]:
         """Yield the peak of each recorded step that runs as many operations as the judged one."""

@@ -61,7 +61,7 @@ class Cutter:
 
     def __init__(self, cuts: Sequence[Cut]) -> None:
         self._text = text_of(cuts)
-        self._places = [Place(one) for one in cuts]
+        self._places = [PlaceCutter(one) for one in cuts]
 
     @property
     def count(self) -> int:
@@ -79,7 +79,7 @@ class Cutter:
             one.cut()
 
 
-class Place:
+class PlaceCutter:
     """A place where a reference is cut again and again."""
 
     def __init__(self, cut: Cut) -> None:

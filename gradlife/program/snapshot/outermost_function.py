@@ -54,8 +54,8 @@ class Call:
 class OutermostFunction:
     """Follows the functions that the main module calls for the program's work: those after which no more of it follows.
 
-    `call` is the latest one. Its frame, and so its variables, stay until the next one begins, of which ``on_next``
-    hears before. If none can follow, calls are no longer heard; else each costs some 0.1 microseconds.
+    `call` is the latest one. Its frame, and so its variables, stay until the next one begins; ``on_next`` is
+    called just before. If none can follow, calls are no longer heard; else each costs some 0.1 microseconds.
     """
 
     def __init__(self, program: Program, steps: Callable[[], int], on_next: Callable[[Call], object]) -> None:
@@ -87,7 +87,7 @@ class OutermostFunction:
         caller, is_outermost = self._main_frame(frame)
         if caller is None or not (is_outermost or code.co_name in self._globals):
             return False
-        place = Place.of(self._statements, caller.f_lineno)
+        place = MainStatement.of(self._statements, caller.f_lineno)
         wrapped = set(filter(self._is_wrapped, place.called))
         if not (code.co_name in wrapped if wrapped else is_outermost):
             return False
@@ -149,7 +149,7 @@ def statements_of(program: Program) -> list[ast.stmt]:
 
 
 @dataclass(frozen=True)
-class Place:
+class MainStatement:
     """A statement of the main module, and those that follow it."""
 
     statement: ast.AST | None
@@ -158,7 +158,7 @@ class Place:
     is_unknown: bool = False  # the source cannot be read
 
     @classmethod
-    def of(cls, body: Sequence[ast.AST], line: int) -> Place:
+    def of(cls, body: Sequence[ast.AST], line: int) -> MainStatement:
         """Return the place of the statement in this line."""
         place = cls(None, is_unknown=not body)
         while found := next((one for one in enumerate(body) if holds(one[1], line)), None):

@@ -97,7 +97,7 @@ def name_of_holder(trace: Trace, grows_at: int | None = None) -> str:
 
 def holder_of(change: FindingChange, report: HuntReport) -> str:
     """Return the holder of a finding that is compared; empty if it is gone, or has no name."""
-    found = (one for one in report.findings if (one.fingerprint, one.title) == (change.fingerprint, change.title))
+    found = filter(change.is_about, report.findings)
     return next((name_of_holder(one.trace, one.grows_at) for one in found), "")
 
 
