@@ -36,6 +36,8 @@ class Repository:
             self.root = self._git("rev-parse", "--show-toplevel")
         except FileNotFoundError:
             raise UsageError("bisecting commits needs git", "install git") from None
+        except UsageError as error:
+            raise UsageError(error.message, "cd to the repository of the program") from None
         self.prefix = self._git("rev-parse", "--show-prefix")
 
     def commit(self, name: str) -> Candidate:

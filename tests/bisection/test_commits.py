@@ -166,7 +166,9 @@ def test_a_folder_without_a_repository(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert main(["bisect", "a", "b", *HUNT]) == 2
-    assert "not a git repository" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "not a git repository" in printed
+    assert "cd to the repository of the program" in printed
 
 
 def test_a_merge_stands_for_its_branch(planted: Planted) -> None:
